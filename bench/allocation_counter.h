@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts every operator new of the program, so that a bench can say that its loop allocates
-// nothing, or how much memory what it made holds. Include it in exactly one source file of a
+// Counts every operator new of the program, so that a bench can check that its loop does not
+// allocate, or measure the memory of its objects. Include it in exactly one source file of a
 // program: it replaces the global operators.
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace weft::bench {
 
 inline std::atomic<std::uint64_t> allocations{0};
-// What is allocated now, with what malloc adds: the rounding up, and a word for each.
+// Allocated bytes, including malloc's overhead: rounding, and a word for each block.
 inline std::atomic<std::int64_t> live_bytes{0};
 
 inline std::int64_t CostOf(void* memory) {
@@ -38,8 +38,7 @@ inline void CountedFree(void* memory) {
   std::free(memory);
 }
 
-// Around a measuring loop: at the end of its scope the benchmark fails if anything was allocated
-// since.
+// Scope of a measured loop: fails the benchmark if anything was allocated inside.
 class NoAllocations {
  public:
   explicit NoAllocations(benchmark::State& state) : state_(state), before_(allocations.load()) {}

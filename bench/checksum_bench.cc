@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Internet checksum by length, alone and fused with a copy: one packet's worth, then a
-// superframe's.
+// The Internet checksum by length, alone and fused with a copy: packets, then a superframe.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -38,7 +37,7 @@ void CopyAndSum(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
 
-// What the fused loop saves.
+// For comparison with the fused loop.
 void CopyThenSum(benchmark::State& state) {
   const std::vector<std::byte> from(static_cast<std::size_t>(state.range(0)), std::byte{0x5a});
   std::vector<std::byte> to(from.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codec alone, no table: what a stamp, a parse and a flow hash cost, over both outer families.
+// The codec without tables: the cost of stamp, parse and flow hash, over both outer families.
 #include <benchmark/benchmark.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a change of k leases costs the control thread in a table of n, and what the first fill
-// costs: publication copies pages, so the cost must follow k, not n.
+// The control thread's cost of changing k leases in a table of n, and of the first fill.
+// Publication copies pages, so the cost must depend on k, not n.
 #include <benchmark/benchmark.h>
 
 #include <map>
@@ -15,8 +15,8 @@ namespace {
 
 using bench::Layout;
 
-struct World {
-  explicit World(std::size_t count) : leases(bench::MakeLeases(count, Layout::kClustered)) {
+struct Fixture {
+  explicit Fixture(std::size_t count) : leases(bench::MakeLeases(count, Layout::kClustered)) {
     remotes.Resync(leases);
   }
   std::vector<RemoteSpec> leases;
@@ -24,16 +24,16 @@ struct World {
   RemoteTable remotes{LocalVtep{}, peers};
 };
 
-World& WorldOf(std::size_t count) {
-  static std::map<std::size_t, std::unique_ptr<World>> worlds;
-  std::unique_ptr<World>& world = worlds[count];
-  if (world == nullptr) world = std::make_unique<World>(count);
-  return *world;
+Fixture& FixtureFor(std::size_t count) {
+  static std::map<std::size_t, std::unique_ptr<Fixture>> fixtures;
+  std::unique_ptr<Fixture>& fixture = fixtures[count];
+  if (fixture == nullptr) fixture = std::make_unique<Fixture>(count);
+  return *fixture;
 }
 
-// k leases get another MAC, as when nodes restart.
+// k leases get another MAC, as after a restart of nodes.
 void Change(benchmark::State& state) {
-  World& world = WorldOf(static_cast<std::size_t>(state.range(0)));
+  Fixture& fixture = FixtureFor(static_cast<std::size_t>(state.range(0)));
   const auto k = static_cast<std::size_t>(state.range(1));
   std::vector<RemoteSpec> changed(k);
   std::size_t next = 0;
@@ -41,22 +41,22 @@ void Change(benchmark::State& state) {
   for (auto _ : state) {
     ++generation;
     for (RemoteSpec& spec : changed) {
-      spec = world.leases[next++ % world.leases.size()];
+      spec = fixture.leases[next++ % fixture.leases.size()];
       spec.mac = bench::MacOf(generation);
     }
-    world.remotes.Update(changed, {});
+    fixture.remotes.Update(changed, {});
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(k));
 }
 
-// A node goes, and comes back.
+// A node is removed and added again.
 void RemoveAndAdd(benchmark::State& state) {
-  World& world = WorldOf(static_cast<std::size_t>(state.range(0)));
+  Fixture& fixture = FixtureFor(static_cast<std::size_t>(state.range(0)));
   std::size_t next = 0;
   for (auto _ : state) {
-    const RemoteSpec& lease = world.leases[next++ % world.leases.size()];
-    world.remotes.Update({}, {&lease.subnet, 1});
-    world.remotes.Update({&lease, 1}, {});
+    const RemoteSpec& lease = fixture.leases[next++ % fixture.leases.size()];
+    fixture.remotes.Update({}, {&lease.subnet, 1});
+    fixture.remotes.Update({&lease, 1}, {});
   }
 }
 
@@ -72,9 +72,9 @@ void Fill(benchmark::State& state) {
 }
 
 void ResyncUnchanged(benchmark::State& state) {
-  World& world = WorldOf(static_cast<std::size_t>(state.range(0)));
-  world.remotes.Resync(world.leases);
-  for (auto _ : state) world.remotes.Resync(world.leases);
+  Fixture& fixture = FixtureFor(static_cast<std::size_t>(state.range(0)));
+  fixture.remotes.Resync(fixture.leases);
+  for (auto _ : state) fixture.remotes.Resync(fixture.leases);
 }
 
 BENCHMARK(Change)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lease table at 100,000 Nodes: what a Node costs when it is first told, told again (a
-// heartbeat, a relist) and told with another MAC, what the end of a snapshot costs, and how much
-// memory a lease holds.
+// The lease table at 100,000 Nodes: the cost of a Node that is reported for the first time, again
+// (a heartbeat, a relist) and with another MAC, the cost of a snapshot's end, and the memory of a
+// lease.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string RandomUid(std::mt19937& random) {
   return text;
 }
 
-// By name, as an API server lists them; subnets and addresses in an order of their own.
+// Sorted by name, as an API server lists them; subnets and addresses are in another order.
 std::vector<Lease> MakeLeases(bool dual_stack) {
   std::mt19937 random(20261121);
   std::vector<std::uint32_t> numbers(kLeases);
@@ -48,7 +48,7 @@ std::vector<Lease> MakeLeases(bool dual_stack) {
     std::byte mac[6]{std::byte{2}};
     StoreBe32(mac + 2, number);
     FamilyLease half;
-    half.subnet = *IpPrefix::Of(IpAddress::V4((10u << 24) + (number << 8)), 24);
+    half.subnet = *IpPrefix::From(IpAddress::V4((10u << 24) + (number << 8)), 24);
     half.public_ip = IpAddress::V4(0xac10'0000 + number);
     half.vni = 4096;
     half.vtep_mac = MacAddress::FromBytes(mac);
@@ -58,7 +58,7 @@ std::vector<Lease> MakeLeases(bool dual_stack) {
       StoreBe32(subnet + 4, number);
       std::byte outer[16]{std::byte{0x20}, std::byte{0x01}};
       StoreBe32(outer + 12, number);
-      half.subnet = *IpPrefix::Of(IpAddress::V6(subnet), 64);
+      half.subnet = *IpPrefix::From(IpAddress::V6(subnet), 64);
       half.public_ip = IpAddress::V6(outer);
       lease.v6 = half;
     }
@@ -81,19 +81,19 @@ OwnIdentity Us() {
   return own;
 }
 
-void Tell(LeaseTable& table, const std::vector<Lease>& leases) {
+void ReportAll(LeaseTable& table, const std::vector<Lease>& leases) {
   for (const Lease& lease : leases) table.Upsert(lease);
 }
 
 std::unique_ptr<LeaseTable> Filled(const std::vector<Lease>& leases) {
   auto table = std::make_unique<LeaseTable>(Us());
   table->BeginSnapshot();
-  Tell(*table, leases);
+  ReportAll(*table, leases);
   table->EndSnapshot();
   return table;
 }
 
-// A counter that shows the time of one lease.
+// Adds a counter for the time of one lease.
 void CountLeases(benchmark::State& state) {
   state.counters["lease"] =
       benchmark::Counter(static_cast<double>(state.iterations()) * kLeases,
@@ -120,16 +120,16 @@ void Again(benchmark::State& state, bool dual_stack) {
   const std::unique_ptr<LeaseTable> table = Filled(leases);
   {
     const bench::NoAllocations none(state);
-    for (auto _ : state) Tell(*table, leases);
+    for (auto _ : state) ReportAll(*table, leases);
   }
   CountLeases(state);
 }
 
-// And what the sinks are told of it.
+// Includes the changes for the sinks.
 void Changed(benchmark::State& state) {
   std::vector<Lease> leases = Leases(false);
   const std::unique_ptr<LeaseTable> table = Filled(leases);
-  table->TakeChanges(IpFamily::kV4);
+  table->DrainChanges(IpFamily::kV4);
   for (auto _ : state) {
     state.PauseTiming();
     for (Lease& lease : leases) {
@@ -141,34 +141,34 @@ void Changed(benchmark::State& state) {
     state.ResumeTiming();
     for (const Lease& lease : leases) {
       table->Upsert(lease);
-      benchmark::DoNotOptimize(table->TakeChanges(IpFamily::kV4));
+      benchmark::DoNotOptimize(table->DrainChanges(IpFamily::kV4));
     }
   }
   CountLeases(state);
 }
 
-// What the reconciler does at the end of an unchanged relist, when every sink is to be told.
+// The reconciler's work at the end of an unchanged relist, when every sink is to be updated.
 void End(benchmark::State& state) {
   const std::vector<Lease>& leases = Leases(false);
   control::SystemClock clock;
   control::Reconciler reconciler(clock, [] { return 0.0; }, {});
   reconciler.SetOwn(Us());
-  const auto tell = [&] {
+  const auto report = [&] {
     reconciler.OnSnapshotBegin();
     for (const Lease& lease : leases) reconciler.OnUpsert(lease);
   };
-  tell();
+  report();
   const std::uint64_t before = bench::allocations;
   reconciler.OnSnapshotEnd();
   for (auto _ : state) {
     state.PauseTiming();
-    tell();
+    report();
     state.ResumeTiming();
     reconciler.OnSnapshotEnd();
     benchmark::DoNotOptimize(reconciler.report().in_sync);
     benchmark::DoNotOptimize(reconciler.table().Counts(IpFamily::kV4));
   }
-  // Not even the first time is anything made for each lease: only a line for the log.
+  // Not even the first end allocates for each lease: only for a log line.
   if (bench::allocations - before > 100) state.SkipWithError("the end of a snapshot allocates");
 }
 
@@ -177,7 +177,7 @@ BENCHMARK_CAPTURE(First, dual, true)->Name("T1/first/dual")->Unit(benchmark::kMi
 BENCHMARK_CAPTURE(Again, v4, false)->Name("T1/again/v4")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Again, dual, true)->Name("T1/again/dual")->Unit(benchmark::kMillisecond);
 BENCHMARK(Changed)->Name("T1/changed")->Unit(benchmark::kMillisecond);
-// What is timed is far less than what is not.
+// Fixed iterations: the untimed part takes far longer than the timed one.
 BENCHMARK(End)->Name("T1/end-of-snapshot")->Unit(benchmark::kMicrosecond)->Iterations(10);
 
 }  // namespace

@@ -13,8 +13,8 @@
 
 namespace weft::bench {
 
-// kClustered: one after the other from 10.0.0.0 on, as a cluster's PodCIDRs are. kSpread: anywhere
-// in 0.0.0.0/1, the worst case for the index.
+// kClustered: consecutive from 10.0.0.0, like a cluster's PodCIDRs. kSpread: random in 0.0.0.0/1,
+// the worst case for the index.
 enum class Layout : std::uint8_t { kClustered, kSpread };
 
 inline MacAddress MacOf(std::uint32_t number) {
@@ -25,10 +25,10 @@ inline MacAddress MacOf(std::uint32_t number) {
 
 inline IpAddress VtepOf(std::uint32_t number) {
   return IpAddress::V4(0xac10'0000 + 2 + number);
-}  // from 172.16.0.2 on
+}  // starting at 172.16.0.2
 
 inline dataplane::RemoteSpec LeaseOf(std::uint32_t number, std::uint32_t slash24) {
-  return {"node-" + std::to_string(number), *IpPrefix::Of(IpAddress::V4(slash24 << 8), 24),
+  return {"node-" + std::to_string(number), *IpPrefix::From(IpAddress::V4(slash24 << 8), 24),
           VtepOf(number), MacOf(number)};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Longest prefix match by number of leases and by how their subnets lie: one after the other, as
-// PodCIDRs are, or anywhere. `throughput` has independent lookups in flight, `dependent` starts one
-// when the last is done.
+// Longest prefix match by number of leases and layout of their subnets: consecutive, like PodCIDRs,
+// or random. `throughput` has independent lookups in flight, `dependent` starts each when the last
+// one is complete.
 #include <benchmark/benchmark.h>
 
 #include <map>
@@ -20,8 +20,8 @@ using bench::Layout;
 
 constexpr std::size_t kQueries = 1 << 16;
 
-struct World {
-  World(std::size_t count, Layout layout) {
+struct Fixture {
+  Fixture(std::size_t count, Layout layout) {
     const std::vector<RemoteSpec> leases = bench::MakeLeases(count, layout);
     remotes = std::make_unique<RemoteTable>(LocalVtep{}, peers);
     remotes->Resync(leases);
@@ -40,20 +40,20 @@ struct World {
   std::vector<IpAddress> vteps;
 };
 
-World& WorldOf(std::size_t count, Layout layout) {
-  static std::map<std::pair<std::size_t, Layout>, std::unique_ptr<World>> worlds;
-  std::unique_ptr<World>& world = worlds[{count, layout}];
-  if (world == nullptr) world = std::make_unique<World>(count, layout);
-  return *world;
+Fixture& FixtureFor(std::size_t count, Layout layout) {
+  static std::map<std::pair<std::size_t, Layout>, std::unique_ptr<Fixture>> fixtures;
+  std::unique_ptr<Fixture>& fixture = fixtures[{count, layout}];
+  if (fixture == nullptr) fixture = std::make_unique<Fixture>(count, layout);
+  return *fixture;
 }
 
 void Throughput(benchmark::State& state, std::size_t count, Layout layout) {
-  const World& world = WorldOf(count, layout);
+  const Fixture& fixture = FixtureFor(count, layout);
   {
     const bench::NoAllocations none(state);
     for (auto _ : state) {
       std::uint32_t sum = 0;
-      for (const std::uint32_t address : world.v4) sum += world.snapshot->FindV4(address);
+      for (const std::uint32_t address : fixture.v4) sum += fixture.snapshot->FindV4(address);
       benchmark::DoNotOptimize(sum);
     }
   }
@@ -63,13 +63,13 @@ void Throughput(benchmark::State& state, std::size_t count, Layout layout) {
 }
 
 void Dependent(benchmark::State& state, std::size_t count, Layout layout) {
-  const World& world = WorldOf(count, layout);
+  const Fixture& fixture = FixtureFor(count, layout);
   {
     const bench::NoAllocations none(state);
     std::uint32_t last = 0;
     for (auto _ : state) {
-      for (const std::uint32_t address : world.v4)
-        last = world.snapshot->FindV4(address ^ (last >> 31));
+      for (const std::uint32_t address : fixture.v4)
+        last = fixture.snapshot->FindV4(address ^ (last >> 31));
       benchmark::DoNotOptimize(last);
     }
   }
@@ -79,12 +79,12 @@ void Dependent(benchmark::State& state, std::size_t count, Layout layout) {
 }
 
 void IsVtep(benchmark::State& state, std::size_t count) {
-  const World& world = WorldOf(count, Layout::kClustered);
+  const Fixture& fixture = FixtureFor(count, Layout::kClustered);
   {
     const bench::NoAllocations none(state);
     for (auto _ : state) {
       std::uint32_t sum = 0;
-      for (const IpAddress& address : world.vteps) sum += world.snapshot->FirstAtVtep(address);
+      for (const IpAddress& address : fixture.vteps) sum += fixture.snapshot->FirstAtVtep(address);
       benchmark::DoNotOptimize(sum);
     }
   }

@@ -1,4 +1,4 @@
-"""The machine that measures: what it is, and whether it is idle."""
+"""The measuring machine: its facts, and whether it is idle."""
 
 import json
 import os
@@ -12,7 +12,7 @@ IDLE_SHARE = 0.88  # of all cores, for one second
 
 
 class IdleGate:
-    """Waits until nobody else uses the machine, but not for ever."""
+    """Waits until no other program uses the machine, for a limited time."""
 
     def __init__(self, patience):
         self.patience = patience
@@ -25,7 +25,7 @@ class IdleGate:
         return fields[3] + fields[4], sum(fields)
 
     def wait(self):
-        """Whether the machine became idle; without patience that is not asked."""
+        """Whether the machine became idle; with patience 0 returns True without a check."""
         deadline = time.monotonic() + self.patience
         while self.patience:
             idle, total = self._times()
@@ -35,13 +35,13 @@ class IdleGate:
                 return True
             if time.monotonic() >= deadline:
                 self.noisy += 1
-                self.patience = min(self.patience, 3)  # a busy machine stays busy: do not wait in full each time
+                self.patience = min(self.patience, 3)  # a busy machine stays busy: wait only shortly from now on
                 return False
         return True
 
 
 def build_release(steps, *targets):
-    """What is shipped, and what it needs: `steps` of cmake/bootstrap.sh."""
+    """Builds `targets` as they are shipped, after `steps` of cmake/bootstrap.sh."""
     print("build release ...", file=sys.stderr, flush=True)
     subprocess.run([os.path.join(topology.ROOT, "cmake", "bootstrap.sh"), *steps], check=True, stdout=sys.stderr)
     os.environ.setdefault("WEFT_BUILD", "build/release")
@@ -59,4 +59,4 @@ def facts():
 
 
 def sentence(found):
-    return "{cpu}, {cores} cores that ran at {clock_ghz} GHz, Linux {kernel}, commit {commit}".format(**found)
+    return "{cpu}, {cores} cores at {clock_ghz} GHz, Linux {kernel}, commit {commit}".format(**found)

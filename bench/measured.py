@@ -1,4 +1,4 @@
-"""A program that is measured: when it said what, its memory, the processor's time it took."""
+"""A measured program: the times of its log lines, its memory, its CPU time."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from lab import command
 
 
 class Measured:
-    """Started in a namespace, without anything in between. Lines are stamped as they are read."""
+    """A child process in a namespace, started without a wrapper. Lines get a time stamp when they are read."""
 
     def __init__(self, where, *words, **environment):
         reading, writing = os.pipe()
@@ -21,7 +21,7 @@ class Measured:
         self.began = time.monotonic()
         os.close(writing)
         self.lines = []  # (seconds since began, time.time_ns(), text)
-        self._news = threading.Condition()
+        self._changed = threading.Condition()
         self._ended = False
         threading.Thread(target=self._read, args=(reading,), daemon=True).start()
 
@@ -29,42 +29,42 @@ class Measured:
         with os.fdopen(descriptor, errors="replace") as lines:
             for line in lines:
                 stamp = time.monotonic() - self.began, time.time_ns(), line.rstrip()
-                with self._news:
+                with self._changed:
                     self.lines.append(stamp)
-                    self._news.notify_all()
-        with self._news:
+                    self._changed.notify_all()
+        with self._changed:
             self._ended = True
-            self._news.notify_all()
+            self._changed.notify_all()
 
     def wait_for(self, pattern, timeout, after=0):
-        """The first line from number `after` on that matches; Failure when the program ends before."""
-        wanted = re.compile(pattern)
+        """The first matching line from number `after`; Failure if the program ends before."""
+        expression = re.compile(pattern)
         deadline = time.monotonic() + timeout
-        with self._news:
+        with self._changed:
             while True:
                 for stamp in self.lines[after:]:
-                    if wanted.search(stamp[2]):
+                    if expression.search(stamp[2]):
                         return stamp
                 after = len(self.lines)
-                command.expect(not self._ended, f"{self.name()} ended: {self.last_words()}")
-                command.expect(self._news.wait(deadline - time.monotonic()),
-                               f"{self.name()} did not say '{pattern}' within {timeout} s; its last words: {self.last_words()}")
+                command.expect(not self._ended, f"{self.name()} ended: {self.last_line()}")
+                command.expect(self._changed.wait(deadline - time.monotonic()),
+                               f"{self.name()} did not log '{pattern}' within {timeout} s; last line: {self.last_line()}")
 
     def name(self):
         return os.path.basename(self.process.args[0])
 
-    def last_words(self):
+    def last_line(self):
         return self.lines[-1][2] if self.lines else "none"
 
     def memory_mib(self):
-        """(now, at most): resident, the program's own text included."""
+        """(now, peak): resident memory, including the program's text."""
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
             found = dict(re.findall(r"^(VmRSS|VmHWM):\s+(\d+) kB", file.read(), re.MULTILINE))
         return int(found["VmRSS"]) / 1024, int(found["VmHWM"]) / 1024
 
     def end(self, how=signal.SIGTERM):
-        """(milliseconds in user mode, in the kernel, most MiB). It may have ended by itself."""
-        os.kill(self.process.pid, how)  # not through Popen, which would reap it without telling
+        """(milliseconds in user mode, in the kernel, peak MiB). It may already have ended."""
+        os.kill(self.process.pid, how)  # not through Popen, which would reap it without its usage
         for _ in range(1000):
             pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
             if pid:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A streaming list of Nodes as real ones are (some 9 KB in protobuf), from the bytes to decoded
-// Nodes: time for each Node, and bytes a second. Every Node is another one in memory, so that
-// caches help no more than they do behind a socket.
+// A streaming list of realistic Nodes (about 9 KB each in protobuf), from bytes to decoded Nodes:
+// time for each Node, and bytes a second. Every Node has its own memory, so that caches help no
+// more than behind a socket.
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -14,8 +14,8 @@
 namespace weft::kube {
 namespace {
 
-constexpr int kNodes = 2000;              // some 20 MB: more than a cache holds
-constexpr std::size_t kPiece = 64 << 10;  // as the carrier gives them
+constexpr int kNodes = 2000;              // about 20 MB: more than a cache
+constexpr std::size_t kPiece = 64 << 10;  // the size in which the carrier delivers them
 
 class Counter : public AnswerListener {
  public:
@@ -62,8 +62,9 @@ void Decode(benchmark::State& state, Encoding encoding, AnswerKind kind) {
   };
   const std::uint64_t before = bench::allocations.load();
   if (!pass() || counter.leases != kNodes) state.SkipWithError("not decoded");
-  // Once for the reader, its buffers and the like: not with each Node.
-  if (bench::allocations.load() - before > 100) state.SkipWithError("Nodes are allocated for");
+  // Allocations are for the reader and its buffers, not for each Node.
+  if (bench::allocations.load() - before > 100)
+    state.SkipWithError("decoding allocates for each Node");
 
   for (auto _ : state) {
     if (!pass()) state.SkipWithError("not decoded");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A 64 KiB TCP superframe through the software stage: cut for a UDP_SEGMENT wire, and put together
-// again on the other side.
+// A 64 KiB TCP superframe in the software offload: cut for a UDP_SEGMENT wire, and coalesced again
+// on the other side.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -24,7 +24,7 @@ Packet Superframe(PacketSlab& slab) {
                                .PartialTransportChecksum()
                                .Build();
   Packet packet = slab.Lend(0);
-  packet.Pull(22);  // as Forwarder::Encapsulate would leave it for a datagram wire
+  packet.Pull(22);  // as after Forwarder::Encapsulate for a datagram wire
   std::memcpy(packet.data, bytes.data(), bytes.size());
   packet.length = static_cast<std::uint32_t>(bytes.size());
   packet.Push(22);
@@ -74,7 +74,7 @@ void Join(benchmark::State& state) {
   {
     const bench::NoAllocations none(state);
     for (auto _ : state) {
-      // Joining moves the bytes: each round needs them again. The copy is part of the figure.
+      // Joining moves the bytes, so each round restores them. The copy is part of the result.
       std::memcpy(aggregate.data, pristine.data(), pristine.size());
       out->clear();
       SplitAggregate(aggregate, 0, *out);

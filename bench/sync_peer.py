@@ -1,4 +1,4 @@
-"""What bench/sync needs beside flanneld: the network device's view of an event, and upstream's daemon."""
+"""Helpers of bench/sync: arrival times of packets at a network device, and upstream's daemon."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ DEVICE = "flannel.4096"
 
 
 class Arrivals:
-    """When TCP data from `server` came in at a device, by the kernel's clock."""
+    """Arrival time of TCP data from `server` at a device, by the kernel's clock."""
 
     def __init__(self, where, device, server):
         with where.entered():
@@ -43,7 +43,7 @@ class Arrivals:
         self._first = None
 
     def first(self):
-        """Of those since `forget`: nanoseconds, as time.time_ns()."""
+        """The first arrival since `forget`, in nanoseconds, as time.time_ns()."""
         return command.wait_until(lambda: self._first, "no packet came from the API server")
 
     def __enter__(self):
@@ -54,28 +54,28 @@ class Arrivals:
 
 
 def routes(where):
-    """Pod networks of others that go into the tunnel, as words of /proc/net/route."""
+    """Destinations of routes to peers' pod networks through the tunnel, as in /proc/net/route."""
     rows = (line.split() for line in where.read("/proc/net/route").splitlines())
     return {row[1] for row in rows if row[0] == DEVICE and row[7] == "00FFFFFF"}
 
 
-def start_upstream(cluster, environment, patience):
-    """From exec to subnet.env and a route for every peer; start_ms is None when that takes longer than `patience`."""
+def start_upstream(cluster, environment, timeout):
+    """From exec to subnet.env and a route for every peer; start_ms is None if that takes longer than `timeout`."""
     subnet_file = cluster.path("upstream.env")
     daemon = Measured(cluster.client, peers.find("flanneld"), "--kube-subnet-mgr", f"--kubeconfig-file={cluster.path('kubeconfig')}",
                       f"--net-config-path={cluster.path('net-conf.json')}", f"--subnet-file={subnet_file}", "--iface=u0",
                       "--iptables-forward-rules=false", NODE_NAME="upstream", **environment)
-    wanted = cluster.nodes + 1  # weft has published its own
+    expected = cluster.nodes + 1  # weft has published its own
     found, started, seen = {"env_ms": None, "start_ms": None, "routes": 0}, None, 0
-    while started is None and time.monotonic() - daemon.began < patience:
-        command.expect(daemon.process.poll() is None, f"upstream flanneld ended: {daemon.last_words()}")
+    while started is None and time.monotonic() - daemon.began < timeout:
+        command.expect(daemon.process.poll() is None, f"upstream flanneld ended: {daemon.last_line()}")
         if found["env_ms"] is None and os.path.exists(subnet_file):
             found["env_ms"] = (time.monotonic() - daemon.began) * 1e3
         began = time.monotonic()
         seen = len(routes(cluster.client))
-        if found["env_ms"] is not None and seen >= wanted:
+        if found["env_ms"] is not None and seen >= expected:
             started = (time.monotonic() - daemon.began) * 1e3
-        time.sleep(max(0.02, 4 * (time.monotonic() - began)))  # looking costs it at most a fifth
+        time.sleep(max(0.02, 4 * (time.monotonic() - began)))  # polling takes at most a fifth of the time
     found.update({"start_ms": started, "routes": seen})
     user, system, peak = daemon.end()
     with contextlib.suppress(FileNotFoundError):

@@ -72,9 +72,9 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/source_dir.h
   CONTENT "#define WEFT_SOURCE_DIR \"@PROJECT_SOURCE_DIR@\"\n" @ONLY)
 
 # weft_test(<name> SOURCES ... [ALONE ...] [LIBS ...] [LABEL unit|contract|fuzz-replay|repo] [LINUX_ONLY] [THREADS])
-# A GoogleTest executable, each case a ctest. WEFT_SOURCE_DIR is the repository, for data files (under
-# Wine too: its current drive is Z:, the host's root). THREADS: more than one thread runs in it; the thread
-# sanitizer's build (WEFT_THREADS_ONLY) has no other tests.
+# A GoogleTest executable, each case a ctest (with WEFT_WHOLE_PROGRAMS the program is one). WEFT_SOURCE_DIR is the
+# repository, for data files (under Wine too: its current drive is Z:, the host's root). THREADS: more than one
+# thread runs in it; the thread sanitizer's build (WEFT_THREADS_ONLY) has no other tests.
 function(weft_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "LINUX_ONLY;THREADS" "LABEL" "SOURCES;ALONE;LIBS")
   weft_reject_unparsed("weft_test(${name})" "${arg_UNPARSED_ARGUMENTS}")
@@ -88,10 +88,16 @@ function(weft_test name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   weft_alone(${arg_ALONE})
   target_compile_options(${name} PRIVATE
+    -O0  # what is tested is in libraries; EXPECT_... is much code: a third of its time to compile
     -include ${PROJECT_BINARY_DIR}/source_dir.h
     -Wno-dangling-else)  # `if (x) EXPECT_EQ(...)`: the macro's own if
-  gtest_discover_tests(${name} TEST_PREFIX ${name}: DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${arg_LABEL} TIMEOUT 120)
+  if(WEFT_WHOLE_PROGRAMS)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 1200)
+  else()
+    gtest_discover_tests(${name} TEST_PREFIX ${name}: DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+      PROPERTIES LABELS ${arg_LABEL} TIMEOUT 120)
+  endif()
   if(arg_THREADS)
     if(NOT TARGET thread_tests)
       add_custom_target(thread_tests)  # what the tsan build preset builds

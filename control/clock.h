@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time as a parameter: the system's clock in the daemon, a clock that tests turn by hand
+// Time as a parameter: the system's clock in the daemon, a clock set by hand in tests
 // (tests/support/manual_clock.h).
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace weft::control {
 
-// For deadlines and ages. Never goes backwards, says nothing about the date.
+// For deadlines and ages. Never goes backwards; has no relation to the date.
 using TimePoint = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::steady_clock::duration;
 

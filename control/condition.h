@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thing that can be wrong while the daemon runs: logged when it begins or changes, kept while
+// A condition that may appear while the daemon runs: logged when it begins or changes, kept while
 // it lasts.
 #pragma once
 
@@ -14,9 +14,9 @@ namespace weft::control {
 
 class Condition {
  public:
-  // A sentence for people; empty: it is over. A sentence that differs in its numbers only is the
-  // same one. Each is logged when it begins, and again no sooner than after five minutes, also
-  // where it was over meanwhile: one that lasts is logged then, if it is set again.
+  // `text` is a sentence for people; empty: the condition is over. Sentences that differ only in
+  // their numbers are the same condition. Each is logged when it begins, but not twice within five
+  // minutes, even if it was over in between; if it lasts longer, the next Set logs it.
   void Set(std::string_view text, control::TimePoint now = std::chrono::steady_clock::now()) {
     if (text == text_ && logged_) return;
     const std::string condition = control::WithoutNumbers(text);
@@ -29,12 +29,12 @@ class Condition {
     if (logged_) LogWarning(text_);
   }
   const std::string& text() const { return text_; }
-  std::uint64_t times() const { return times_; }  // it began or changed
+  std::uint64_t times() const { return times_; }  // how often it began or changed
 
  private:
   std::string text_;
   std::uint64_t times_ = 0;
-  bool logged_ = true;  // text_, or there is none
+  bool logged_ = true;  // text_ is in the log, or empty
   control::LogLimit limit_;
 };
 

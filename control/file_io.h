@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the standard library cannot do with files: name one in UTF-8; replace one so that no reader
-// and no crash sees a half-written one; append to one so that it is on disk. And by which text each
-// boot of the system is known.
+// What the standard library lacks for files: UTF-8 names on every system, atomic replacement, and
+// durable appending. Also an identifier of the current boot.
 #pragma once
 
 #include <cstddef>
@@ -15,27 +14,29 @@
 
 namespace weft::control {
 
-// Of UTF-8, on every system.
+// `utf8` as a path, on every system.
 std::filesystem::path PathOf(std::string_view utf8);
 
-// All of `path` (UTF-8), where it is no more than `most` bytes. By read(): a stream's iterator
-// throws where reading fails, of a folder for example. The caller names the file.
+// The whole file `path` (UTF-8), at most `most` bytes. Uses read(), because a stream's iterator
+// throws where reading fails, for example on a folder. The error does not name the file: the caller
+// does.
 absl::StatusOr<std::string> ReadFileText(const std::string& path, std::size_t most = SIZE_MAX);
 
-// `path` (UTF-8) holds `text` when this returns, also after a power cut; its folder exists. Mode
-// 0644; on Windows for SYSTEM, Administrators and the owner. By a new file of a random name, so
-// that no other user's is written to. Readers see the old content or the new. The error carries the
-// step that failed and the system's text; the caller names the file.
+// Replaces the content of `path` (UTF-8) with `text`, durably: also after a power cut. Its folder
+// must exist. Mode 0644; on Windows access for SYSTEM, Administrators and the owner. Writes a new
+// file with a random name and renames it, so that no other user's file is written to, and readers
+// see either the old or the new content. The error has the step that failed and the system's text;
+// the caller names the file.
 absl::Status ReplaceFileText(const std::string& path, const std::string& text);
 
-// Cuts `path` (UTF-8) to `size` bytes and writes `text` behind them; zero also makes the file,
-// whose folder exists. Mode and error as above; `text` is on disk when this returns. After an
-// error, and a power cut, any part of `text` may be there: the next call cuts it off. OutOfRange:
-// the file has become shorter than `size`, and nothing was written.
+// Truncates `path` (UTF-8) to `size` bytes and appends `text`; with size zero it also creates the
+// file, whose folder must exist. Mode and error as above; `text` is on disk when this returns.
+// After an error or a power cut the file may contain any part of `text`: the next call truncates
+// it. OutOfRange: the file has become shorter than `size`, and nothing was written.
 absl::Status AppendFileText(const std::string& path, std::size_t size, const std::string& text);
 
-// Another text after each start of the system and the same until the next, whatever the clock does;
-// empty where it cannot be known.
+// Identifies the current boot: differs after each start of the system, whatever the clock does;
+// empty if unknown.
 std::string BootId();
 
 }  // namespace weft::control

@@ -21,7 +21,7 @@ int WriteAll(int file, const std::string& text) {
     if (written < 0) return errno;
     done += static_cast<std::size_t>(written);
   }
-  if (::fchmod(file, 0644) < 0 || ::fsync(file) < 0) return errno;  // mkostemp made it 0600
+  if (::fchmod(file, 0644) < 0 || ::fsync(file) < 0) return errno;  // mkostemp creates it with 0600
   return 0;
 }
 
@@ -30,7 +30,7 @@ std::string FolderOf(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// A new name itself must be on disk too. A file system that cannot do that has done its best.
+// Writes the folder's entries to disk, where the file system supports it.
 void SyncFolder(const std::string& folder) {
   const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return;

@@ -12,8 +12,8 @@
 namespace weft::control {
 namespace {
 
-// A reader (the CNI plugin, a virus scanner) that has the file open keeps others from replacing it;
-// it is gone soon.
+// A reader (the CNI plugin, a virus scanner) that has the file open prevents its replacement, for a
+// short time.
 constexpr int kAttempts = 20;
 constexpr DWORD kPauseMs = 25;
 
@@ -55,13 +55,13 @@ bool IsPassing(DWORD error) {
 absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
   const std::wstring target = PathOf(path).wstring();
   const std::wstring temporary = PathOf(absl::StrCat(path, ".", RandomName(), ".tmp")).wstring();
-  // A new file: what another user put in its place is not written to.
+  // Always a new file: a file that another user put there is not written to.
   HANDLE file = INVALID_HANDLE_VALUE;
   DWORD error = OpenToWrite(temporary, CREATE_NEW, file);
   if (error == NO_ERROR) error = WriteAll(file, text);
   if (error != NO_ERROR) {
     if (error != ERROR_FILE_EXISTS) ::DeleteFileW(temporary.c_str());
-    return Failure("cannot write a file beside it", error);
+    return Failure("cannot write a file next to it", error);
   }
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (::MoveFileExW(temporary.c_str(), target.c_str(),
@@ -100,8 +100,8 @@ absl::Status AppendFileText(const std::string& path, std::size_t size, const std
   return error == NO_ERROR ? absl::OkStatus() : Failure("cannot write it", error);
 }
 
-// A name that the first who asks gives the boot, in a key that goes with it: Windows keeps volatile
-// keys in memory alone.
+// A random name that the first caller stores in a volatile registry key, which Windows keeps in
+// memory only, until the next boot.
 std::string BootId() {
   HKEY key = nullptr;
   DWORD disposition = 0;
@@ -116,7 +116,8 @@ std::string BootId() {
     return status == ERROR_SUCCESS ? std::string(text) : std::string();
   };
   std::string id = read();
-  // Whoever made the key writes; another waits for that, but not for one that died meanwhile.
+  // The process that created the key writes the value; others wait for it, but not forever, because
+  // that process may have died.
   for (int attempt = 0; id.empty() && disposition != REG_CREATED_NEW_KEY && attempt < kAttempts;
        ++attempt) {
     ::Sleep(kPauseMs);

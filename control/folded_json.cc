@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// Builds the document while it is read: only here are all keys seen in their order.
+// Builds the document while it is parsed, because only the parser sees all keys in order.
 class FoldingReader final : public nlohmann::json_sax<json> {
  public:
   json root;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON objects as Go's encoding/json sees them: keys match without case, of duplicates the last
-// wins.
+// JSON objects as Go's encoding/json reads them: keys match without case, and the last of duplicate
+// keys counts.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace weft::control {
 
-// `text` with every key in ASCII lower case. A BOM is dropped. Errors: "line 3, column 17: ..." or
+// `text` with every key in ASCII lower case. A BOM is dropped. Errors: "line 3, column 17: ...", or
 // what the text is instead of JSON.
 absl::StatusOr<nlohmann::json> ParseFolded(std::string_view text);
 

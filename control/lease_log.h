@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the log is told of leases that are not plainly usable and of nodes that are refused: each
-// once, and of many at once the first.
+// Logs leases that are not plainly usable, and nodes that are refused: each once, and only the
+// first of many.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace weft::control {
 
-// One line, already escaped. May be empty: nobody listens.
+// Receives one line, already escaped. May be empty.
 using OnNotice = std::function<void(Severity, const std::string&)>;
 
 // One thread. The table outlives it.
@@ -23,35 +23,35 @@ class LeaseLog {
  public:
   LeaseLog(const lease::LeaseTable& table, OnNotice on_notice);
 
-  // What the log does not know yet of the whole table, or of one node.
-  void TellAll();
-  void TellOf(const lease::NodeKey& node);
-  // The node went: if it comes back, that is news.
+  // Logs what is not in the log yet, of the whole table or of one node.
+  void LogAll();
+  void LogNode(const lease::NodeKey& node);
+  // The node was deleted: if it comes back, it is logged again.
   void Forget(const lease::NodeKey& node);
-  // Nothing has changed since TellAll.
-  bool has_told_all() const { return table_.generation() == told_generation_; }
+  // The table has not changed since LogAll.
+  bool logged_all() const { return table_.generation() == logged_generation_; }
 
-  void TellRefused(const lease::RefusedNode& node);
-  void TellNotJoined(const lease::NotJoinedNode& node);
-  // The same of one of perhaps many; TellGathered says how many were left out.
+  void LogRefused(const lease::RefusedNode& node);
+  void LogNotJoined(const lease::NotJoinedNode& node);
+  // For one of perhaps many: logs the first ones. LogGathered logs how many were left out.
   void GatherRefused(const lease::RefusedNode& node);
   void GatherNotJoined(const lease::NotJoinedNode& node);
-  void TellGathered();
+  void LogGathered();
 
  private:
-  // Hash of node and family → hash of the detail: a whole cluster may be wrong. If two are alike, a
-  // line is missing in the log.
-  using Told = absl::flat_hash_map<std::uint64_t, std::uint64_t>;
+  // Hash of node and family → hash of the detail. Hashes, because the whole cluster may be in it; a
+  // collision costs one line of the log.
+  using Logged = absl::flat_hash_map<std::uint64_t, std::uint64_t>;
 
   void Notice(Severity severity, const std::string& line) const;
-  void Tell(const lease::LeaseRow& row, const Told& before, std::size_t& lines);
-  void TellMore(std::size_t lines, std::string_view what) const;
+  void LogRow(const lease::LeaseRow& row, const Logged& before, std::size_t& lines);
+  void LogRest(std::size_t lines, std::string_view what) const;
 
   const lease::LeaseTable& table_;
   OnNotice on_notice_;
-  Told told_;
-  std::uint64_t told_generation_ = 0;  // of the table, at TellAll
-  std::size_t refused_lines_ = 0;      // gathered
+  Logged logged_;
+  std::uint64_t logged_generation_ = 0;  // of the table, at the last LogAll
+  std::size_t refused_lines_ = 0;        // since the last LogGathered
   std::size_t not_joined_lines_ = 0;
 };
 

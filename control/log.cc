@@ -88,7 +88,7 @@ spdlog::level::level_enum LevelOf(Severity severity) {
   return spdlog::level::err;
 }
 
-// What other folders log through spdlog gets the same lines.
+// Gives the same format to what other folders log through spdlog.
 class LineFormatter final : public spdlog::formatter {
  public:
   explicit LineFormatter(LogFormat format) : format_(format) {}
@@ -116,8 +116,8 @@ class LineFormatter final : public spdlog::formatter {
   LogFormat format_;
 };
 
-// Warnings and errors of whichever part: the same one is not repeated for some minutes. Those that
-// say what a condition counts are rarer still (Trouble).
+// Keeps a warning or error of any part from being repeated for some minutes. Condition does the
+// same for sentences that differ only in their numbers.
 class Repeats {
  public:
   bool Allow(std::string_view text) {

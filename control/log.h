@@ -15,12 +15,12 @@ namespace weft::control {
 enum class LogFormat : std::uint8_t { kKlog, kJson };
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 
-// Before the first line, once. Lines of a level above `verbosity` (-v) are left out.
+// Call once, before the first line. Lines of a level above `verbosity` (-v) are not written.
 void StartLog(LogFormat format, std::int64_t verbosity);
 
-// One line; line breaks and other control characters in `text` are escaped, so that no Node object
-// can forge a line. A warning or error that was written within the last five minutes is left out.
-// Any thread.
+// Writes one line; line breaks and other control characters in `text` are escaped, so that no Node
+// object can forge a line. A warning or error that was written within the last five minutes is not
+// repeated. Any thread.
 void Log(Severity severity, std::string_view text,
          std::source_location where = std::source_location::current());
 
@@ -36,11 +36,11 @@ inline void LogError(std::string_view text,
                      std::source_location where = std::source_location::current()) {
   Log(Severity::kError, text, where);
 }
-// Shown from -v=LEVEL on.
+// Written with -v=LEVEL or higher.
 void LogVerbose(std::int64_t level, std::string_view text,
                 std::source_location where = std::source_location::current());
 
-// What a line looks like. `nanoseconds` since 1970; `pid` the process. For tests, and for Log.
+// The parts of a line. `nanoseconds` since 1970; `pid` of the process. For tests, and for Log.
 struct LogLine {
   Severity severity = Severity::kInfo;
   std::int64_t nanoseconds = 0;
@@ -49,7 +49,7 @@ struct LogLine {
   std::uint32_t line = 0;
   std::string_view text;
 };
-// Without the line's end. klog in local time, JSON in UTC.
+// The line without its line break. klog in local time, JSON in UTC.
 std::string Format(LogFormat format, const LogLine& line);
 
 }  // namespace weft::control

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same line at once, and then at most every five minutes: a condition that comes and goes each
-// second does not fill the log.
+// Limits a line to once in five minutes, so that a condition that comes and goes every second does
+// not fill the log.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ class LogLimit {
   static constexpr Duration kPeriod = std::chrono::minutes(5);
   static constexpr std::size_t kMost = 1024;  // lines that are remembered
 
-  // Whether the line `key` may be written now; then it counts as written.
+  // Whether the line `key` may be written now; if so, it counts as written.
   bool Allows(std::string_view key, TimePoint now);
 
  private:
   absl::flat_hash_map<std::string, TimePoint> written_;
 };
 
-// `text` without its digits: a sentence that counts seconds or tries is of the same condition.
+// `text` without its digits: sentences that differ only in a count are the same condition.
 std::string WithoutNumbers(std::string_view text);
 
 }  // namespace weft::control

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMaxFile = std::size_t{1} << 20;  // bytes; real ones have a hundred
+constexpr std::size_t kMaxFile = std::size_t{1} << 20;  // bytes; a real file has some hundred
 
 std::string Show(const json& value) {
   if (value.is_string()) return Quoted(value.get_ref<const std::string&>());
@@ -27,14 +27,14 @@ std::string Show(const json& value) {
   return value.dump();
 }
 
-// Reads members of one object. The first error stays; later reads give defaults. `where` is "" or
+// Reads members of one object. Keeps the first error; later reads return defaults. `where` is "" or
 // "Backend.".
 class Members {
  public:
   Members(const json& object, std::string_view where, std::string_view file, absl::Status& status)
       : object_(object), where_(where), file_(file), status_(status) {}
 
-  // `key` in the document's spelling. Null when absent or null.
+  // `key` in the document's spelling. nullptr if absent or null.
   const json* Find(std::string_view key) const {
     const auto at = object_.find(absl::AsciiStrToLower(key));
     return at == object_.end() || at->is_null() ? nullptr : &*at;
@@ -112,7 +112,7 @@ void ReadFamilies(Members& top, NetConf& conf) {
   if (conf.enable_ipv6) conf.ipv6_network = ipv6_network;
 
   if (!conf.enable_ipv4 && !conf.enable_ipv6) {
-    top.Refuse("EnableIPv4", "false", "leaves no family, for EnableIPv6 is not true either",
+    top.Refuse("EnableIPv4", "false", "leaves no family, because EnableIPv6 is not true either",
                "enable one of them");
   }
   if (conf.enable_ipv4 && !network) {
@@ -127,7 +127,7 @@ void ReadFamilies(Members& top, NetConf& conf) {
   }
 }
 
-// Upstream reads these and uses them only with etcd; a wrong type is fatal there, so it is here.
+// Upstream uses these only with etcd, but refuses a wrong type always; so does weft.
 void ReadIgnored(Members& top, NetConf& conf) {
   for (const std::string_view key : kIgnoredNumbers)
     top.Number(key, std::numeric_limits<unsigned>::max(), 0);
@@ -143,7 +143,7 @@ void ReadIgnored(Members& top, NetConf& conf) {
 constexpr std::string_view kIgnoredKey = "ignored: subnets come from the Nodes' podCIDRs";
 constexpr std::optional<BackendType> kDocument,
     kVxlan = BackendType::kVxlan, kHostGw = BackendType::kHostGw, kAlloc = BackendType::kAlloc;
-// What upstream v0.28.9 reads.
+// The keys that upstream v0.28.9 reads.
 constexpr NetConfKey kKeys[] = {
     {kDocument, "EnableIPv4", "true|false", "pods have IPv4 addresses; default true"},
     {kDocument, "EnableIPv6", "true|false", "pods have IPv6 addresses; default false"},
@@ -203,12 +203,12 @@ void NoteUnknown(const json& object, std::string_view where,
 void ReadVxlan(Members& backend, NetConf& conf) {
   const VxlanDefaults& defaults = conf.defaults;
   const bool is_linux = defaults == kLinuxDefaults;
-  conf.vni = *Vni::Of(backend.Number("VNI", Vni::kMax, defaults.vni.value()));
+  conf.vni = *Vni::From(backend.Number("VNI", Vni::kMax, defaults.vni.value()));
   if (!backend.Has("VNI")) {
     conf.notes.push_back(absl::StrCat(
-        "Backend.VNI is absent: ", conf.vni.value(), " is used, as by flannel on ",
-        is_linux ? "Linux, and Windows nodes take 4096" : "Windows, and Linux nodes take 1",
-        ": write it where both take part"));
+        "Backend.VNI is absent: ", conf.vni.value(), " is used, the default of flannel on ",
+        is_linux ? "Linux, while Windows nodes use 4096" : "Windows, while Linux nodes use 1",
+        "; set it if the cluster has both"));
   } else if (conf.vni.value() > std::numeric_limits<std::uint16_t>::max()) {
     conf.notes.push_back(
         absl::StrCat("Backend.VNI ", conf.vni.value(),
@@ -218,20 +218,20 @@ void ReadVxlan(Members& backend, NetConf& conf) {
   conf.port = static_cast<std::uint16_t>(
       backend.Number("Port", std::numeric_limits<std::uint16_t>::max(), defaults.port));
   const bool names_port = backend.Has("Port") && (conf.port != 0 || !is_linux);
-  if (!names_port) conf.port = defaults.port;  // Linux flannel takes 0 for that
+  if (!names_port) conf.port = defaults.port;  // Linux flannel treats 0 the same
   if (conf.port == 0) {
     backend.Refuse("Port", "0", "is no UDP port (Linux flannel takes 8472 for it)",
                    "write 4789 for all nodes");
   }
   if (!names_port) {
     conf.notes.push_back(absl::StrCat(
-        "Backend.Port is absent: ", conf.port, " is used, as by flannel on ",
-        is_linux ? "Linux, and Windows nodes take 4789" : "Windows, and Linux nodes take 8472",
-        ": write it where both take part"));
+        "Backend.Port is absent: ", conf.port, " is used, the default of flannel on ",
+        is_linux ? "Linux, while Windows nodes use 4789" : "Windows, while Linux nodes use 8472",
+        "; set it if the cluster has both"));
   }
 
   if (const std::uint64_t mtu = backend.Number("MTU", OuterMtu::kMax, 0); mtu != 0) {
-    conf.mtu = OuterMtu::Of(mtu);
+    conf.mtu = OuterMtu::From(mtu);
     if (!conf.mtu)
       backend.Refuse("MTU", absl::StrCat(mtu), "leaves no room for pods' packets",
                      "write 1280 or more");
@@ -251,7 +251,7 @@ void ReadVxlan(Members& backend, NetConf& conf) {
   conf.direct_routing = backend.Bool("DirectRouting", false);
 }
 
-// Upstream's Linux nodes read none of these; its Windows nodes, these two.
+// Upstream reads these two on Windows nodes only.
 void ReadHostGw(Members& backend, NetConf& conf) {
   conf.name = backend.String("Name");
   if (conf.name.empty()) conf.name = "cbr0";
@@ -283,7 +283,7 @@ void ReadBackend(Members& top, std::string_view file, absl::Status& status, NetC
     conf.type = BackendType::kHostGw;
     ReadHostGw(backend, conf);
   } else {
-    backend.Refuse("Type", Quoted(written), "is not a backend that weft has",
+    backend.Refuse("Type", Quoted(written), "is not a supported backend",
                    "use \"vxlan\", \"host-gw\" or \"alloc\"");
     return;
   }
@@ -364,7 +364,7 @@ absl::Status CheckForHns(const NetConf& conf) {
   if (conf.vni.value() >= kLeast && conf.vni.value() <= kMost) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("Backend.VNI: ", conf.vni.value(), " is not from ", kLeast, " to ", kMost,
-                   ", which is what HNS and kube-proxy take; write 4096 for all "
+                   ", the range of HNS and kube-proxy; write 4096 for all "
                    "nodes, or use --dataplane=userspace"));
 }
 

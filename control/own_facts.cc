@@ -15,7 +15,7 @@ namespace {
 
 absl::StatusOr<OwnFamilyFacts> FamilyFacts(const lease::OwnNode& node, IpFamily family,
                                            const IpPrefix& network,
-                                           const std::optional<OwnFacts>& standing) {
+                                           const std::optional<OwnFacts>& current) {
   const lease::OwnNodeFamily& half = family == IpFamily::kV4 ? node.v4 : node.v6;
   if (!half.subnet) {
     const std::string why = node.problems.empty()
@@ -30,16 +30,15 @@ absl::StatusOr<OwnFamilyFacts> FamilyFacts(const lease::OwnNode& node, IpFamily 
         absl::StrCat("node ", Quoted(node.node.name), ": ", inside.message()));
   }
   const MacAddress mac = half.published_vtep_mac.value_or(DeriveVtepMac(node.node.name));
-  const bool stands = standing && standing->of(family);
-  return OwnFamilyFacts{*half.subnet, stands ? standing->of(family)->vtep_mac : mac};
+  const bool is_published = current && current->of(family);
+  return OwnFamilyFacts{*half.subnet, is_published ? current->of(family)->vtep_mac : mac};
 }
 
 }  // namespace
 
 absl::StatusOr<OwnFacts> DeriveOwnFacts(std::string_view node_name,
                                         const std::optional<lease::OwnNode>& node,
-                                        const NetConf& conf,
-                                        const std::optional<OwnFacts>& standing,
+                                        const NetConf& conf, const std::optional<OwnFacts>& current,
                                         std::string_view in_other_case) {
   if (!node && !in_other_case.empty()) {
     return absl::NotFoundError(absl::StrCat(
@@ -49,13 +48,13 @@ absl::StatusOr<OwnFacts> DeriveOwnFacts(std::string_view node_name,
   if (!node) {
     return absl::NotFoundError(
         absl::StrCat("node ", Quoted(node_name),
-                     " is not among the Nodes: register it, or correct --node-name or NODE_NAME"));
+                     " is not among the Nodes; register it, or correct --node-name or NODE_NAME"));
   }
   OwnFacts facts;
   facts.node = node->node;
   for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     if (!conf.enabled(family)) continue;
-    const auto half = FamilyFacts(*node, family, *conf.network_of(family), standing);
+    const auto half = FamilyFacts(*node, family, *conf.network_of(family), current);
     if (!half.ok()) return half.status();
     (family == IpFamily::kV4 ? facts.v4 : facts.v6) = *half;
   }

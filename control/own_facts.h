@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our own lease: made from our Node and net-conf, or one sentence that says what it waits for.
+// Our own lease, made from our Node and net-conf, or the reason why it has to wait.
 #pragma once
 
 #include <optional>
@@ -30,27 +30,27 @@ struct OwnFacts {
   friend bool operator==(const OwnFacts&, const OwnFacts&) = default;
 };
 
-// An error is a state to wait in, not to exit from; its message is for people:
-//   kNotFound            our Node is not there
+// An error is a reason to wait, not to exit; its message is for people:
+//   kNotFound            our Node does not exist
 //   kFailedPrecondition  an enabled family has no podCIDR yet, or it could not be read
 //   kOutOfRange          a podCIDR lies outside net-conf's Network
 //
-// The VTEP MAC is the one that stands, else the one that the Node says, else derived. `standing`:
-// the facts before, where we publish them ourselves, so that what others write over our annotation
-// is not taken for ours; also over a Node that is created again, since peers hold that MAC.
-// `in_other_case`: where our Node is not there, one whose name differs from ours in case alone.
+// The VTEP MAC is the one in `current`, else the one that the Node has published, else derived.
+// `current`: the facts that we publish. Their MAC is kept when another program changes our
+// annotation, and when the Node is created again, because peers have that MAC in their tables.
+// `in_other_case`: if our Node does not exist, a Node whose name differs from ours only in case.
 absl::StatusOr<OwnFacts> DeriveOwnFacts(std::string_view node_name,
                                         const std::optional<lease::OwnNode>& node,
                                         const NetConf& conf,
-                                        const std::optional<OwnFacts>& standing = std::nullopt,
+                                        const std::optional<OwnFacts>& current = std::nullopt,
                                         std::string_view in_other_case = {});
 
-// What peers are judged by, once the facts are known.
+// The identity that peers are judged by.
 lease::OwnIdentity IdentityOf(const OwnFacts& facts, const NetConf& conf);
 
 // The VTEP MAC of a node that has published none: 02 and 40 bits of FNV-1a over the node name.
-// Locally administered, unicast, the same after every restart and for both families. Stable for
-// ever: peers hold it in their neighbour tables.
+// Locally administered, unicast, the same after every restart and for both families. It must never
+// change: peers have it in their neighbour tables.
 MacAddress DeriveVtepMac(std::string_view node_name);
 
 }  // namespace weft::control

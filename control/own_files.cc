@@ -19,7 +19,7 @@ std::string RandomName() {
 std::string WithoutEndSlash(std::string folder) {
   constexpr char kSeparator = std::filesystem::path::preferred_separator;
   while (folder.size() > 1 && (folder.back() == '/' || folder.back() == kSeparator) &&
-         folder[folder.size() - 2] != ':')  // "C:" is another folder than its root
+         folder[folder.size() - 2] != ':')  // "C:" is not the root folder
     folder.pop_back();
   return folder;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files and folders that a privileged process believes, and so must not find made by another user
-// of the machine. Own are root's and this account's; on Windows SYSTEM's, Administrators',
-// TrustedInstaller's and this account's. Paths are UTF-8.
+// Files and folders that a privileged process trusts, and that another user of the machine must not
+// have made. Trusted owners are root and this account; on Windows SYSTEM, Administrators,
+// TrustedInstaller and this account. Paths are UTF-8.
 #pragma once
 
 #include <string>
@@ -11,27 +11,28 @@
 
 namespace weft::control {
 
-// Where flanneld keeps its state unless --state-dir names another folder: "/var/lib/weft"; on
-// Windows ProgramData\weft on the system drive, whatever environment and current drive are.
+// The default of --state-dir: "/var/lib/weft"; on Windows ProgramData\weft on the system drive,
+// whatever the environment and the current drive are.
 std::string DefaultStateFolder();
-// Where weft kept it before: \var\lib\weft on Windows; empty: there is no other.
+// The default of earlier versions: \var\lib\weft on Windows; empty: the same.
 std::string FormerStateFolder();
-// `path` where it names no drive: on the system drive, not the current one. On Linux as it is.
+// On Windows `path` on the system drive, if it names no drive. On Linux `path` unchanged.
 std::string OnSystemDrive(const std::string& path);
 
-// A folder's name without the separators at its end, so that names may be made of it.
+// `folder` without separators at its end, so that a suffix can be appended.
 std::string WithoutEndSlash(std::string folder);
 
-// PermissionDenied, with who it is: another user owns `path` itself (not what a link leads to) or,
-// of a file, may write to it. What is not there, and what the file system does not tell, is fine.
+// PermissionDenied, naming the user: another user owns `path` itself (a link is not followed) or,
+// if it is a file, may write to it. OK if `path` does not exist, or the file system has no owners.
 absl::Status CheckOwn(const std::string& path);
 
-// Renames what CheckOwn refuses to "PATH.foreign-RANDOM". A sentence says what was found and where
-// it is now; empty: nothing was. The error says why it stays.
+// Renames `path`, if CheckOwn refuses it, to "PATH.foreign-RANDOM". Returns a sentence: what was
+// found and where it is now; empty: nothing was renamed. The error names the reason why it cannot
+// be renamed.
 absl::StatusOr<std::string> SetForeignAside(const std::string& path);
 
-// Sets a foreign `folder` aside, and makes it with the folders above it; on Windows those that it
-// makes are for SYSTEM, Administrators and the owner alone. The sentence as above.
+// SetForeignAside, then creates `folder` and its parents; on Windows the new ones are accessible to
+// SYSTEM, Administrators and the owner only. Returns the sentence of SetForeignAside.
 absl::StatusOr<std::string> MakeOwnFolder(const std::string& folder);
 
 // Sixteen hexadecimal digits, for unpredictable names.

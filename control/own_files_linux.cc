@@ -11,7 +11,7 @@
 namespace weft::control {
 namespace {
 
-// What a user namespace or a file server shows of owners that it does not know (overflowuid).
+// The owner that a user namespace or a file server shows for unknown users (overflowuid).
 constexpr uid_t kNotShown = 65534;
 
 bool IsOwn(uid_t user) { return user == 0 || user == kNotShown || user == ::geteuid(); }

@@ -25,7 +25,7 @@ constexpr const wchar_t* kOwn[] = {
     L"S-1-5-32-544",                                                    // Administrators
     L"S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464",  // TrustedInstaller
 };
-// What a file system without owners shows: of NTFS only an administrator can make it one.
+// The owner that a file system without owners shows. On NTFS only an administrator can set it.
 constexpr wchar_t kEveryone[] = L"S-1-1-0";
 constexpr wchar_t kOwnerRights[] = L"S-1-3-4";
 constexpr DWORD kChanges = FILE_WRITE_DATA | FILE_APPEND_DATA | DELETE | WRITE_DAC | WRITE_OWNER |
@@ -72,7 +72,8 @@ bool IsOwn(PSID sid) {
          ::EqualSid(sid, reinterpret_cast<const TOKEN_USER*>(user.data())->User.Sid);
 }
 
-// Not its name: that may ask a domain controller, which the network of this node leads to.
+// Not the account's name: resolving it may need a domain controller, reached through this node's
+// network.
 std::string Text(PSID sid) {
   Local text;
   if (!::ConvertSidToStringSidW(sid, text.out<LPWSTR>())) return "another user";
@@ -95,7 +96,7 @@ std::string GenericText(const std::filesystem::path& path) {
   return {text.begin(), text.end()};
 }
 
-// One of a folder's that is not there yet; an error but ERROR_ALREADY_EXISTS is final.
+// Creates one folder of a path; an error other than ERROR_ALREADY_EXISTS is final.
 DWORD MakeOne(const std::filesystem::path& folder) {
   return WithOwnAttributes([&](SECURITY_ATTRIBUTES* attributes) -> DWORD {
     return ::CreateDirectoryW(folder.c_str(), attributes) ? NO_ERROR : ::GetLastError();
@@ -117,7 +118,7 @@ DWORD MakeAll(const std::filesystem::path& folder) {
 
 }  // namespace
 
-std::string WhoElse(PSECURITY_DESCRIPTOR descriptor, bool is_folder) {
+std::string ForeignAccess(PSECURITY_DESCRIPTOR descriptor, bool is_folder) {
   PSID owner = nullptr;
   BOOL ignored = FALSE, there = FALSE;
   PACL list = nullptr;
@@ -127,7 +128,7 @@ std::string WhoElse(PSECURITY_DESCRIPTOR descriptor, bool is_folder) {
   if (!IsOwn(owner)) return absl::StrCat("belongs to ", Text(owner));
   if (is_folder) return {};
   if (!::GetSecurityDescriptorDacl(descriptor, &there, &list, &ignored)) return {};
-  if (!there || list == nullptr) return "may be written by everybody";
+  if (!there || list == nullptr) return "may be written by everyone";
   for (DWORD i = 0; i < list->AceCount; ++i) {
     void* entry = nullptr;
     if (!::GetAce(list, i, &entry)) continue;
@@ -135,7 +136,7 @@ std::string WhoElse(PSECURITY_DESCRIPTOR descriptor, bool is_folder) {
     if ((header->AceFlags & INHERIT_ONLY_ACE) != 0) continue;
     if (header->AceType != ACCESS_ALLOWED_ACE_TYPE &&
         header->AceType != ACCESS_ALLOWED_CALLBACK_ACE_TYPE)
-      continue;  // files have no other that allows
+      continue;  // no other type of entry allows access to a file
     auto* const allowed = static_cast<ACCESS_ALLOWED_ACE*>(entry);
     if ((allowed->Mask & kChanges) == 0) continue;
     const PSID who = &allowed->SidStart;
@@ -144,12 +145,12 @@ std::string WhoElse(PSECURITY_DESCRIPTOR descriptor, bool is_folder) {
   return {};
 }
 
-std::string WhoElseOwns(HANDLE pipe) {
+std::string ForeignOwner(HANDLE pipe) {
   Local descriptor;
   const DWORD error =
       ::GetSecurityInfo(pipe, SE_KERNEL_OBJECT, OWNER_SECURITY_INFORMATION, nullptr, nullptr,
                         nullptr, nullptr, descriptor.out<PSECURITY_DESCRIPTOR>());
-  return error == NO_ERROR ? WhoElse(descriptor.get(), /*is_folder=*/true) : "";
+  return error == NO_ERROR ? ForeignAccess(descriptor.get(), /*is_folder=*/true) : "";
 }
 
 DWORD WithOwnAttributes(const std::function<DWORD(SECURITY_ATTRIBUTES*)>& make) {
@@ -182,7 +183,7 @@ absl::Status CheckOwn(const std::string& path) {
       wide.c_str(), READ_CONTROL, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
       OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT, nullptr);
   if (file == INVALID_HANDLE_VALUE) {
-    // One whose list shuts SYSTEM out is foreign.
+    // A file whose access list denies SYSTEM is foreign.
     if (::GetLastError() == ERROR_ACCESS_DENIED)
       return absl::PermissionDeniedError(absl::StrCat(path, " is closed to this account"));
     return absl::OkStatus();
@@ -196,12 +197,12 @@ absl::Status CheckOwn(const std::string& path) {
                          (info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
   ::CloseHandle(file);
   if (error != NO_ERROR) return absl::OkStatus();
-  const std::string who = WhoElse(descriptor.get(), is_folder);
+  const std::string who = ForeignAccess(descriptor.get(), is_folder);
   return who.empty() ? absl::OkStatus() : absl::PermissionDeniedError(absl::StrCat(path, " ", who));
 }
 
 absl::StatusOr<std::string> MakeOwnFolder(const std::string& folder) {
-  // Windows has no \run but flannel's: whoever owns that can exchange what is in it.
+  // Windows has no \run but flannel's, and the owner of a parent folder can replace its content.
   const std::filesystem::path above = PathOf(folder).parent_path();
   absl::StatusOr<std::string> aside = std::string();
   if (above.relative_path() == L"run") aside = SetForeignAside(GenericText(above));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of Windows' access control decides whether a file is ours.
+// The part of Windows' access control that decides whether a file is trusted.
 #pragma once
 
 #include <windows.h>
@@ -9,16 +9,17 @@
 
 namespace weft::control {
 
-// Of a security descriptor with owner and access list: who else may own or change the thing,
-// "belongs to S-1-5-21-1"; empty: nobody. A folder's list is not looked at.
-std::string WhoElse(PSECURITY_DESCRIPTOR descriptor, bool is_folder);
+// The foreign owner or writer in a security descriptor that has an owner and an access list:
+// "belongs to S-1-5-21-1"; empty: none. A folder's access list is ignored.
+std::string ForeignAccess(PSECURITY_DESCRIPTOR descriptor, bool is_folder);
 
-// The same of an open pipe's owner alone.
-std::string WhoElseOwns(HANDLE pipe);
+// The same for the owner of an open pipe.
+std::string ForeignOwner(HANDLE pipe);
 
-// `make` with attributes for SYSTEM, Administrators and the owner alone, which nothing of the
-// folder above is added to: the owner is Administrators where this account may say so, as every
-// administrator's are one user here, else this account. Returns what the last `make` returned.
+// Calls `make` with attributes that give access to SYSTEM, Administrators and the owner only, and
+// inherit nothing from the parent folder. The owner is Administrators where this account may set
+// it, because all administrators count as one user here, else this account. Returns the result of
+// the last `make`.
 DWORD WithOwnAttributes(const std::function<DWORD(SECURITY_ATTRIBUTES*)>& make);
 
 }  // namespace weft::control

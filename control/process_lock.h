@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Held by the one process that works on a folder; released by the system when its holder dies.
+// A lock file of the one process that works on a folder; the system releases it when that dies.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace weft::control {
 
 class ProcessLock {
  public:
-  // FailedPrecondition: another process (or another lock of this one) holds it. `path` is UTF-8;
-  // the file is made if need be, its folder exists.
+  // FailedPrecondition: another process, or another ProcessLock of this one, holds it. `path` is
+  // UTF-8; the file is created if needed, its folder must exist.
   static absl::StatusOr<ProcessLock> TryTake(const std::string& path);
   ~ProcessLock();
   ProcessLock(ProcessLock&& other) noexcept : file_(std::exchange(other.file_, kNone)) {}

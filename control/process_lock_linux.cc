@@ -15,7 +15,7 @@ absl::StatusOr<ProcessLock> ProcessLock::TryTake(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open the lock ", path));
   ProcessLock lock(file);
-  // Who may read it could hold it.
+  // Any user who may open the file could hold the lock.
   if (struct stat info{}; ::fstat(file, &info) == 0 && info.st_uid == ::geteuid())
     (void)::fchmod(file, 0600);
   while (::flock(file, LOCK_EX | LOCK_NB) != 0) {

@@ -11,7 +11,7 @@
 
 namespace weft::control {
 
-// A file that nobody shares is the lock.
+// The lock is a file that is open without sharing.
 absl::StatusOr<ProcessLock> ProcessLock::TryTake(const std::string& path) {
   const std::filesystem::path wide = PathOf(path);
   HANDLE file = INVALID_HANDLE_VALUE;

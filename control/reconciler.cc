@@ -11,12 +11,12 @@
 namespace weft::control {
 namespace {
 
-// Changes within a later snapshot are gathered for at least this long, or until its end: the nodes
-// come by the thousand then, and a subnet that one has lost the next may hold.
+// Changes within a later snapshot are gathered for at least this long, or until its end: nodes
+// arrive by the thousand then, and a subnet that one has lost may belong to the next.
 constexpr Duration kSnapshotWindow = std::chrono::milliseconds(100);
-// How often a condition that the limit holds back is tried again.
+// How often a condition that the limit suppressed is tried again.
 constexpr Duration kConditionPeriod = std::chrono::minutes(1);
-// Pending items that one line names.
+// The most pending items that one line names.
 constexpr std::size_t kMaxItems = 3;
 
 bool Takes(Families families, IpFamily family) {
@@ -81,8 +81,8 @@ void Reconciler::Settle(Attached& at, lease::SinkReport report) {
   };
   const lease::SinkReport& before = at.status.report;
   is_new(report.pending, before.pending, at.pending_logged);
-  if (is_new(report.notes, before.notes, at.notes_logged)) ++at.status.notes_told;
-  if (is_new(report.refused, before.refused, at.refused_logged)) ++at.status.refusals_told;
+  if (is_new(report.notes, before.notes, at.notes_logged)) ++at.status.note_changes;
+  if (is_new(report.refused, before.refused, at.refused_logged)) ++at.status.refusal_changes;
   at.status.report = std::move(report);
   LogItems(at, at.status.report.notes, at.notes_logged);
   LogItems(at, at.status.report.refused, at.refused_logged);
@@ -133,8 +133,8 @@ void Reconciler::Flush() {
     for (Attached& at : sinks_) Resync(at);
     return;
   }
-  const lease::PeerChanges v4 = table_.TakeChanges(IpFamily::kV4);
-  const lease::PeerChanges v6 = table_.TakeChanges(IpFamily::kV6);
+  const lease::PeerChanges v4 = table_.DrainChanges(IpFamily::kV4);
+  const lease::PeerChanges v6 = table_.DrainChanges(IpFamily::kV6);
   for (Attached& at : sinks_) {
     if (!at.status.resynced) {
       Resync(at);
@@ -251,7 +251,7 @@ ReconcilerReport Reconciler::report() const {
   for (const Attached& at : sinks_) {
     report.sinks.push_back(at.status);
     const lease::SinkReport& sink = at.status.report;
-    // Once Ready() and flushed, each of them was resynced.
+    // Once Ready() and flushed, every sink was resynced.
     if (!sink.settled || !sink.pending.empty() || sink.applied != sink.desired)
       report.in_sync = false;
     report.ready = report.ready && IsReady(sink);
@@ -267,7 +267,7 @@ void Reconciler::OnSnapshotBegin() {
 void Reconciler::OnSnapshotEnd() {
   in_snapshot_ = false;
   table_.EndSnapshot();
-  log_.TellGathered();
+  log_.LogGathered();
   const bool first = !source_synced_;
   source_synced_ = true;
   if (first) {
@@ -277,7 +277,7 @@ void Reconciler::OnSnapshotEnd() {
                                                  : absl::StrCat(", ", table_.not_joined(),
                                                                 " nodes that have not joined")));
   }
-  if (log_.has_told_all()) return;  // at the end of the first, nothing was logged yet
+  if (log_.logged_all()) return;  // never true at the end of the first snapshot
   LogAllStates();
   FlushSoon();
   Changed();
@@ -286,8 +286,8 @@ void Reconciler::OnSnapshotEnd() {
 void Reconciler::OnUpsert(const lease::Lease& lease) {
   const std::uint64_t before = table_.generation();
   if (table_.Upsert(lease)) {
-    // A snapshot may change them all: they are logged together at its end.
-    if (!in_snapshot_ && own_known_) log_.TellOf(lease.node);
+    // A snapshot may change all leases: they are logged together at its end.
+    if (!in_snapshot_ && own_known_) log_.LogNode(lease.node);
     FlushSoon();
   }
   ChangedSince(before);
@@ -307,18 +307,18 @@ void Reconciler::OnRefused(const lease::RefusedNode& node) {
   if (in_snapshot_) {
     log_.GatherRefused(node);
   } else {
-    log_.TellRefused(node);
+    log_.LogRefused(node);
   }
   Changed();
 }
 
 void Reconciler::OnNotJoined(const lease::NotJoinedNode& node) {
-  // Ours joins as soon as we publish.
+  // Our own Node joins as soon as we publish.
   if (node.node.name == table_.own().node_name || !table_.SetNotJoined(node)) return;
   if (in_snapshot_) {
     log_.GatherNotJoined(node);
   } else {
-    log_.TellNotJoined(node);
+    log_.LogNotJoined(node);
   }
   Changed();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From source to sinks: keeps the lease table, passes changes to each sink, tries again what
-// failed, reports the state.
+// From source to sinks: keeps the lease table, passes changes to each sink, retries what failed,
+// and reports the state.
 #pragma once
 
 #include <cstdint>
@@ -19,59 +19,60 @@
 
 namespace weft::control {
 
-// Which families a sink takes.
+// The address families of a sink.
 enum class Families : std::uint8_t { kV4 = 1, kV6 = 2, kBoth = 3 };
 
 struct ReconcilerOptions {
   RetryPolicy retry{};
-  // Every sink reads back what is there this often, so that what others broke is mended.
+  // Every sink reads back the actual state this often, to repair foreign changes.
   Duration resync_period = std::chrono::minutes(5);
-  // Events are gathered for this long before sinks see them; zero: at once.
+  // Events are gathered for this long before sinks receive them; zero: no delay.
   Duration batch_window = Duration::zero();
-  // What is known of us before SetOwn: if that adds but the subnets, leases are judged once.
+  // Our identity as far as it is known before SetOwn: if SetOwn adds only the subnets, leases are
+  // judged once.
   lease::OwnIdentity own;
-  lease::LeaseTable::Now now{};  // Unix seconds; the system's unless given
+  lease::LeaseTable::Now now{};  // Unix seconds; the system's by default
 };
 
-// All called on the control thread, from within a call of the reconciler. They may read its report;
-// they may not change it, except that on_own_node may call SetOwn and AddSink.
+// All are called on the control thread, from within a call of the reconciler. They may read its
+// report, but must not call anything else of it, except that on_own_node may call SetOwn and
+// AddSink.
 struct ReconcilerHooks {
-  std::function<void()> on_change;  // something that report() shows may differ
+  std::function<void()> on_change;  // report() may differ
   std::function<void(const std::optional<lease::OwnNode>&)>
-      on_own_node;     // our Node changed, or went (empty)
+      on_own_node;     // our Node changed, or was deleted (empty)
   OnNotice on_notice;  // for the log
 };
 
 struct SinkStatus {
   std::string name;
   Families families = Families::kBoth;
-  bool resynced = false;  // has been given the first complete truth
+  bool resynced = false;  // has received the first complete snapshot
   lease::SinkReport report;
-  std::uint64_t refusals_told = 0;  // how often what it refuses began or changed
-  std::uint64_t notes_told = 0;     // how often its notes began or changed
+  std::uint64_t refusal_changes = 0;  // how often its refusals appeared or changed
+  std::uint64_t note_changes = 0;     // how often its notes appeared or changed
 };
 
-// Costs nothing that grows with the leases: states and refused nodes are in the table.
+// Its cost does not grow with the number of leases: their states are in the table.
 struct ReconcilerReport {
-  bool source_synced = false;  // the first snapshot has come
-  // The source is synced, we know who we are, and every sink holds what it should.
+  bool source_synced = false;  // the first snapshot is complete
+  // The source is synced, our identity is known, and every sink is in sync.
   bool in_sync = false;
-  // The same but for single entries that a sink refuses while it takes others: each was tried. A
-  // sink that fails as a whole, takes none of several, or has not answered yet is not ready.
+  // The same, but single entries may have failed in a sink that accepts others; each was tried. A
+  // sink that fails as a whole, accepts none of several, or has not answered yet is not ready.
   bool ready = false;
-  std::uint64_t generation = 0;  // moves with every change of the leases
+  std::uint64_t generation = 0;  // increases with every change of the leases
   std::size_t leases = 0;
   std::size_t refused = 0;               // nodes
   std::size_t not_joined = 0;            // nodes
   std::optional<std::string> condition;  // why the source cannot be read now
-  std::uint64_t conditions_total = 0;    // how often that began or changed
+  std::uint64_t conditions_total = 0;    // how often it appeared or changed
   std::vector<SinkStatus> sinks;
 };
 
-// One thread (control). Without timers of its own: the daemon calls Tick at or after NextDeadline,
-// which may move with every call. Sinks are given nothing before both the first snapshot has come
-// and SetOwn was called: until then nothing is known to be unwanted, and a lease cannot be told
-// from our own.
+// One thread (control). It has no timers: the daemon calls Tick at or after NextDeadline, which may
+// change with every call. Sinks receive nothing before the first snapshot is complete and SetOwn
+// was called: before that, it is not known which entries are stale, nor which lease is our own.
 class Reconciler final : public lease::SourceListener {
  public:
   // `clock` outlives the reconciler.
@@ -80,26 +81,27 @@ class Reconciler final : public lease::SourceListener {
   Reconciler(const Reconciler&) = delete;
   Reconciler& operator=(const Reconciler&) = delete;
 
-  // Who we are; may change later (a new PodCIDR, what this host needs). The same again is nothing.
+  // Our identity. It may change later (a new PodCIDR, what this host needs). An equal value does
+  // nothing.
   void SetOwn(lease::OwnIdentity own);
-  // `sink` outlives the reconciler or is taken out by RemoveSink. It is resynced at once if the
-  // truth is known.
+  // `sink` outlives the reconciler or is removed by RemoveSink. It is resynced at once if the
+  // leases and our identity are known.
   void AddSink(lease::Sink& sink, Families families = Families::kBoth);
   void RemoveSink(const lease::Sink& sink);
-  // The present report of a sink whose work goes on elsewhere (lease::Sink).
+  // The current report of a sink that works on a thread of its own (lease::Sink).
   void OnSinkReport(const lease::Sink& sink, lease::SinkReport report);
-  // What this sink holds may have been changed by others: it tries again now.
+  // Another program may have changed the state of this sink: it retries now.
   void Recheck(const lease::Sink& sink);
-  // Trust was lost (an adapter came back, HNS restarted): every sink reads back what is there.
+  // The actual state is in doubt (an adapter came back, HNS restarted): every sink reads it back.
   void ResyncAll();
 
-  // When Tick has something to do; empty: nothing planned.
+  // When Tick has work to do; empty: none is planned.
   std::optional<TimePoint> NextDeadline() const;
   void Tick();
 
   const lease::LeaseTable& table() const { return table_; }
   const std::optional<lease::OwnNode>& own_node() const { return own_node_; }
-  bool source_synced() const { return source_synced_; }  // as in the report, which costs more
+  bool source_synced() const { return source_synced_; }  // cheaper than report()
   ReconcilerReport report() const;
 
   void OnSnapshotBegin() override;
@@ -118,9 +120,9 @@ class Reconciler final : public lease::SourceListener {
     std::optional<TimePoint> retry_at;
     SinkStatus status;
     LogLimit limit{};
-    bool logged = false;  // that something is pending
-    // Whether what is true now is in the log, or there is nothing to log. What the limit holds back
-    // is tried again.
+    bool logged = false;  // the log has a line about pending items
+    // Whether the current value is in the log, or empty. A line that the limit suppressed is tried
+    // again.
     bool pending_logged = true, refused_logged = true, notes_logged = true;
   };
 
@@ -128,7 +130,7 @@ class Reconciler final : public lease::SourceListener {
   void Notice(Severity severity, const std::string& line) const {
     if (hooks_.on_notice) hooks_.on_notice(severity, line);
   }
-  // Of a condition that may come, go and count every second.
+  // For a condition that may begin, end or change its numbers every second. True if it was logged.
   bool Warn(LogLimit& limit, const std::string& line) const;
   void Changed() const {
     if (hooks_.on_change) hooks_.on_change();
@@ -136,15 +138,15 @@ class Reconciler final : public lease::SourceListener {
   void ChangedSince(std::uint64_t generation) const {
     if (table_.generation() != generation) Changed();
   }
-  // Notes and refusals: logged when they differ, as soon as the limit lets them.
+  // Logs notes and refusals when they change, as soon as the limit allows.
   void LogItems(Attached& at, const std::vector<std::string>& items, bool& logged) const;
   void LogCondition();
   void LogAllStates() {
-    if (own_known_) log_.TellAll();
+    if (own_known_) log_.LogAll();
   }
   void Settle(Attached& at, lease::SinkReport report);
   void Resync(Attached& at);
-  // Sinks that were resynced receive the changes, the others all peers.
+  // Sinks that were resynced receive the changes, the other sinks all peers.
   void Flush();
   void FlushSoon();
 
@@ -161,7 +163,7 @@ class Reconciler final : public lease::SourceListener {
   std::optional<std::string> condition_;
   LogLimit condition_limit_;
   bool condition_logged_ = false;
-  std::optional<TimePoint> condition_at_;  // when the limit is tried again
+  std::optional<TimePoint> condition_at_;  // when to log a suppressed condition
   std::uint64_t conditions_total_ = 0;
   std::vector<Attached> sinks_;
   std::optional<TimePoint> flush_at_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Back-off as a value: how long to wait before the next try.
+// Back-off as a value: the wait before the next try.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ class Backoff {
   Backoff(RetryPolicy policy, Random random);
   // The wait before the next try; grows with every call.
   Duration Next();
-  // After a success.
+  // Call after a success.
   void Reset() { wait_ = policy_.first; }
 
  private:

@@ -6,11 +6,11 @@
 namespace weft::dataplane {
 namespace {
 
-// A bucket of 64 has some 3 KiB to copy; 100,000 keys then need a directory of 16 KiB.
+// A copy of a bucket of 64 keys has about 3 KiB; 100,000 keys then need a directory of 16 KiB.
 constexpr std::size_t kKeysPerBucket = 64;
 constexpr std::size_t kMinSlots = 8;
 
-// At most three quarters taken.
+// A bucket grows when more than three quarters of its slots are used.
 bool IsCrowded(std::size_t keys, std::size_t slots) { return keys * 4 > slots * 3; }
 
 }  // namespace
@@ -70,7 +70,7 @@ void AddressIndexWriter::Rebuild(Bucket& bucket, std::size_t slots) {
   }
 }
 
-// Doubles the directory; every bucket becomes two.
+// Doubles the directory and splits every bucket in two.
 void AddressIndexWriter::Split() {
   AddressIndex& index = edition_.Writable(index_);
   --index.shift_;

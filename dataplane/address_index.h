@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact match on addresses or prefix bases of one family: a hash directory over small
-// open-addressing buckets, so that a change copies one bucket and the directory, not the table.
+// Exact match on addresses or prefix bases of one family: a hash directory of small open-addressing
+// buckets, so that a change copies one bucket and the directory, not the table.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@ struct AddressKey {
   static AddressKey V4(std::uint32_t host_order) { return {0, host_order}; }
   // 16 bytes in network order.
   static AddressKey V6(const std::byte* bytes) { return {LoadBe64(bytes), LoadBe64(bytes + 8)}; }
-  static AddressKey Of(const IpAddress& address) {
+  static AddressKey From(const IpAddress& address) {
     return address.is_v4() ? V4(address.v4()) : V6(address.bytes().data());
   }
-  // An IPv6 key with only its first `length` bits kept, 0..128.
+  // The IPv6 key with all but its first `length` bits cleared, 0..128.
   AddressKey First(int length) const {
     const auto keep = [](int bits) {
       return bits <= 0 ? 0 : bits >= 64 ? ~std::uint64_t{0} : ~(~std::uint64_t{0} >> bits);
@@ -56,7 +56,7 @@ class AddressIndex : public SharedPage {
   struct Bucket : SharedPage {
     std::size_t count = 0;
     std::size_t mask = 0;     // slots.size() - 1
-    std::vector<Slot> slots;  // a power of two, never all taken
+    std::vector<Slot> slots;  // a power of two; at least one is free
   };
 
   // Not keyed: the keys come from the cluster's own leases.
@@ -81,7 +81,7 @@ class AddressIndexWriter {
   std::uint32_t Find(const AddressKey& key) const { return index_->Find(key); }
   // Adds or replaces; `value` is not 0.
   void Set(const AddressKey& key, std::uint32_t value);
-  // Nothing happens when `key` is not there.
+  // Does nothing if `key` does not exist.
   void Erase(const AddressKey& key);
 
   const AddressIndex* index() const { return index_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages shared between published states: a writer changes a copy, readers keep what they hold, and
-// what a state no longer needs is freed when the last reader of older states is gone.
+// Pages shared between published states: a writer changes a copy, readers keep the old page. A page
+// that no new state uses is freed once no reader of older states is left.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,19 @@
 
 namespace weft::dataplane {
 
-// Base of everything that readers may see. Written only while `edition` is the edition under
+// Base of every page that readers may see. Written only while `edition` is the edition under
 // construction.
 struct SharedPage : OnHugePages {
   std::uint64_t edition = 0;
 };
 
-// A page out of use, of whatever type.
+// An unused page of any type.
 using RetiredPage = std::unique_ptr<SharedPage, void (*)(SharedPage*)>;
 
 // The state under construction. One control thread.
 class Edition {
  public:
-  // A new page, writable until the next Publish. Who holds the pointer owns it, and gives it back
-  // to Drop.
+  // Creates a page, writable until the next Publish. The caller owns it and passes it to Drop.
   template <typename Page, typename... Args>
   Page* Make(Args&&... args) {
     Page* page = new Page(std::forward<Args>(args)...);
@@ -33,7 +32,7 @@ class Edition {
     return page;
   }
 
-  // Puts a copy in place of a page that readers may see, and gives out what may be written.
+  // Replaces `page` by a copy if readers may see it. Returns the page to write.
   template <typename Page>
   Page& Writable(Page*& page) {
     if (page->edition != number_) {
@@ -49,7 +48,7 @@ class Edition {
   void Drop(Page* page) {
     RetiredPage retired(page, [](SharedPage* base) { delete static_cast<Page*>(base); });
     if (page->edition != number_)
-      retired_.push_back(std::move(retired));  // else nobody has seen it: freed here
+      retired_.push_back(std::move(retired));  // else no reader has seen it: freed here
   }
 
   // Ends this edition: its pages are never written again. Returns those that only older states use.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of what the data plane did, by verdict. One writer (the worker), any reader.
+// Counters of the data plane, by verdict. One writer (the worker), any number of readers.
 #pragma once
 
 #include <array>
@@ -30,20 +30,20 @@ class Counters {
     std::array<std::atomic<std::uint64_t>, kVerdictCount> packets{};
     std::atomic<std::uint64_t> bytes{0};
 
-    // Counts every packet of `batch` by its verdict. Bytes before a packet's inner_offset are not
-    // inner ones. The worker.
+    // Counts every packet of `batch` by its verdict. Bytes before a packet's inner_offset do not
+    // count as inner bytes. Worker's thread.
     void Count(const Batch& batch);
   };
   Direction to_wire;
   Direction to_pods;
   std::atomic<std::uint64_t> icmp_errors_sent{0};
-  // Received packets that PeerCheck::kLease let in and kStrict would not have.
+  // Received packets that PeerCheck::kLease accepted and kStrict would have dropped.
   std::atomic<std::uint64_t> strict_would_drop{0};
 
   CounterValues Read() const;  // any thread
 };
 
-// The only writer adds without a locked instruction.
+// For counters with one writer: adds without a locked instruction.
 inline void Add(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
   counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
 }

@@ -110,7 +110,7 @@ void Edge::AnswerArp(Bytes payload, Timestamp now) {
   const MutableBytes out = NewFrame(arp->sender_mac, EtherType::kArp, ArpPacket::kSize);
   if (out.empty()) return;
   arp->ReplyFrom(options_.mac).Emit(out.first<ArpPacket::kSize>());
-  Add(answered_, 1);
+  Add(requests_answered_, 1);
 }
 
 void Edge::AnswerNeighbour(const NeighbourMessage& message, Timestamp now) {
@@ -118,7 +118,7 @@ void Edge::AnswerNeighbour(const NeighbourMessage& message, Timestamp now) {
   if (message.link_address)
     Learn(advertisement ? message.target : message.source, *message.link_address, now);
   if (advertisement || !IsGateway(message.target)) return;
-  // A node that has no address yet (duplicate address detection) is answered through all nodes.
+  // A node without an address yet (duplicate address detection) gets its answer at all-nodes.
   const bool anonymous = message.source.IsUnspecified();
   if (!anonymous && !message.link_address && !neighbours_.Find(message.source, now)) return;
   NeighbourMessage answer;
@@ -136,7 +136,7 @@ void Edge::AnswerNeighbour(const NeighbourMessage& message, Timestamp now) {
   const MutableBytes out = NewFrame(to, EtherType::kIpv6, NeighbourMessage::kMaxSize);
   if (out.empty()) return;
   answer.Emit(out);
-  Add(answered_, 1);
+  Add(requests_answered_, 1);
 }
 
 void Edge::Ask(const IpAddress& address) {
@@ -163,7 +163,7 @@ void Edge::Ask(const IpAddress& address) {
     if (out.empty()) return;
     request.Emit(out);
   }
-  Add(asked_, 1);
+  Add(requests_sent_, 1);
 }
 
 MutableBytes Edge::NewFrame(const MacAddress& destination, EtherType type, std::size_t payload) {
@@ -191,7 +191,7 @@ Verdict Edge::Address(Packet& packet, Timestamp now) {
   if (inner->ttl <= 1) return Verdict::kTtlExpired;
   const IpAddress destination = inner->destination();
   const auto mac = neighbours_.Find(destination, now);
-  if (IsPod(destination) && neighbours_.ShouldAsk(destination, now)) Ask(destination);
+  if (IsPod(destination) && neighbours_.ShouldRequest(destination, now)) Ask(destination);
   if (!mac) return Verdict::kNoNeighbour;
   if (packet.headroom < EthernetHeader::kSize) return Verdict::kPodError;
   DecrementTtl(*inner, packet.data);
@@ -222,8 +222,8 @@ void Edge::Send(Batch& batch) {
 std::vector<NamedCount> Edge::Counts() const {
   std::vector<NamedCount> counts = frames_->Counts();
   counts.push_back({"neighbours", neighbour_count_.load(std::memory_order_relaxed)});
-  counts.push_back({"neighbours-asked", asked_.load(std::memory_order_relaxed)});
-  counts.push_back({"neighbours-answered", answered_.load(std::memory_order_relaxed)});
+  counts.push_back({"neighbours-asked", requests_sent_.load(std::memory_order_relaxed)});
+  counts.push_back({"neighbours-answered", requests_answered_.load(std::memory_order_relaxed)});
   return counts;
 }
 

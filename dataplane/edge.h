@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The router that pods on an Ethernet segment see: makes a port of IP packets (kPodL3) of one of
-// frames (kPodL2). Answers ARP and neighbour discovery for the gateway addresses and finds the
-// pods' MACs.
+// The router of pods on an Ethernet segment: turns a port of frames (kPodL2) into one of IP packets
+// (kPodL3). Answers ARP and neighbour discovery for the gateway addresses and resolves the pods'
+// MACs.
 #pragma once
 
 #include <array>
@@ -24,17 +24,17 @@ namespace weft::dataplane {
 
 struct EdgeOptions {
   MacAddress mac;                     // ours on this segment
-  std::vector<IpAddress> gateways;    // ours, too: what pods have as next hop
-  std::vector<IpPrefix> pod_subnets;  // no address outside them is learnt or asked for
+  std::vector<IpAddress> gateways;    // our addresses, the pods' next hops
+  std::vector<IpPrefix> pod_subnets;  // addresses outside them are neither learnt nor resolved
   std::size_t max_neighbours = 4096;
   Timestamp neighbour_lifetime = std::chrono::minutes(10);
-  // Compute every pod packet's TCP, UDP or ICMP checksum. For ports that see frames before the
-  // sender's network adapter would have done it and cannot tell (pcap, Npcap).
+  // Compute every pod packet's TCP, UDP or ICMP checksum. For ports that capture frames before the
+  // sender's checksum offload and do not mark them (pcap, Npcap).
   bool complete_checksums = false;
 };
 
-// Both ways it is a router's hop: TTL or hop limit goes down by one, what has none left is dropped.
-// Thread and lifetime as for any port; owns the port below.
+// A router's hop in both directions: decrements TTL or hop limit and drops packets that have none
+// left. Thread and lifetime as for any port; owns the port below.
 class Edge final : public PacketPort {
  public:
   Edge(std::unique_ptr<PacketPort> frames, EdgeOptions options);
@@ -42,13 +42,13 @@ class Edge final : public PacketPort {
   PortKind kind() const override { return PortKind::kPodL3; }
   const PortFeatures& features() const override { return frames_->features(); }
 
-  // Delivers the frames that are no pod packet, too, each with its drop verdict (kOwnFrame,
-  // kVlanTagged, kNotIp, kInnerMalformed, kTtlExpired; kForeignMac for a frame to somebody else,
-  // kGroupDestination, kConsumed for what was answered here), so that they are counted like other
+  // Also delivers the frames that are not pod packets, each with its drop verdict (kOwnFrame,
+  // kVlanTagged, kNotIp, kInnerMalformed, kTtlExpired; kForeignMac for another destination MAC,
+  // kGroupDestination, kConsumed for requests answered here), so that they are counted like other
   // drops.
   std::size_t Receive(Batch& batch) override;
 
-  // A packet to a pod whose MAC is not known gets kNoNeighbour, and the pod is asked for it, at
+  // A packet to a pod whose MAC is not known gets kNoNeighbour; a request for the MAC is sent, at
   // most once a second. Packets need 14 bytes of headroom.
   void Send(Batch& batch) override;
 
@@ -57,20 +57,21 @@ class Edge final : public PacketPort {
   std::vector<NamedCount> Counts() const override;
 
  private:
-  // Strips the frame or says why not.
+  // Removes the Ethernet header, or returns a drop verdict.
   Verdict Admit(Packet& packet, Timestamp now);
   void AnswerArp(Bytes payload, Timestamp now);
   void AnswerNeighbour(const NeighbourMessage& message, Timestamp now);
   void Learn(const IpAddress& address, const MacAddress& mac, Timestamp now);
   void Ask(const IpAddress& address);
 
-  // Puts the header before the packet or says why not.
+  // Adds the Ethernet header, or returns a drop verdict.
   Verdict Address(Packet& packet, Timestamp now);
 
   bool IsGateway(const IpAddress& address) const;
   bool IsPod(const IpAddress& address) const;
 
-  // Queues a frame of ours; the room behind its Ethernet header. Empty when too many are queued.
+  // Queues a frame of ours and returns the room after its Ethernet header. Empty if too many are
+  // queued.
   MutableBytes NewFrame(const MacAddress& destination, EtherType type, std::size_t payload);
   void SendQueued(Timestamp now);
 
@@ -83,8 +84,8 @@ class Edge final : public PacketPort {
   std::vector<std::byte> queued_bytes_;  // kHeadroom + kFrameRoom for each
   std::bitset<kMaxBatch> pushed_;
   std::atomic<std::uint64_t> neighbour_count_{0};
-  std::atomic<std::uint64_t> asked_{0};
-  std::atomic<std::uint64_t> answered_{0};
+  std::atomic<std::uint64_t> requests_sent_{0};
+  std::atomic<std::uint64_t> requests_answered_{0};
 };
 
 }  // namespace weft::dataplane

@@ -10,7 +10,7 @@ namespace weft::dataplane {
 OwnSubnets::OwnSubnets(const std::vector<IpPrefix>& subnets) {
   for (const IpPrefix& subnet : subnets) {
     if (subnet.family() == IpFamily::kV6) {
-      v6_.push_back({AddressKey::Of(subnet.base()), subnet.length()});
+      v6_.push_back({AddressKey::From(subnet.base()), subnet.length()});
       continue;
     }
     const V4Subnet v4{subnet.base().v4(), Netmask(IpFamily::kV4, subnet.length()).v4()};
@@ -42,7 +42,7 @@ Forwarder::Impl::Impl(const ForwarderConfig& desired, const RemoteTable& table,
       peers(peer_table),
       counters(counts),
       snapshot(table.snapshot()) {
-  nobody.peer = &peers.slot(kNoPeer);
+  no_remote.peer = &peers.slot(kNoPeer);
   for (const IpFamily outer : {IpFamily::kV4, IpFamily::kV6}) {
     inner_limit[static_cast<std::size_t>(outer)] =
         std::min(config.device_mtu.bytes(), config.link_mtu.bytes() - EncapsulationOverhead(outer));

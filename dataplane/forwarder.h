@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forwarding core: packets and the remote table in, verdicts and rewritten packets out. Knows
-// no socket, clock or log, allocates nothing, takes no lock but to fetch a new table.
+// The forwarding core: packets and the remote table in, verdicts and rewritten packets out. Uses no
+// socket, clock or log, does not allocate, locks only to fetch a new table.
 #pragma once
 
 #include <chrono>
@@ -34,14 +34,15 @@ std::optional<PeerCheck> ParsePeerCheck(std::string_view name);
 struct ForwarderConfig {
   LocalVtep local;
   std::vector<IpPrefix>
-      own_subnets;  // our PodCIDRs: only they are accepted from the wire, never sent to it
-  // Source of our ICMPv6 errors; ICMP errors are sent only if there is one of IPv4 too.
-  std::vector<IpAddress> own_addresses;       // one a family (flannel's `.0`)
-  OuterMtu link_mtu = *OuterMtu::Of(1500);    // of the underlay; path MTUs only lower it
-  InnerMtu device_mtu = *InnerMtu::Of(1450);  // of the pod-side device
-  InnerMtu pod_mtu = *InnerMtu::Of(1450);     // of the pods behind it, which may be less
+      own_subnets;  // our PodCIDRs: the only destinations from the wire, never sent to it
+  // Source of our ICMPv6 errors. ICMPv4 errors, whose source is the packet's destination, are sent
+  // only if there is an IPv4 one.
+  std::vector<IpAddress> own_addresses;         // one a family (flannel's `.0`)
+  OuterMtu link_mtu = *OuterMtu::From(1500);    // of the underlay; path MTUs only lower it
+  InnerMtu device_mtu = *InnerMtu::From(1450);  // of the pod-side device
+  InnerMtu pod_mtu = *InnerMtu::From(1450);     // of the pods behind it; may be lower
   PeerCheck peer_check = PeerCheck::kLease;
-  // Most segments of a pod's UDP superframe: what a socket of this kernel sends at once.
+  // Maximum number of segments of a pod's UDP superframe: the limit of this kernel's sockets.
   std::uint32_t max_udp_segments = 128;
   PortKind wire = PortKind::kWireDatagram;
 };
@@ -49,11 +50,11 @@ struct ForwarderConfig {
 // RFC 1191 section 6.3.
 inline constexpr Timestamp kPathMtuLifetime = std::chrono::minutes(10);
 
-// The least payload of a TCP segment in a superframe of several: Linux sends none below
-// (net.ipv4.tcp_min_snd_mss), so only what costs this node a packet for each few bytes has less.
+// Minimum payload of a TCP segment in a superframe of several segments. Linux sends no smaller ones
+// (net.ipv4.tcp_min_snd_mss); smaller ones would cost this node a packet for each few bytes.
 inline constexpr std::uint16_t kLeastTcpSegment = 48;
 
-// The smallest inner MTU that is enforced because of a path: pods follow no smaller one. Linux'
+// The smallest inner MTU that a path MTU can enforce, since pods ignore smaller ones: Linux'
 // net.ipv4.route.min_pmtu; RFC 8200 section 5.
 constexpr std::uint32_t LeastPathLimit(IpFamily inner) {
   return inner == IpFamily::kV4 ? 552 : 1280;
@@ -66,34 +67,33 @@ class Forwarder {
             Counters& counters);
   ~Forwarder();
 
-  // Takes a newer table if there is one. Once a batch.
+  // Fetches the table's newest snapshot. Call once for each batch.
   void Refresh();
-  // Lets go of the table, so that whoever sleeps holds no old one. Refresh comes before the next
-  // batch.
+  // Releases the snapshot, so that a sleeping worker does not keep old pages alive. Call Refresh
+  // before the next batch.
   void Rest();
 
   // Pod to wire. Each packet of `batch` (bare inner IP, possibly a superframe) is stamped in place
   // (50 or 70 bytes for kWirePacket, the 22 bytes of VXLAN and inner Ethernet for kWireDatagram)
-  // or gets a drop verdict. Partial checksums of other than superframes are finished on the way. A
-  // superframe before a whole outer packet has an outer UDP checksum field other than zero where
-  // one is wanted; SuperframeCutter makes the checksums. ICMP errors for the pod are appended to
-  // `replies`, over the bytes of the packet they answer. Counts for peers and errors sent;
-  // verdicts are counted by who sends (Counters::Direction). Packets that have a drop verdict
-  // already are left alone, here and in Decapsulate.
+  // or gets a drop verdict. Partial checksums of packets other than superframes are completed. In a
+  // superframe for kWirePacket a nonzero outer UDP checksum field requests a checksum, which
+  // SuperframeCutter computes. ICMP errors for the pod are appended to `replies` and overwrite the
+  // bytes of the packet they answer. Counts for peers and errors sent; the caller counts verdicts
+  // after sending (Counters::Direction). Packets that already have a drop verdict are not changed,
+  // here and in Decapsulate.
   void Encapsulate(Batch& batch, Batch& replies);
 
-  // Wire to pod. Each packet of `batch` is one outer packet or datagram (aggregates were split by
-  // offload) and becomes a bare inner IP packet or gets a drop verdict. A whole outer packet with
-  // kPartial checksum came from this host: it is not verified.
+  // Wire to pod. Each packet of `batch` is one outer packet or datagram (offload has split
+  // aggregates) and becomes a bare inner IP packet or gets a drop verdict. A whole outer packet
+  // with kPartial checksum comes from this host and is not verified.
   void Decapsulate(Batch& batch);
 
-  // Of the pods.
   InnerMtu pod_mtu() const;
 
-  // A smaller path MTU towards `destination` was learnt, for every peer there; forgotten after
-  // kPathMtuLifetime. Values that the outer family does not have (68 for IPv4, 1280 for IPv6) count
-  // as those. The inner limit never falls below LeastPathLimit: what then exceeds the path is sent
-  // with may_fragment, so that a forged ICMP error slows pods down and stops none.
+  // Stores a smaller path MTU for every peer at `notice.destination`, for kPathMtuLifetime. Values
+  // below the outer family's minimum (68 for IPv4, 1280 for IPv6) count as that minimum. The inner
+  // limit never falls below LeastPathLimit: larger packets are then sent with may_fragment, so that
+  // a forged ICMP error can slow pods down but not stop them.
   void LearnPathMtu(const PathMtuNotice& notice, Timestamp now);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wire to pod, the packets that almost all are: check everything that a stranger could have
-// written, strip.
+// Wire to pod, the fast path for the usual packets: check everything that a sender may have forged,
+// then remove the headers.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace weft::dataplane {
 
-// In local variables for the same reason as in Encapsulate.
+// Uses local variables for the same reason as Encapsulate.
 void Forwarder::Impl::Decapsulate(Batch& batch) {
-  // Of whole outer packets none is long enough for this loop.
+  // Whole outer packets are never taken by this loop.
   const std::uint32_t least = config.wire == PortKind::kWireDatagram
                                   ? kPayloadSize + static_cast<std::uint32_t>(kIpv4HeaderSize)
                                   : kNeverTaken;
@@ -27,7 +27,7 @@ void Forwarder::Impl::Decapsulate(Batch& batch) {
   Packet* const packets = batch.begin();
   const Remote** const remotes_found = found.data();
 
-  // Takes datagrams with IPv4 without options, nothing wrong.
+  // Takes valid datagrams that contain IPv4 without options.
   const auto inspect = [ =, this ](std::size_t i) __attribute__((always_inline)) {
     Packet& packet = packets[i];
     const std::uint32_t length = packet.length;
@@ -53,7 +53,7 @@ void Forwarder::Impl::Decapsulate(Batch& batch) {
     packet.inner_offset = 0;
     packet.checksum = ChecksumState::kOnWire;
     const Remote* const remote = remotes_v4.Find(source);
-    remotes_found[i] = remote == nullptr ? &nobody : remote;
+    remotes_found[i] = remote == nullptr ? &no_remote : remote;
     Prefetch(remote);
   };
 

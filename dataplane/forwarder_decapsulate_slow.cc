@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wire to pod, whatever the packet is: every rule is here, and what the quick loop in
-// forwarder_decapsulate.cc does not take comes here.
+// Wire to pod, every rule for every packet. Handles the packets that the fast loop in
+// forwarder_decapsulate.cc does not take.
 #include <optional>
 
 #include "dataplane/forwarder_impl.h"
@@ -40,7 +40,7 @@ Verdict InnerVerdict(Malformed reason) {
 
 }  // namespace
 
-// Leaves the UDP payload, its descriptor filled in as a datagram port would have.
+// Leaves the UDP payload, with the descriptor that a datagram port would have set.
 Verdict Forwarder::Impl::StripOuter(Packet& packet) const {
   const auto checksums =
       packet.checksum == ChecksumState::kPartial ? OuterChecksums::kTrust : OuterChecksums::kVerify;
@@ -57,7 +57,7 @@ Verdict Forwarder::Impl::StripOuter(Packet& packet) const {
 }
 
 void Forwarder::Impl::InspectSlow(Packet& packet, std::size_t i) {
-  found[i] = &nobody;
+  found[i] = &no_remote;
   if (packet.verdict == Verdict::kForward) packet.verdict = Inspect(packet, found[i]);
 }
 
@@ -105,10 +105,10 @@ bool Forwarder::Impl::AdmitSlow(Packet& packet, const Remote& remote) {
 }
 
 bool Forwarder::Impl::MayComeFrom(const Packet& packet, const Remote& remote) {
-  const bool has_lease = &remote != &nobody;
+  const bool has_lease = &remote != &no_remote;
   if (has_lease && remote.vtep == packet.outer_address) return true;
   if (config.peer_check == PeerCheck::kOff) return true;
-  // The inner Ethernet header stands before the packet still.
+  // The inner Ethernet header is still before the packet.
   const std::byte* const source_mac = packet.data - EthernetHeader::kSize + MacAddress::kSize;
   const bool by_mac = has_lease && remote.mac == MacAddress::FromBytes(source_mac);
   if (by_mac) {
@@ -121,7 +121,7 @@ bool Forwarder::Impl::MayComeFrom(const Packet& packet, const Remote& remote) {
   return true;
 }
 
-// A superframe that the underlay did not cut counts as the packets that it stands for.
+// A superframe that the underlay did not cut counts as its number of segments.
 void Forwarder::Impl::CountReceived(const Packet& packet, PeerTable::Slot& slot) const {
   const Packet described = DescribeUnfinished(packet, config.pod_mtu);
   Add(slot.received_packets, WirePackets(described));

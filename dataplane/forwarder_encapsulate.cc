@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pod to wire, the packets that almost all are: look up, check the size, stamp.
+// Pod to wire, the fast path for the usual packets: look up, check the size, write the headers.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -10,24 +10,23 @@
 
 namespace weft::dataplane {
 
-// Every packet's bytes are stored through a pointer that could point anywhere, so the compiler
-// would load all that the loop needs again after every packet; copies in local variables spare
-// that.
+// Local copies of the members: packets are written through pointers that may alias them, so the
+// compiler would load the members again after every packet.
 void Forwarder::Impl::Encapsulate(Batch& batch, Batch& replies) {
   const RemoteSnapshot::V4View remotes_v4 = snapshot->v4();
-  // Of several own subnets ResolveSlow knows which one it is: all are in this one then.
+  // With several own subnets ResolveSlow compares them: 0.0.0.0/0 sends it every packet.
   const V4Subnet own_v4 = own.has_more_v4() ? V4Subnet{0, 0} : own.first_v4();
   const std::uint32_t limit = inner_limit[static_cast<std::size_t>(IpFamily::kV4)];
   Packet* const packets = batch.begin();
   const Remote** const remotes_found = found.data();
 
-  // Before whole outer packets none is long enough for this loop.
+  // Packets for a whole-packet wire are never taken by this loop.
   const std::uint32_t least = config.wire == PortKind::kWireDatagram
                                   ? static_cast<std::uint32_t>(kIpv4HeaderSize) + 4  // ports
                                   : kNeverTaken;
 
-  // Takes whole IPv4 packets without options that need nothing finished, to a remote.
-  const auto look = [ =, this ](std::size_t i) __attribute__((always_inline)) {
+  // Takes whole IPv4 packets to a remote, without options and with complete checksums.
+  const auto look_up = [ =, this ](std::size_t i) __attribute__((always_inline)) {
     Packet& packet = packets[i];
     const std::uint32_t length = packet.length;
     if (packet.verdict != Verdict::kForward || packet.segmentation != Segmentation::kNone ||
@@ -68,7 +67,7 @@ void Forwarder::Impl::Encapsulate(Batch& batch, Batch& replies) {
     packet.inner_offset = static_cast<std::uint16_t>(kPayloadSize);
     SetV4(packet.outer_address, encapsulation.outer_destination_v4());
   };
-  Walk(batch, look, stamp);
+  Walk(batch, look_up, stamp);
 }
 
 }  // namespace weft::dataplane

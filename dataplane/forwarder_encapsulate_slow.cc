@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pod to wire, whatever the packet is: every rule is here, and what the quick loop in
-// forwarder_encapsulate.cc does not take comes here.
+// Pod to wire, every rule for every packet. Handles the packets that the fast loop in
+// forwarder_encapsulate.cc does not take.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,8 +17,8 @@ namespace {
 
 bool IsGroupV4(std::uint32_t address) { return address >> 28 == 0xe || address == 0xffff'ffff; }
 
-// Whether the descriptor agrees with the bytes, and the segments are such as a socket makes. A
-// superframe that fits into one segment becomes an ordinary packet.
+// Checks that the descriptor agrees with the bytes and that a socket could have made the segments.
+// A superframe that fits into one segment becomes an ordinary packet.
 Verdict JudgeSuperframe(Packet& packet, const InnerPacket& inner, std::uint32_t max_udp_segments) {
   const bool is_tcp = packet.segmentation == Segmentation::kTcp;
   if (!is_tcp && packet.segmentation != Segmentation::kUdp) return Verdict::kInnerMalformed;
@@ -44,7 +44,7 @@ void Describe(Packet& packet, const InnerPacket& inner) {
   packet.outer_ecn = static_cast<std::uint8_t>(EncapsulationEcn(inner.ecn));
 }
 
-// Outer bytes that the path to the slot's peer carries; 0: no path MTU is learnt.
+// The learnt path MTU to the slot's peer, in outer bytes; 0: none.
 std::uint32_t PathMtu(PeerTable::Slot& slot, Timestamp now) {
   const std::uint32_t path_mtu = slot.path_mtu.load(std::memory_order_relaxed);
   if (path_mtu != 0 && now.count() >= slot.path_mtu_expiry.load(std::memory_order_relaxed)) {
@@ -54,8 +54,9 @@ std::uint32_t PathMtu(PeerTable::Slot& slot, Timestamp now) {
   return path_mtu;
 }
 
-// TCP's superframes are cut here anyway, so where the path carries somewhat less than pods can
-// follow, shorter segments spare the fragments. False: they cannot, or would be very short.
+// Shortens the segments of a TCP superframe, which is cut here anyway, to a path MTU that is lower
+// than pods can follow; this avoids fragments. False: not possible, or the segments would be very
+// short.
 bool ShortenSegments(Packet& packet, std::uint32_t path_mtu, std::uint32_t overhead) {
   if (packet.segmentation != Segmentation::kTcp) return false;
   const std::uint32_t headers = overhead + SuperframeHeaderLength(packet);
@@ -68,7 +69,7 @@ bool ShortenSegments(Packet& packet, std::uint32_t path_mtu, std::uint32_t overh
 }  // namespace
 
 void Forwarder::Impl::ResolveSlow(Packet& packet, std::size_t i) {
-  found[i] = &nobody;
+  found[i] = &no_remote;
   found_slow[i] = nullptr;
   if (packet.verdict == Verdict::kForward) packet.verdict = Resolve(packet, found_slow[i]);
   Prefetch(found_slow[i]);
@@ -111,7 +112,7 @@ Verdict Forwarder::Impl::Resolve(Packet& packet, const Remote*& remote) const {
 }
 
 void Forwarder::Impl::StampSlow(Packet& packet, std::size_t i, Timestamp now, Batch& replies) {
-  if (found[i] != &nobody) {  // a usual packet, an unusual remote
+  if (found[i] != &no_remote) {  // a usual packet, an unusual remote
     packet.outer_ecn = OuterEcnV4(packet);
     Stamp(packet, *found[i], now, replies);
   } else if (found_slow[i] != nullptr) {
@@ -139,7 +140,8 @@ void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now,
   }
   if (largest > limit) {
     packet.verdict = AnswerTooBig(packet, limit, now, replies);
-    // The answer lies over the headers; without them the packet still counts as what it stood for.
+    // The ICMP error has overwritten the headers; the packet still counts as its number of
+    // segments.
     if (is_superframe) {
       packet.Pull(largest - packet.segment_size);
       packet.segmentation = Segmentation::kDatagrams;
@@ -171,7 +173,7 @@ void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now,
     }
     if (encapsulation.wants_udp_checksum()) {
       if (is_superframe) {
-        StoreBe16(at + bytes - kPayloadSize - 2, 0xffff);  // asks SuperframeCutter for one
+        StoreBe16(at + bytes - kPayloadSize - 2, 0xffff);  // SuperframeCutter computes it
       } else {
         CompleteUdpChecksum(packet.bytes());
       }
@@ -182,28 +184,28 @@ void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now,
 
 Verdict Forwarder::Impl::AnswerTooBig(const Packet& packet, std::uint32_t limit, Timestamp now,
                                       Batch& replies) {
-  // RFC 791 would have us fragment a packet without DF, RFC 1812 section 5.2.7.1 send code 4 only
-  // for one with. Our answer to both makes Linux and Windows senders fragment by themselves, and no
-  // fragment crosses the tunnel that need not.
+  // RFC 791 requires a router to fragment a packet without DF, and RFC 1812 section 5.2.7.1 allows
+  // code 4 only for a packet with DF. We send code 4 for both: Linux and Windows senders then
+  // fragment by themselves, which avoids fragments in the tunnel.
   const Bytes offending = packet.bytes();
-  const std::optional<InnerMtu> mtu = InnerMtu::Of(limit);
+  const std::optional<InnerMtu> mtu = InnerMtu::From(limit);
   const IpFamily family = Load8(packet.data) >> 4 == 4 ? IpFamily::kV4 : IpFamily::kV6;
   const auto source =
       std::find_if(config.own_addresses.begin(), config.own_addresses.end(),
                    [&](const IpAddress& own_address) { return own_address.family() == family; });
   if (!mtu || source == config.own_addresses.end() || replies.full() ||
-      !MayAnswerWithIcmpError(offending) || !icmp_budget.Take(now)) {
+      !MayAnswerWithIcmpError(offending) || !icmp_budget.TryConsume(now)) {
     return Verdict::kTooBigSilent;
   }
   std::array<std::byte, kMaxIcmpV6Error> answer;
-  // Linux takes an IPv4 packet that comes from a device and carries one of the host's own addresses
-  // for a martian and drops it, so there the answer speaks for the destination.
+  // Linux drops an IPv4 packet that a device delivers with one of the host's own source addresses
+  // as a martian, so an IPv4 answer has the destination as its source.
   const IpAddress from =
       family == IpFamily::kV4 ? IpAddress::V4(LoadBe32(packet.data + 16)) : *source;
   const std::size_t length = EmitPacketTooBig(*mtu, offending, from, answer);
   if (length == 0) return Verdict::kTooBigSilent;
 
-  // What is quoted is no longer than the packet, and the headers before it fit into the headroom.
+  // The quotation is no longer than the packet, and the headers before it fit into the headroom.
   constexpr auto kAnswerHeaders = static_cast<std::uint32_t>(kIpv6HeaderSize + IcmpHeader::kSize);
   Packet reply;
   reply.data = packet.data - kAnswerHeaders;

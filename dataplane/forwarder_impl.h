@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two directions of the forwarder share. Private to dataplane/forwarder*.cc.
+// Shared by the two directions of the forwarder. Private to dataplane/forwarder*.cc.
 #pragma once
 
 #include <algorithm>
@@ -20,26 +20,26 @@
 
 namespace weft::dataplane {
 
-// A packet is finished so many packets after it was looked up: enough that what the look asked for
-// is there, few enough that descriptors, headers and remotes stay in the first cache.
+// Number of packets between a packet's look-up and its finish: enough for the prefetches to
+// complete, few enough that descriptors, headers and remotes stay in the L1 cache.
 inline constexpr std::size_t kStride = 16;
 
-// As the least length of what a loop takes.
+// As a minimum length: the fast loop takes no packet.
 inline constexpr std::uint32_t kNeverTaken = ~std::uint32_t{0};
 
 inline constexpr auto kPayloadSize =
     static_cast<std::uint32_t>(EncapsulationTemplate::kPayloadSize);
 
-// Always inline: GCC takes a call of a function that only prefetches for one without effect.
+// Always inline: GCC removes calls of a function that only prefetches, as it has no side effect.
 [[gnu::always_inline]] inline void Prefetch(const void* at) { __builtin_prefetch(at); }
 
-// Built where it stands: assigned, it would be loaded whole from where it was just stored in parts,
-// and wait for that.
+// Constructs in place. An assignment would store a temporary in parts and load it whole, which
+// stalls store forwarding.
 [[gnu::always_inline]] inline void SetV4(IpAddress& address, std::uint32_t host_order) {
   ::new (static_cast<void*>(&address)) IpAddress(IpAddress::V4(host_order));
 }
 
-// What the outer header of an IPv4 packet says about congestion.
+// The ECN field for the outer header of an IPv4 packet.
 inline std::uint8_t OuterEcnV4(const Packet& packet) {
   return static_cast<std::uint8_t>(EncapsulationEcn(EcnOf(Load8(packet.data + 1))));
 }
@@ -50,12 +50,12 @@ inline std::uint64_t LoadBe48(const std::byte* at) {
 }
 
 struct V4Subnet {
-  std::uint32_t base = 1;  // holds nothing: base and mask disagree
+  std::uint32_t base = 1;  // with this mask it contains no address
   std::uint32_t mask = 0;
   bool Contains(std::uint32_t address) const { return (address & mask) == base; }
 };
 
-// The subnets of this node, ready for comparison.
+// The subnets of this node, in a form that is fast to compare.
 class OwnSubnets {
  public:
   explicit OwnSubnets(const std::vector<IpPrefix>& subnets);
@@ -65,10 +65,10 @@ class OwnSubnets {
   }
   bool ContainV6(const AddressKey& address) const;
 
-  // A node has one of IPv4, as good as always.
+  // Nearly every node has exactly one IPv4 subnet.
   V4Subnet first_v4() const { return first_v4_; }
   bool has_more_v4() const { return !more_v4_.empty(); }
-  bool MoreContainV4(std::uint32_t address) const;  // that is, the others
+  bool MoreContainV4(std::uint32_t address) const;  // the subnets after the first
 
  private:
   struct V6 {
@@ -84,15 +84,15 @@ struct Forwarder::Impl {
   Impl(const ForwarderConfig& desired, const RemoteTable& table, PeerTable& peer_table,
        Counters& counts);
 
-  // Calls look(i) and, a stride later, finish(i) for every packet. look leaves in found[i] a
-  // remote, never null: it is asked for, and half a stride later its peer's slot.
-  template <typename Look, typename Finish>
-  void Walk(Batch& batch, Look look, Finish finish);
+  // Calls look_up(i) and, kStride packets later, finish(i) for every packet. look_up sets found[i]
+  // to a remote, never null, and prefetches it; half a stride later its peer's slot is prefetched.
+  template <typename LookUp, typename Finish>
+  void Walk(Batch& batch, LookUp look_up, Finish finish);
 
-  // The loops take the usual packets of a datagram wire and leave each of the others, by its place
-  // in the batch, to the functions ...Slow. Those know every rule.
+  // The loops handle the usual packets of a datagram wire and pass every other packet, with its
+  // index in the batch, to the functions ...Slow, which implement every rule.
   //
-  // Pod to wire. `remote` is of the destination.
+  // Pod to wire. `remote` is the destination's.
   void Encapsulate(Batch& batch, Batch& replies);
   void ResolveSlow(Packet& packet, std::size_t i);
   Verdict Resolve(Packet& packet, const Remote*& remote) const;
@@ -100,14 +100,15 @@ struct Forwarder::Impl {
   void Stamp(Packet& packet, const Remote& remote, Timestamp now, Batch& replies);
   Verdict AnswerTooBig(const Packet& packet, std::uint32_t limit, Timestamp now, Batch& replies);
 
-  // Wire to pod. `remote` is of the inner source, or `nobody`. Inspecting leaves the inner packet.
+  // Wire to pod. `remote` is the inner source's, or `no_remote`. Inspecting leaves the inner
+  // packet.
   void Decapsulate(Batch& batch);
   void InspectSlow(Packet& packet, std::size_t i);
   Verdict Inspect(Packet& packet, const Remote*& remote) const;
   Verdict StripOuter(Packet& packet) const;
-  bool AdmitSlow(Packet& packet, const Remote& remote);  // false: it is dropped
+  bool AdmitSlow(Packet& packet, const Remote& remote);  // false: the packet is dropped
   bool MayComeFrom(const Packet& packet, const Remote& remote);
-  bool MergeEcn(Packet& packet) const;  // false: it is dropped
+  bool MergeEcn(Packet& packet) const;  // false: the packet is dropped
   void CountReceived(const Packet& packet, PeerTable::Slot& slot) const;
 
   const ForwarderConfig config;
@@ -117,20 +118,20 @@ struct Forwarder::Impl {
   const RemoteTable& remotes;
   PeerTable& peers;
   Counters& counters;
-  std::array<std::uint32_t, 2>
-      inner_limit{};  // bytes, by outer family, where no path MTU is learnt
+  std::array<std::uint32_t, 2> inner_limit{};  // bytes, by outer family, without a learnt path MTU
 
   std::shared_ptr<const RemoteSnapshot> snapshot;
   IcmpBudget icmp_budget;
-  Remote nobody;  // stands for "none": its template is empty, its slot is kNoPeer's
-  // Of each packet of the batch.
+  Remote no_remote;  // in place of null: its template is empty, its slot is kNoPeer's
+  // By index of the packet in the batch.
   std::array<const Remote*, kMaxBatch> found;
-  std::array<const Remote*, kMaxBatch> found_slow;  // encapsulation, where found says nobody
+  std::array<const Remote*, kMaxBatch> found_slow;  // encapsulation, where found is no_remote
 };
 
-// Always inline, like look and finish: next to the calls, what these hold would be in memory again.
-template <typename Look, typename Finish>
-[[gnu::always_inline]] inline void Forwarder::Impl::Walk(Batch& batch, Look look, Finish finish) {
+// Always inline, like look_up and finish: calls would move their local variables to memory.
+template <typename LookUp, typename Finish>
+[[gnu::always_inline]] inline void Forwarder::Impl::Walk(Batch& batch, LookUp look_up,
+                                                         Finish finish) {
   constexpr std::size_t kHalf = kStride / 2;
   static_assert(kHalf <= Batch::kReadAhead);
   const std::size_t size = batch.size();
@@ -139,11 +140,11 @@ template <typename Look, typename Finish>
   const Remote* const* const remotes_found = found.data();
 
   for (std::size_t i = 0; i < lead; ++i) Prefetch(packets[i].data);
-  for (std::size_t i = 0; i < lead; ++i) look(i);
+  for (std::size_t i = 0; i < lead; ++i) look_up(i);
   for (std::size_t i = 0; i < std::min(size, kHalf); ++i) Prefetch(remotes_found[i]->peer);
   for (std::size_t i = lead; i < size; ++i) {
     Prefetch(packets[i + kHalf].data);
-    look(i);
+    look_up(i);
     Prefetch(remotes_found[i - kHalf]->peer);
     finish(i - kStride);
   }

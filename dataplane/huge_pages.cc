@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-// Objects are of a handful of sizes and come and go one for one, so what is freed waits for the
-// next of its size. A pool of the standard library would round 8 KiB and a header up to 16.
+// There are only a few object sizes, and a change frees as many objects as it allocates, so a freed
+// block is kept for the next object of its size. A standard library pool would round 8 KiB and a
+// header up to 16 KiB.
 class Arena {
  public:
   void* Allocate(std::size_t bytes) {
@@ -32,7 +33,7 @@ class Arena {
   }
 
  private:
-  static constexpr std::size_t kAlignment = 128;  // two cache lines: what the widest object wants
+  static constexpr std::size_t kAlignment = 128;  // two cache lines, as the widest object needs
   static std::size_t RoundUp(std::size_t bytes) {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
@@ -53,14 +54,14 @@ class Arena {
   std::unordered_map<std::size_t, std::vector<void*>> free_;  // by size
 };
 
-// The sanitizers' own allocators see what is used after it was freed; this one would hide it.
+// The sanitizers' own allocators detect use after free; this one would hide it.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
 #endif
 
-// Never destroyed: statics may hold objects in it to the end.
+// Never destroyed: static objects may use it until the process ends.
 Arena& TheArena() {
   static auto* const kArena = new Arena;
   return *kArena;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where tables live that a packet may touch anywhere: with 100,000 peers they span thousands of
-// 4 KiB pages, and finding those costs more than the tables do. In 2 MiB pages they are a dozen.
+// Memory for tables that packets access at random: with 100,000 peers they span thousands of 4 KiB
+// pages, and the TLB misses cost more than the tables. In 2 MiB pages they span a dozen.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace weft::dataplane {
 
-// Base of what is allocated there, by new and delete as ever, aligned to 128 bytes and no more.
-// The memory stays with the process for later objects. Any thread.
+// Base class of objects that new and delete place there, aligned to at most 128 bytes. The process
+// keeps the memory for later objects. Any thread.
 struct OnHugePages {
   static void* operator new(std::size_t bytes);
   static void* operator new(std::size_t bytes, std::align_val_t alignment);
@@ -18,8 +18,8 @@ struct OnHugePages {
 };
 
 namespace detail {
-// Asks the system for huge pages under a range that starts at one's start. It may not have any:
-// then nothing changes.
+// Requests huge pages for a range that starts at a huge page's boundary. No effect if the system
+// has none.
 void AdviseHugePages(void* at, std::size_t bytes);
 }  // namespace detail
 

@@ -3,7 +3,7 @@
 
 namespace weft::dataplane {
 
-// Windows gives large pages only to who holds SeLockMemoryPrivilege and asks when allocating.
+// Windows grants large pages only at allocation, and only with SeLockMemoryPrivilege.
 void detail::AdviseHugePages(void*, std::size_t) {}
 
 }  // namespace weft::dataplane

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many ICMP errors may be sent: a token bucket, as RFC 4443 section 2.4 f and RFC 1812
-// section 4.3.2.8 ask for.
+// Rate limit of ICMP errors: a token bucket, as RFC 4443 section 2.4 f and RFC 1812 section 4.3.2.8
+// require.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ class IcmpBudget {
   static constexpr int kBurst = 50;
   static constexpr Timestamp kInterval = std::chrono::milliseconds(1);
 
-  // Whether one more may be sent at `now`; counts it if so. Time that runs backwards earns nothing.
-  bool Take(Timestamp now) {
+  // Consumes a token; false: there is none at `now`. Time that runs backwards adds none.
+  bool TryConsume(Timestamp now) {
     full_at_ = std::max(full_at_, now);
     if (full_at_ - now > (kBurst - 1) * kInterval) return false;
     full_at_ += kInterval;

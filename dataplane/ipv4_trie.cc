@@ -6,7 +6,7 @@
 namespace weft::dataplane {
 namespace {
 
-// How a prefix of at most /12, /24 or /32 lies in the array of its level.
+// The entries of a prefix of at most /12, /24 or /32 in the array of its level.
 struct Range {
   std::size_t first;
   std::size_t count;
@@ -104,7 +104,7 @@ Ipv4Trie::LongPage& Ipv4TrieWriter::LongPageOf(Page& page, std::size_t index) {
   return *made;
 }
 
-// Gives back pages under base/length, and around it, that no longer tell addresses apart.
+// Drops pages below and above base/length whose entries have become equal.
 void Ipv4TrieWriter::Collapse(std::uint32_t base, int length) {
   const Range pages = RangeOf(base, std::min(length, 12), 12);
   for (std::size_t i = pages.first; i < pages.first + pages.count; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Longest prefix match over IPv4: a multibit trie that cuts the address 12-12-8, every prefix
-// expanded to the level it ends in.
+// Longest prefix match over IPv4: a multibit trie with strides 12, 12 and 8; every prefix is
+// expanded to the level in which it ends.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace weft::dataplane {
 
-// One published state, for readers. 48 KiB, and 16 KiB for each /12 that has prefixes longer than
-// /12 in it, and 1 KiB for each /24 that has prefixes longer than /24 in it. Any number of threads.
+// One published state, for readers. 48 KiB, plus 16 KiB for each /12 that contains longer prefixes,
+// plus 1 KiB for each /24 that contains longer prefixes. Any number of threads.
 class Ipv4Trie : public SharedPage {
  public:
   // The value of the longest prefix that covers `address` (host order); 0: none does.
@@ -21,8 +21,7 @@ class Ipv4Trie : public SharedPage {
     const Page* const page = pages_[address >> 20];
     if (page == nullptr) return leaves_[address >> 20];
     const std::uint32_t entry = page->entries[address >> 8 & 0xfff];
-    // One comparison for the usual case, that says that it is none of the others: callers ask next
-    // whether there is a value at all.
+    // One comparison excludes both 0 and an index: callers check next whether there is a value.
     if (entry - 1 < kLonger - 1) [[likely]]
       return entry;
     if (entry == 0) return 0;
@@ -34,15 +33,15 @@ class Ipv4Trie : public SharedPage {
   static constexpr std::uint32_t kLonger = std::uint32_t{1}
                                            << 31;  // the entry is an index into Page::longer
 
-  struct LongPage : SharedPage {  // one /24, an entry an address
+  struct LongPage : SharedPage {  // one /24, an entry for each address
     alignas(64) std::array<std::uint32_t, 256> entries;
   };
-  struct Page : SharedPage {  // one /12, an entry a /24
+  struct Page : SharedPage {  // one /12, an entry for each /24
     alignas(64) std::array<std::uint32_t, 4096> entries;
-    std::vector<LongPage*> longer;  // holes are null
+    std::vector<LongPage*> longer;  // free entries are null
   };
 
-  std::array<Page*, 4096> pages_{};  // one for each /12; null: the leaf counts
+  std::array<Page*, 4096> pages_{};  // one for each /12; null: the leaf applies
   std::array<std::uint32_t, 4096> leaves_{};
 };
 
@@ -54,15 +53,15 @@ class Ipv4TrieWriter {
   Ipv4TrieWriter(const Ipv4TrieWriter&) = delete;
   Ipv4TrieWriter& operator=(const Ipv4TrieWriter&) = delete;
 
-  // `base` in host order, its host bits zero; `value` is 1..2^31-1, belongs to this prefix alone,
-  // and the prefix is not there yet.
+  // `base` in host order, its host bits zero; `value` is 1..2^31-1 and belongs to this prefix only.
+  // The prefix must not exist.
   void Insert(std::uint32_t base, int length, std::uint32_t value);
   // Undoes Insert; `cover` is the value of the longest shorter prefix around it, 0 if there is
   // none.
   void Erase(std::uint32_t base, int length, std::uint32_t value, std::uint32_t cover);
 
   const Ipv4Trie* trie() const { return root_; }
-  std::size_t bytes() const;  // of memory that the newest state uses
+  std::size_t bytes() const;  // memory of the newest state
 
  private:
   using Page = Ipv4Trie::Page;
@@ -80,7 +79,7 @@ class Ipv4TrieWriter {
 
   Edition& edition_;
   Ipv4Trie* root_;
-  std::vector<std::int8_t> length_of_;  // by value: its prefix's length; 0 ("no prefix"): -1
+  std::vector<std::int8_t> length_of_;  // by value: its prefix's length; -1 for value 0, no prefix
 };
 
 }  // namespace weft::dataplane

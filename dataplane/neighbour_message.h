@@ -14,7 +14,7 @@ namespace weft::dataplane {
 struct NeighbourMessage {
   enum class Kind : std::uint8_t { kSolicitation, kAdvertisement };
 
-  // Bytes that Emit writes at most: IPv6, ICMPv6, target, one option.
+  // Maximum bytes that Emit writes: IPv6, ICMPv6, target, one option.
   static constexpr std::size_t kMaxSize = 40 + 8 + 16 + 8;
 
   Kind kind = Kind::kSolicitation;
@@ -24,12 +24,12 @@ struct NeighbourMessage {
   bool router = false;  // flags of an advertisement
   bool solicited = false;
   bool overrides = false;
-  // The option that belongs to the kind: source (type 1) or target (type 2) link-layer address.
+  // The kind's option: source (type 1) or target (type 2) link-layer address.
   std::optional<MacAddress> link_address;
 
-  // `packet` begins with the IPv6 header. Empty for any other packet, and for what sections 7.1.1
-  // and 7.1.2 make a node discard: hop limit not 255, wrong checksum, code not 0, target a group,
-  // an option of length 0, a source link-layer address from the unspecified address.
+  // `packet` begins with the IPv6 header. Empty for any other packet, and for packets that a node
+  // discards by sections 7.1.1 and 7.1.2: hop limit not 255, wrong checksum, code not 0, target a
+  // group, an option of length 0, a source link-layer address from the unspecified address.
   static std::optional<NeighbourMessage> Parse(Bytes packet);
 
   // Returns the bytes written; `out` has room for kMaxSize.

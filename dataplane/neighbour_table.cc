@@ -39,12 +39,12 @@ const NeighbourTable::Entry* NeighbourTable::FindEntry(const IpAddress& address)
 NeighbourTable::Entry& NeighbourTable::FindOrReplace(const IpAddress& address) {
   if (const Entry* entry = FindEntry(address)) return const_cast<Entry&>(*entry);
   Entry* set = SetOf(address);
-  // Empty before merely asked for before known; then the longest unseen.
-  const auto worth = [](const Entry& e) {
-    return std::tuple(e.used, e.known, e.known ? e.seen : e.asked_at);
+  // Replaced first: free entries, then those without a MAC, then known ones; the oldest of each.
+  const auto rank = [](const Entry& e) {
+    return std::tuple(e.used, e.known, e.known ? e.seen : e.requested_at);
   };
   Entry& entry = *std::min_element(
-      set, set + kWays, [&](const Entry& a, const Entry& b) { return worth(a) < worth(b); });
+      set, set + kWays, [&](const Entry& a, const Entry& b) { return rank(a) < rank(b); });
   if (entry.known) --known_;
   entry = Entry();
   entry.used = true;
@@ -58,7 +58,7 @@ void NeighbourTable::Learn(const IpAddress& address, const MacAddress& mac, Time
   entry.known = true;
   entry.mac = mac;
   entry.seen = now;
-  entry.asked = false;
+  entry.requested = false;
 }
 
 std::optional<MacAddress> NeighbourTable::Find(const IpAddress& address, Timestamp now) const {
@@ -67,12 +67,12 @@ std::optional<MacAddress> NeighbourTable::Find(const IpAddress& address, Timesta
   return entry->mac;
 }
 
-bool NeighbourTable::ShouldAsk(const IpAddress& address, Timestamp now) {
+bool NeighbourTable::ShouldRequest(const IpAddress& address, Timestamp now) {
   Entry& entry = FindOrReplace(address);
   if (entry.known && now - entry.seen <= lifetime_ / 2) return false;
-  if (entry.asked && now - entry.asked_at < kAskInterval) return false;
-  entry.asked = true;
-  entry.asked_at = now;
+  if (entry.requested && now - entry.requested_at < kRequestInterval) return false;
+  entry.requested = true;
+  entry.requested_at = now;
   return true;
 }
 

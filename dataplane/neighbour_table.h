@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pod address has which MAC address, as ARP and neighbour discovery have shown: bounded and
-// aging.
+// The pods' MAC addresses by IP address, learnt from ARP and neighbour discovery. Bounded; entries
+// expire.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,25 @@
 
 namespace weft::dataplane {
 
-// Addresses share small sets by hash; a full set gives up its oldest member, so that a pod
-// inventing addresses displaces others but never grows the table. Times are the batches'. One
-// thread.
+// Set-associative by hash; a full set replaces its oldest entry, so that a pod that forges
+// addresses displaces others but never grows the table. Times are those of the batches. One thread.
 class NeighbourTable {
  public:
-  // Our own choice; hosts ask no more often (RFC 4861 RETRANS_TIMER, RFC 1122 section 2.3.2.1).
-  static constexpr Timestamp kAskInterval = std::chrono::seconds(1);
+  // The rate of hosts (RFC 4861 RETRANS_TIMER, RFC 1122 section 2.3.2.1).
+  static constexpr Timestamp kRequestInterval = std::chrono::seconds(1);
 
-  // At least `capacity` addresses if they spread evenly. An address not seen for `lifetime` is
-  // forgotten.
+  // Has room for `capacity` addresses if they spread evenly. An address not seen for `lifetime`
+  // expires.
   NeighbourTable(std::size_t capacity, Timestamp lifetime);
 
   void Learn(const IpAddress& address, const MacAddress& mac, Timestamp now);
   std::optional<MacAddress> Find(const IpAddress& address, Timestamp now) const;
 
-  // Whether `address` is unknown or past half its lifetime and was not asked for within
-  // kAskInterval. The caller then asks: it is remembered as asked for.
-  bool ShouldAsk(const IpAddress& address, Timestamp now);
+  // Whether to request the MAC of `address`: it is unknown or past half its lifetime, and was not
+  // requested within kRequestInterval. If true, `address` counts as requested now.
+  bool ShouldRequest(const IpAddress& address, Timestamp now);
 
-  // Known addresses, forgotten ones included until they are displaced.
+  // Known addresses, including expired ones until they are displaced.
   std::size_t size() const { return known_; }
 
  private:
@@ -42,15 +41,15 @@ class NeighbourTable {
     IpAddress address;
     MacAddress mac;
     bool used = false;
-    bool known = false;  // false: only asked for
-    bool asked = false;
+    bool known = false;  // false: only requested
+    bool requested = false;
     Timestamp seen{};
-    Timestamp asked_at{};
+    Timestamp requested_at{};
   };
 
   Entry* SetOf(const IpAddress& address);
   const Entry* FindEntry(const IpAddress& address) const;
-  // The address's entry, or a new one in the place of the set's least worthy.
+  // The address's entry, or a new one that replaces the lowest ranked of its set.
   Entry& FindOrReplace(const IpAddress& address);
 
   Timestamp lifetime_;

@@ -12,8 +12,8 @@ bool CompleteChecksum(Packet& packet) {
   const std::uint32_t start = packet.checksum_start;
   const std::uint32_t field = start + packet.checksum_offset;
   if (field + 2 > packet.length) return false;
-  // The field itself is summed too: it holds the pseudo-header's share. RFC 768 wants 0xffff for a
-  // computed 0; for the other protocols the two are equal.
+  // The sum includes the field, which contains the pseudo-header's sum. RFC 768 requires 0xffff for
+  // a computed 0; for the other protocols the two are equivalent.
   const Bytes covered = packet.bytes().subspan(start);
   StoreBe16(packet.data + field, NonZeroUdpChecksum(Sum(covered).Checksum()));
   packet.checksum = ChecksumState::kOnWire;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a port cannot do itself, done in software for all of them: cut superframes into segments,
-// split aggregates, finish checksums, and put segments together again. IPv4 and IPv6. Nothing here
-// allocates or keeps state between batches.
+// Software offload for ports that lack a feature: cut superframes into segments, split aggregates,
+// complete checksums, coalesce segments. IPv4 and IPv6. Nothing here allocates or keeps state
+// between batches.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace weft::dataplane {
 
-// Bytes from `data` to the payload of a kTcp or kUdp packet; 0 when its transport header does not
-// lie inside the packet.
+// Bytes from `data` to the payload of a kTcp or kUdp packet; 0 if its transport header is not
+// inside the packet.
 inline std::uint32_t SuperframeHeaderLength(const Packet& packet) {
   const std::uint32_t start = packet.checksum_start;
   if (packet.segmentation == Segmentation::kUdp) return start + 8 <= packet.length ? start + 8 : 0;
@@ -24,7 +24,7 @@ inline std::uint32_t SuperframeHeaderLength(const Packet& packet) {
   return header >= start + 20 && header <= packet.length ? header : 0;
 }
 
-// How many packets on the wire `packet` stands for; at least 1.
+// Number of wire packets that `packet` becomes; at least 1.
 inline std::uint32_t WirePackets(const Packet& packet) {
   if (packet.segmentation == Segmentation::kNone || packet.segment_size == 0) [[likely]]
     return 1;
@@ -35,7 +35,7 @@ inline std::uint32_t WirePackets(const Packet& packet) {
                                         : (payload + packet.segment_size - 1) / packet.segment_size;
 }
 
-// Inner IP bytes of all of them; what lies before inner_offset in each is not inner.
+// Inner IP bytes of all those packets: without the inner_offset bytes before each.
 inline std::uint64_t InnerBytes(const Packet& packet) {
   if (packet.segmentation == Segmentation::kNone) [[likely]]
     return packet.length - packet.inner_offset;
@@ -47,35 +47,34 @@ inline std::uint64_t InnerBytes(const Packet& packet) {
 }
 
 // kPartial becomes kOnWire: adds the bytes from checksum_start to the end to the pseudo-header sum
-// that the field holds. False, and nothing changed, when the field does not lie inside the packet.
+// in the field. False, and nothing changed, if the field is not inside the packet.
 bool CompleteChecksum(Packet& packet);
 
-// Appends to `out` views of the datagrams of `aggregate` (kDatagrams) from byte `offset` on, until
-// it ends or `out` is full. Returns the offset to go on from; aggregate.length when it is done.
-// Views keep the descriptor; they have no headroom, the first excepted, and no tailroom, the last
-// excepted.
+// Appends to `out` views of the datagrams of `aggregate` (kDatagrams) from byte `offset`, until it
+// ends or `out` is full. Returns the offset to continue at; aggregate.length at the end. Views copy
+// the descriptor; only the first has headroom, and only the last has tailroom.
 std::uint32_t SplitAggregate(const Packet& aggregate, std::uint32_t offset, Batch& out);
 
-// Cuts one superframe (kTcp or kUdp; stamped by Forwarder::Encapsulate, so that inner_offset bytes
-// precede the inner IP header) as the kernel's TSO and USO would: IPv4 identification counts up,
-// lengths and checksums are right, FIN and PSH stay with the last segment and CWR (RFC 3168
-// section 6.1.2) with the first. Before a whole outer packet (kWirePacket) the outer lengths and
-// checksums follow; an outer UDP checksum is made when the superframe's field is not zero.
+// Cuts one superframe (kTcp or kUdp; encapsulated by Forwarder::Encapsulate, so that inner_offset
+// bytes precede the inner IP header) like the kernel's TSO and USO: IPv4 identification counts up,
+// lengths and checksums are updated, FIN and PSH stay in the last segment and CWR (RFC 3168
+// section 6.1.2) in the first. For kWirePacket the outer lengths and checksums are updated too; an
+// outer UDP checksum is computed if the superframe's field is not zero.
 //
 //   SuperframeCutter cutter(superframe, wire.kind(), wire.features());
 //   while (!cutter.done()) cutter.Cut(slab.Lend(i++), out);
 class SuperframeCutter {
  public:
-  // `superframe` is well-formed (Forwarder::Encapsulate saw to it), its bytes stay as they are
-  // until done().
+  // `superframe` is well-formed (Forwarder::Encapsulate has checked it), and its bytes do not
+  // change until done().
   SuperframeCutter(const Packet& superframe, PortKind wire, const PortFeatures& features);
 
   bool done() const { return next_ >= payload_length_; }
 
-  // Fills `buffer` and appends to `out` one kDatagrams aggregate, or a single packet when one is
-  // left. For a port without datagram_aggregation: as many single packets as fit into both, each
-  // with kHeadroom before it. `out` is not full. A buffer of kMaxPacket always has room for one
-  // segment.
+  // Fills `buffer` and appends to `out` one kDatagrams aggregate, or a single packet if one segment
+  // is left. For a port without datagram_aggregation: as many single packets as fit into both, each
+  // with kHeadroom before it. `out` must not be full. A buffer of kMaxPacket has room for at least
+  // one segment.
   void Cut(const Packet& buffer, Batch& out);
 
  private:
@@ -95,7 +94,7 @@ class SuperframeCutter {
   std::uint32_t payload_length_;
   std::uint32_t next_ = 0;   // payload bytes already cut
   std::uint16_t index_ = 0;  // segments already cut
-  // Sums of what all segments share, variable fields as zero.
+  // Sums of what all segments share, with variable fields as zero.
   PartialSum ip_sum_;         // of the inner IP header
   PartialSum pseudo_sum_;     // inner addresses and protocol
   PartialSum transport_sum_;  // inner transport header
@@ -104,12 +103,13 @@ class SuperframeCutter {
 };
 
 // Joins runs of adjacent packets (decapsulated: bare inner IP) of one flow into superframes, in
-// place, and removes the joined packets from the batch. Joined is what the cutter would cut back
-// into the same packets: headers alike but for what cutting changes, in sequence, every checksum
-// verified here, all payloads of one size but the last; PSH, FIN or a short payload ends a run, as
-// does a packet with another verdict than kForward. TCP when `pods` takes tcp_segmentation, UDP
-// with udp_segmentation, neither without partial_checksum. RFC 6864 section 4.1 leaves the
-// identification of unfragmentable packets without meaning: with DF set it may also stand still.
+// place, and removes the joined packets from the batch. Packets are joined only if the cutter would
+// restore them: headers equal except for the fields that cutting changes, in sequence, every
+// checksum verified here, all payloads of one size except the last. PSH, FIN or a short payload
+// ends a run, as does a packet with a verdict other than kForward. Joins TCP if `pods` has
+// tcp_segmentation, UDP if it has udp_segmentation, nothing without partial_checksum. With DF set
+// the identification may also be constant: RFC 6864 section 4.1 gives it no meaning in
+// unfragmentable packets.
 void Coalesce(Batch& batch, const PortFeatures& pods);
 
 }  // namespace weft::dataplane

@@ -88,7 +88,7 @@ bool SameBytes(const std::byte* a, const std::byte* b, std::uint32_t from, std::
   return std::memcmp(a + from, b + from, to - from) == 0;
 }
 
-// The headers say one flow and differ only where cutting makes them differ.
+// Whether the headers are of one flow and differ only in the fields that cutting changes.
 bool HeadersAgree(const Packet& head, const Segment& first, const Packet& packet,
                   const Segment& segment) {
   if (segment.is_v4 != first.is_v4 || segment.is_tcp != first.is_tcp ||
@@ -113,7 +113,7 @@ bool HeadersAgree(const Packet& head, const Segment& first, const Packet& packet
          SameBytes(at, bt, 18, first.header - first.transport);  // urgent pointer, options
 }
 
-// The run at whose end the next packet may be put.
+// The current run of packets; the next packet may be joined to its end.
 class Run {
  public:
   bool open() const { return open_; }
@@ -127,14 +127,14 @@ class Run {
     open_ = segment.joinable && (segment.flags & kTcpRunEnders) == 0;
   }
 
-  // True: `packet`'s payload is now the end of `head`.
+  // Appends the payload of `packet` to `head`. False: it cannot be joined.
   bool Join(Packet& head, const Packet& packet, const Segment& segment) {
     if (!segment.joinable || segment.payload > first_.payload ||
         !HeadersAgree(head, first_, packet, segment) || !Follows(head, segment)) {
       return false;
     }
-    // Slices of one aggregate lie end to end: then the bytes up to this slice's end are free.
-    // Otherwise the head must have room behind it.
+    // Slices of one aggregate are adjacent, so the bytes up to this slice's end are free. Otherwise
+    // the head needs tailroom.
     std::byte* room_end = room_end_;
     if (packet.data - packet.headroom == room_end_)
       room_end = packet.data + packet.length + packet.tailroom;
@@ -151,12 +151,12 @@ class Run {
     head.length += segment.payload;
     room_end_ = room_end;
     last_flags_ = segment.flags;
-    if (count_++ == 1) identification_stands_ = segment.identification == first_.identification;
+    if (count_++ == 1) identification_constant_ = segment.identification == first_.identification;
     open_ = segment.payload == first_.payload && (segment.flags & kTcpRunEnders) == 0;
     return true;
   }
 
-  // Makes the superframe's headers true. `head` is void of meaning if no run was started.
+  // Updates the superframe's headers. `head` is ignored if no run was started.
   void Finish(Packet& head) {
     open_ = false;
     if (count_ < 2) return;
@@ -208,8 +208,8 @@ class Run {
     if (!first_.is_v4) return true;
     const auto counted = static_cast<std::uint16_t>(first_.identification + count_);
     const bool dont_fragment = (Load8(head.data + 6) & 0x40) != 0;
-    const bool may_count = count_ == 1 || !identification_stands_;
-    const bool may_stand = dont_fragment && (count_ == 1 || identification_stands_);
+    const bool may_count = count_ == 1 || !identification_constant_;
+    const bool may_stand = dont_fragment && (count_ == 1 || identification_constant_);
     return (may_count && segment.identification == counted) ||
            (may_stand && segment.identification == first_.identification);
   }
@@ -217,8 +217,8 @@ class Run {
   Segment first_;
   std::uint32_t count_ = 0;
   bool open_ = false;
-  bool verified_ = false;               // the first packet's checksums
-  bool identification_stands_ = false;  // once count_ >= 2
+  bool verified_ = false;                 // the first packet's checksums
+  bool identification_constant_ = false;  // once count_ >= 2
   std::uint16_t last_flags_ = 0;
   std::byte* room_end_ = nullptr;
 };

@@ -25,7 +25,7 @@ constexpr std::uint32_t kTcpChecksum = 16;
 constexpr std::uint32_t kUdpLength = 4;
 constexpr std::uint32_t kUdpChecksum = 6;
 
-// RFC 1624: what `sum` would be had the 16-bit field at `field` been zero.
+// RFC 1624: `sum` as if the 16-bit field at `field` were zero.
 PartialSum Without(PartialSum sum, const std::byte* field) {
   return sum.Add(static_cast<std::uint16_t>(~LoadBe16(field)));
 }
@@ -67,8 +67,8 @@ SuperframeCutter::SuperframeCutter(const Packet& superframe, PortKind wire,
   const std::byte* const transport = superframe.data + transport_;
   const bool is_tcp = superframe.segmentation == Segmentation::kTcp;
   ip_sum_ = SumIpHeader(ip, transport_ - inner_, is_v4_);
-  // What the field holds is the pseudo-header's sum, of the final destination where a routing
-  // header names another one (RFC 8200 section 8.1), and with the superframe's length.
+  // The field contains the pseudo-header's sum with the superframe's length and, if a routing
+  // header names another one, the final destination (RFC 8200 section 8.1).
   pseudo_sum_ = PartialSum()
                     .Add(LoadBe16(transport + (is_tcp ? kTcpChecksum : kUdpChecksum)))
                     .Add(static_cast<std::uint16_t>(~(superframe.length - transport_)));
@@ -186,8 +186,8 @@ std::uint32_t SuperframeCutter::Emit(std::byte* at) {
     std::byte* const udp = at + outer_length_ - kUdpHeaderSize;
     StoreBe16(udp + kUdpLength, static_cast<std::uint16_t>(udp_bytes));
     if (outer_udp_checksum_) {
-      // A segment with a right checksum sums to the complement of its pseudo-header: no second pass
-      // over the payload.
+      // A segment with a correct checksum sums to the complement of its pseudo-header, which avoids
+      // a second pass over the payload.
       const PartialSum outer = PartialSum(outer_udp_sum_).Add(udp_bytes).Add(udp_bytes) + ip_sum;
       StoreBe16(udp + kUdpChecksum,
                 NonZeroUdpChecksum(PartialSum(outer).Add(pseudo.Checksum()).Checksum()));

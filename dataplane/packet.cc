@@ -5,8 +5,8 @@ namespace weft::dataplane {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
-// An odd number of cache lines: packet i of every buffer would otherwise fall into the same few
-// sets of the cache, and a batch of headers would not fit where it could.
+// An odd number of cache lines: otherwise all packets' headers would map to the same few cache
+// sets, and a batch of headers would not fit into the cache.
 constexpr std::size_t kPacketStride = (((kHeadroom + kMaxPacket) / kCacheLine) | 1) * kCacheLine;
 static_assert(kPacketStride >= kHeadroom + kMaxPacket && (kPacketStride / kCacheLine) % 2 == 1);
 

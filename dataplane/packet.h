@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A packet on its way: a view into a buffer with headroom, and what is known about it. A batch of
-// them is the unit of work.
+// A packet: a view into a buffer with headroom, and a descriptor. A batch of packets is the unit of
+// work.
 #pragma once
 
 #include <array>
@@ -16,38 +16,38 @@
 
 namespace weft::dataplane {
 
-// Room kept before every received packet. The largest thing ever pushed is an outer Ethernet header
-// (14) before IPv6, UDP, VXLAN and inner Ethernet (70) and a virtio-net header (12): 96, rounded up
-// to cache lines.
+// Room before every received packet, in bytes. The most that is ever pushed: a virtio-net header
+// (12), outer Ethernet (14), and IPv6, UDP, VXLAN and inner Ethernet (70) are 96, rounded up to
+// cache lines.
 inline constexpr std::uint32_t kHeadroom = 128;
-// The largest packet or aggregate a port delivers: an IP packet is at most 65,535 bytes.
+// The largest packet or aggregate that a port delivers; an IP packet has at most 65,535 bytes.
 inline constexpr std::uint32_t kMaxPacket = 65'536;
 inline constexpr std::size_t kMaxBatch = 256;
 
-// One large frame may stand for many packets.
+// How one large frame becomes many packets.
 enum class Segmentation : std::uint8_t {
   kNone,
   // A TCP superframe: one IP packet whose payload is cut every `segment_size` bytes (TSO).
   kTcp,
-  // A UDP superframe: likewise, every segment its own UDP header (USO).
+  // A UDP superframe: likewise; every segment gets its own UDP header (USO).
   kUdp,
-  // An aggregate: whole datagrams of `segment_size` bytes end to end, only the last may be shorter
-  // (UDP_SEGMENT, UDP_GRO).
+  // An aggregate: adjacent whole datagrams of `segment_size` bytes, of which only the last may be
+  // shorter (UDP_SEGMENT, UDP_GRO).
   kDatagrams,
 };
 
 enum class ChecksumState : std::uint8_t {
-  kOnWire,   // complete as the sender wrote it; nobody has verified it here
-  kPartial,  // the field at checksum_start + checksum_offset holds the pseudo-header sum; the rest
-             // is to be added
+  kOnWire,   // complete, as the sender wrote it; not verified
+  kPartial,  // the field at checksum_start + checksum_offset contains the pseudo-header sum; the
+             // rest is to be added
 };
 
-// Monotonic; zero is arbitrary. Read once a batch by whoever drives the worker.
+// Monotonic, with an arbitrary zero. The worker reads it once for each batch.
 using Timestamp = std::chrono::nanoseconds;
 
-// Does not own its bytes: they belong to the buffer that lent them (PacketSlab, or a test's array)
-// and are valid until that buffer is lent again. `headroom` bytes before `data` and `tailroom`
-// after `data + length` may be written.
+// Does not own its bytes: they belong to a buffer (PacketSlab, or a test's array) and are valid
+// until that buffer is lent again. `headroom` bytes before `data` and `tailroom` bytes after `data
+// + length` may be written.
 struct alignas(64) Packet {  // a cache line of its own
   std::byte* data = nullptr;
   std::uint32_t length = 0;
@@ -57,25 +57,25 @@ struct alignas(64) Packet {  // a cache line of its own
   Verdict verdict = Verdict::kForward;
   Segmentation segmentation = Segmentation::kNone;
   ChecksumState checksum = ChecksumState::kOnWire;
-  std::uint8_t outer_ecn = 0;  // 0..3; to the wire: to be sent; from the wire: as received
+  std::uint8_t outer_ecn = 0;  // 0..3; to the wire: to send; from the wire: as received
   std::uint16_t segment_size =
-      0;  // payload bytes a segment (kTcp, kUdp), bytes a datagram (kDatagrams)
+      0;  // payload bytes of a segment (kTcp, kUdp), bytes of a datagram (kDatagrams)
   std::uint16_t checksum_start = 0;   // from `data` to the transport header (kPartial, kTcp, kUdp)
   std::uint16_t checksum_offset = 0;  // from there to the checksum field
   std::uint16_t inner_offset = 0;     // from `data` to the inner IP header
-  // To the wire: the outer source port wanted, which stands for the inner flow; from the wire: the
+  // To the wire: the desired outer source port, from the inner flow's hash; from the wire: the
   // sender's.
   std::uint16_t outer_port = 0;
   IpAddress outer_address;  // to the wire: outer destination; from the wire: outer source
-  // To the wire: the path is narrower than what pods can follow, so the outer packet leaves without
-  // DF. Over IPv6 whoever writes the outer header has to fragment it.
+  // To the wire: the path MTU is lower than pods can follow, so the outer packet leaves without DF.
+  // Over IPv6 the port or kernel that writes the outer header must fragment it.
   bool may_fragment = false;
-  // Of an aggregate with a drop verdict: its first datagrams, which had left when it failed.
+  // Of an aggregate with a drop verdict: number of its datagrams that were sent before the failure.
   std::uint16_t left = 0;
 
   MutableBytes bytes() { return {data, length}; }
   Bytes bytes() const { return {data, length}; }
-  // Grows by `bytes` at the front; the caller knows that headroom suffices.
+  // Grows by `bytes` at the front; headroom must suffice.
   std::byte* Push(std::uint32_t bytes) {
     data -= bytes;
     length += bytes;
@@ -91,12 +91,12 @@ struct alignas(64) Packet {  // a cache line of its own
 
 static_assert(sizeof(Packet) == 64);
 
-// Up to kMaxBatch packets and the time at which they are handled. Not thread-safe; large (16 KiB):
-// keep it, do not copy it.
+// Up to kMaxBatch packets and the time at which they are handled. Not thread-safe. Large (16 KiB):
+// reuse it instead of copying.
 class Batch {
  public:
-  // So many descriptors after the last may be read, for what to ask for ahead: they hold nothing,
-  // or what an earlier packet left.
+  // Number of descriptors after the last that may be read to prefetch: they are empty or from
+  // earlier packets.
   static constexpr std::size_t kReadAhead = 8;
 
   Timestamp now{};
@@ -120,8 +120,9 @@ class Batch {
   std::size_t size_ = 0;
 };
 
-// Buffers for one batch, allocated once. Lend(i) gives an empty packet over buffer i with full
-// headroom and kMaxPacket room behind `data`. What was lent before from the same index is void.
+// Buffers for one batch, allocated once. Lend(i) returns an empty packet over buffer i with full
+// headroom and kMaxPacket bytes of room after `data`. It invalidates packets lent before from the
+// same index.
 class PacketSlab {
  public:
   explicit PacketSlab(std::size_t count = kMaxBatch);
@@ -131,7 +132,7 @@ class PacketSlab {
  private:
   std::size_t count_;
   std::unique_ptr<std::byte[]> bytes_;
-  std::byte* first_;  // bytes_, at a cache line's start
+  std::byte* first_;  // the first cache line in bytes_
 };
 
 }  // namespace weft::dataplane

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where packets come from and go to: the pod side and the wire side of the forwarder have this one
-// interface.
+// A source and destination of packets: the interface of the forwarder's pod side and wire side.
 #pragma once
 
 #include <cstddef>
@@ -15,44 +14,43 @@
 namespace weft::dataplane {
 
 enum class PortKind : std::uint8_t {
-  kPodL3,  // bare inner IP packets (TUN)
-  kPodL2,  // inner Ethernet frames (TAP, pcap); used through dataplane/edge, which makes a kPodL3
-           // of it
+  kPodL3,       // bare inner IP packets (TUN)
+  kPodL2,       // inner Ethernet frames (TAP, pcap); dataplane/edge turns it into a kPodL3
   kWirePacket,  // whole outer packets from the outer IP header on (memory, capture file, pcap, TAP,
                 // AF_XDP)
   kWireDatagram,  // UDP payloads; outer addresses, source port and ECN travel in the descriptor
                   // (UDP sockets)
 };
 
-// What a port takes and delivers beyond plain packets. What it cannot do, dataplane/offload does in
+// What a port accepts and delivers beyond plain packets. dataplane/offload does the rest in
 // software before Send.
 struct PortFeatures {
-  bool tcp_segmentation = false;      // Send takes Segmentation::kTcp
-  bool udp_segmentation = false;      // Send takes Segmentation::kUdp
-  bool datagram_aggregation = false;  // Send takes Segmentation::kDatagrams; Receive may deliver it
-  bool partial_checksum = false;      // Send takes ChecksumState::kPartial
-  std::uint16_t max_segments = 64;    // in one aggregate
+  bool tcp_segmentation = false;         // Send accepts Segmentation::kTcp
+  bool udp_segmentation = false;         // Send accepts Segmentation::kUdp
+  bool datagram_aggregation = false;     // Send accepts kDatagrams; Receive may deliver it
+  bool partial_checksum = false;         // Send accepts ChecksumState::kPartial
+  std::uint16_t max_segments = 64;       // in one aggregate
   std::uint32_t max_aggregate = 65'000;  // bytes in one aggregate
 };
 
-// The underlay said that packets to `destination` may have at most `outer_mtu` bytes (outer IP
+// The underlay reported that packets to `destination` may have at most `outer_mtu` bytes (outer IP
 // header included).
 struct PathMtuNotice {
   IpAddress destination;
   std::uint32_t outer_mtu = 0;
 };
 
-// A count that the port or the kernel behind it keeps, e.g. {"socket-overflow", 12}.
+// A counter of the port or of the kernel, e.g. {"socket-overflow", 12}.
 struct NamedCount {
   std::string name;
   std::uint64_t value = 0;
 };
 
-// A file descriptor, or a Windows handle, that becomes readable when Receive has something.
+// A file descriptor, or a Windows handle, that becomes ready when Receive has something.
 using WaitHandle = std::intptr_t;
 
-// One thread at a time uses a port (the worker); only Counts may be called from another thread.
-// Nothing here blocks, allocates or throws once the port is open. Closing is destruction.
+// Used by one thread at a time (the worker); only Counts may be called from any thread. Nothing
+// here blocks, allocates or throws once the port is open. The destructor closes it.
 class PacketPort {
  public:
   virtual ~PacketPort() = default;
@@ -63,33 +61,33 @@ class PacketPort {
   virtual PortKind kind() const = 0;
   virtual const PortFeatures& features() const = 0;
 
-  // Empties `batch`, then appends what is there, at most batch-capacity packets and about 256 KiB
-  // (so that a batch stays in the cache). The bytes belong to the port and are valid until the
-  // next Receive. Returns how much was taken from the system: the packets, and what is consumed
-  // here (empty datagrams, errors, frames that contradict themselves); zero is "nothing now", not
-  // the end. Packets of length zero are never delivered. The caller has set batch.now: a port may
-  // age things by it.
+  // Empties `batch`, then appends the available packets, at most the batch's capacity and about
+  // 256 KiB (so that a batch stays in the cache). The bytes belong to the port and are valid until
+  // the next Receive. Returns how much was read from the system: the packets, and what the port
+  // consumed (empty datagrams, errors, inconsistent frames); zero means nothing now, not the end.
+  // Packets of length zero are never delivered. The caller has set batch.now, which a port may use
+  // for expiry.
   virtual std::size_t Receive(Batch& batch) = 0;
 
-  // Sends the packets whose verdict is kForward, in order, and skips the others. The bytes are the
-  // caller's again on return. A packet that could not be sent gets a drop verdict (kWireFull,
-  // kWireError, kPodFull, kPodError, or kTooBigSilent when the underlay refused its size), an
-  // aggregate of which a part was sent `left` next to it; the others keep theirs. The caller has
-  // set batch.now.
+  // Sends the packets whose verdict is kForward, in order, and skips the others. On return the
+  // bytes belong to the caller again. A packet that could not be sent gets a drop verdict
+  // (kWireFull, kWireError, kPodFull, kPodError, or kTooBigSilent if the underlay refused its
+  // size); an aggregate of which a part was sent also gets `left`. The others keep their verdict.
+  // The caller has set batch.now.
   virtual void Send(Batch& batch) = 0;
 
   // Path MTUs learnt since the last call (EMSGSIZE, ICMP through the error queue); at most
   // out.size() of them. Wire ports only.
-  virtual std::size_t TakePathMtuNotices(std::span<PathMtuNotice> out) {
+  virtual std::size_t DrainPathMtuNotices(std::span<PathMtuNotice> out) {
     (void)out;
     return 0;
   }
 
-  // Handles to wait on while there is nothing to receive; empty for ports that only tests drive.
-  // Stable for the port's life.
+  // Handles to wait for while there is nothing to receive; empty for ports without any. Constant
+  // during the port's lifetime.
   virtual std::span<const WaitHandle> wait_handles() const { return {}; }
 
-  // Kernel-side counts of this port. Any thread.
+  // Counters of this port and the kernel. Any thread.
   virtual std::vector<NamedCount> Counts() const { return {}; }
 };
 

@@ -9,7 +9,7 @@
 namespace weft::dataplane {
 namespace {
 
-// Lets a string_view be looked up without a string made of it.
+// Allows look-up by string_view without creating a string.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const {
@@ -42,7 +42,7 @@ PeerCounts ReadSlot(const PeerTable::Slot& slot) {
 
 }  // namespace
 
-// Behind the mutex: the control thread writes, others read rows.
+// Guarded by the mutex: the control thread writes, any thread reads rows.
 struct PeerTable::Names {
   mutable std::mutex mutex;
   std::unordered_map<std::string, PeerId, TextHash, std::equal_to<>> ids;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept for each peer while packets flow: counters and path MTU. Slots are stable for a
-// peer's life.
+// Per-peer state of the packet path: counters and path MTU. A slot does not move while its peer
+// exists.
 #pragma once
 
 #include <array>
@@ -19,25 +19,25 @@
 
 namespace weft::dataplane {
 
-// Index of a slot. kNoPeer is the slot that nobody owns: it counts what could not be attributed.
+// Index of a slot. kNoPeer's slot counts packets that belong to no known peer.
 using PeerId = std::uint32_t;
 inline constexpr PeerId kNoPeer = 0;
 
 struct PeerCounts {
-  std::uint64_t sent_packets = 0;  // wire packets: a superframe counts as what it becomes
+  std::uint64_t sent_packets = 0;  // wire packets: a superframe counts as its segments
   std::uint64_t sent_bytes = 0;    // inner IP bytes
   std::uint64_t received_packets = 0;
   std::uint64_t received_bytes = 0;
-  std::uint32_t path_mtu = 0;  // outer bytes; zero: not learnt, the link's MTU counts
-  // Sent without DF, over IPv6 in fragments, because the path is narrower than pods can follow.
+  std::uint32_t path_mtu = 0;  // outer bytes; zero: not learnt, the link's MTU applies
+  // Sent without DF, over IPv6 in fragments, because the path MTU is lower than pods can follow.
   std::uint64_t fragmentable_packets = 0;
-  // Received with the peer's inner MAC and address, but from another outer address than its own.
+  // Received with the peer's inner MAC and address, but not from its outer address.
   std::uint64_t other_source_packets = 0;
   std::optional<IpAddress> other_source;  // the last such
 };
 
-// Slots are added by the control thread and written by the worker (relaxed atomics, one writer),
-// which finds them in the records of a snapshot that it holds; any thread may read counts.
+// The control thread adds slots; the worker writes them (relaxed atomics, one writer) and finds
+// them through the records of its snapshot; any thread may read counts.
 class PeerTable {
  public:
   static constexpr std::size_t kMaxPeers = std::size_t{1} << 20;  // kNoPeer included
@@ -47,10 +47,10 @@ class PeerTable {
   PeerTable(const PeerTable&) = delete;
   PeerTable& operator=(const PeerTable&) = delete;
 
-  // The slot of `name`, made if new; kNoPeer when kMaxPeers have one. Control thread.
+  // The slot of `name`, created if new; kNoPeer if the table is full. Control thread.
   PeerId Acquire(std::string_view name);
-  // The slot may be given to another name, which then starts from zero: release only once no
-  // snapshot names it. Control thread.
+  // The slot may be reused for another name, starting from zero: release it only once no snapshot
+  // refers to it. Control thread.
   void Release(std::string_view name);
 
   // A cache line of its own.
@@ -62,12 +62,12 @@ class PeerTable {
     std::atomic<std::uint64_t> fragmentable_packets{0}, other_source_packets{0};
   };
   static_assert(sizeof(Slot) == 64);
-  // Where it is for good. Control thread, and tests.
+  // The slot's address never changes. Control thread, and tests.
   Slot& slot(PeerId id) {
     return chunks_[id / kChunk].load(std::memory_order_acquire)->slots[id % kChunk];
   }
 
-  // Likewise; apart, because usual packets do not touch it.
+  // Likewise; separate, because usual packets do not access it.
   SharedAddress& other_source(PeerId id) {
     return chunks_[id / kChunk].load(std::memory_order_acquire)->other_sources[id % kChunk];
   }

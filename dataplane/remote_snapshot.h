@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One published state of the remote table, as the packet path reads it.
+// One published state of the remote table, for the packet path.
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@
 
 namespace weft::dataplane {
 
-// What the packet path reads of one remote; two cache lines. Of a remote reached over IPv4 the
-// usual packet reads the first only.
+// A remote, as the packet path reads it; two cache lines. Usual packets to a remote over IPv4 read
+// only the first.
 struct alignas(128) Remote {
-  PeerTable::Slot* peer = nullptr;  // never null in a record that an address leads to
+  PeerTable::Slot* peer = nullptr;  // never null in a record that a look-up returns
   EncapsulationTemplate encapsulation;
-  // From here on: what IPv6, unusual senders and path MTU read.
+  // The members below are read for IPv6, unusual senders and path MTU only.
   std::uint32_t next_at_vtep = 0;  // index of another remote with this VTEP; 0: none
   MacAddress mac;
   IpAddress vtep;
@@ -31,10 +31,10 @@ struct alignas(128) Remote {
 static_assert(sizeof(Remote) == 128);
 static_assert(sizeof(PeerTable::Slot*) + EncapsulationTemplate::kV4Bytes <= 64);
 
-// Remotes by index, from 1 on; index 0 says "none".
+// Remotes by index, starting at 1; index 0 means "none".
 class RemoteRecords : public SharedPage {
  public:
-  static constexpr std::uint32_t kPerPage = 64;  // 8 KiB to copy for a change
+  static constexpr std::uint32_t kPerPage = 64;  // 8 KiB; a change copies one page
 
   const Remote* At(std::uint32_t index) const {
     return &pages_[index / kPerPage]->remotes[index % kPerPage];
@@ -49,11 +49,11 @@ class RemoteRecords : public SharedPage {
   std::vector<Page*> pages_;
 };
 
-// Immutable. Its pages belong to the table, which frees them when nobody holds the snapshot any
-// more: it must not outlive the table. Any number of threads.
+// Immutable. Its pages belong to the table, which frees them once the snapshot is released, so the
+// table must outlive it. Any number of threads.
 class RemoteSnapshot {
  public:
-  // Index of the remote whose subnet is the longest that covers the address; 0: none does.
+  // Index of the remote with the longest subnet that covers the address; 0: none does.
   std::uint32_t FindV4(std::uint32_t address) const { return v4_->Find(address); }  // host order
   std::uint32_t FindV6(const AddressKey& address) const {
     for (std::size_t i = 0; i < v6_count_; ++i) {
@@ -73,8 +73,8 @@ class RemoteSnapshot {
     return index == 0 ? nullptr : At(index);
   }
 
-  // The way from an IPv4 address to its remote, by value: a loop that keeps it in a local variable
-  // need not load the way to the tables again after every store. Valid as long as the snapshot.
+  // Pointers to the IPv4 tables, by value: a loop that keeps it in a local variable does not load
+  // the pointers again after every store. Valid as long as the snapshot.
   class V4View {
    public:
     // Null: no subnet covers `address` (host order).
@@ -97,7 +97,7 @@ class RemoteSnapshot {
   // Index of one of the remotes at this VTEP, the others chained by next_at_vtep; 0: no lease has
   // this public IP.
   std::uint32_t FirstAtVtep(const IpAddress& address) const {
-    return (address.is_v4() ? vteps_v4_ : vteps_v6_)->Find(AddressKey::Of(address));
+    return (address.is_v4() ? vteps_v4_ : vteps_v6_)->Find(AddressKey::From(address));
   }
   bool IsVtep(const IpAddress& address) const { return FirstAtVtep(address) != 0; }
 

@@ -15,7 +15,7 @@ namespace {
 
 struct PrefixHash {
   std::size_t operator()(const IpPrefix& prefix) const {
-    const AddressKey key = AddressKey::Of(prefix.base());
+    const AddressKey key = AddressKey::From(prefix.base());
     std::uint64_t h =
         (key.high + static_cast<std::uint64_t>(prefix.length())) * 0x9e37'79b9'7f4a'7c15;
     h = (h ^ (h >> 32) ^ key.low) * 0xff51'afd7'ed55'8ccd;
@@ -30,10 +30,10 @@ struct RemoteTable::Impl {
     PeerTable::Slot* slot = nullptr;
     SharedAddress* other_source = nullptr;
     std::uint32_t subnets = 0;
-    std::uint64_t idle_since = 0;  // version at which the last subnet went
+    std::uint64_t idle_since = 0;  // version in which the last subnet was removed
   };
   using PeerUses = std::unordered_map<std::string, PeerUse>;  // by node
-  // What the writer knows of a record next to what is published.
+  // The writer's own data of a record.
   struct Lease {
     PeerUses::value_type* use = nullptr;
     std::uint32_t previous_at_vtep = 0;
@@ -42,11 +42,11 @@ struct RemoteTable::Impl {
     std::string name;
     std::uint64_t since;
   };
-  // A state that was replaced: freed once nobody holds it or an older one.
+  // A replaced state: freed once no reader has it or an older one.
   struct Retired {
     std::shared_ptr<const RemoteSnapshot> snapshot;
     std::vector<RetiredPage> pages;
-    std::vector<IdlePeer> peers;  // lost their last subnet then; may have one again by now
+    std::vector<IdlePeer> peers;  // lost their last subnet then; may have one again
   };
 
   Impl(const LocalVtep& local_vtep, PeerTable& peer_table)
@@ -58,7 +58,7 @@ struct RemoteTable::Impl {
   bool changed = false;  // since the last publication
 
   std::unordered_map<IpPrefix, std::uint32_t, PrefixHash> by_subnet;
-  std::vector<Lease> leases = std::vector<Lease>(1);  // by record index; 0 is nobody's
+  std::vector<Lease> leases = std::vector<Lease>(1);  // by record index; 0 is unused
   std::vector<std::uint32_t> free;                    // record indices
   std::array<std::size_t, 33> v4_lengths{};           // subnets of each length
 
@@ -122,7 +122,7 @@ std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
     }
   }
   impl_->changed = true;
-  // The new use of a peer is counted before the old one is given up, so that its slot survives.
+  // Counts the new use of a peer before the old one is dropped, so that its slot is not released.
   Impl::PeerUses::value_type& peer = *impl_->peer_uses.try_emplace(spec.peer).first;
   Impl::PeerUse& use = peer.second;
   if (use.subnets++ == 0) {
@@ -145,7 +145,7 @@ std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
   EncapsulationSpec outer;
   outer.outer_source = impl_->local.outer_source;
   if (outer.outer_source.family() != spec.vtep.family()) {
-    // Only a datagram wire can reach this peer then, and its kernel chooses the source.
+    // Then only a datagram wire can reach this peer, and its kernel chooses the source.
     static constexpr std::array<std::byte, 16> kUnspecified{};
     outer.outer_source = IpAddress::FromBytes(spec.vtep.family(), kUnspecified.data());
   }
@@ -189,22 +189,22 @@ void RemoteTable::InsertPrefix(const IpPrefix& subnet, std::uint32_t index) {
     impl_->v4.Insert(subnet.base().v4(), subnet.length(), index);
   } else {
     impl_->v6.try_emplace(subnet.length(), impl_->edition)
-        .first->second.Set(AddressKey::Of(subnet.base()), index);
+        .first->second.Set(AddressKey::From(subnet.base()), index);
   }
 }
 
 void RemoteTable::ErasePrefix(const IpPrefix& subnet, std::uint32_t index) {
   impl_->by_subnet.erase(subnet);
   if (subnet.family() == IpFamily::kV6) {
-    // An emptied length stays: readers may hold its index, and skipping it costs them nothing.
-    impl_->v6.find(subnet.length())->second.Erase(AddressKey::Of(subnet.base()));
+    // An empty length stays: readers may use its index, and skipping it costs them nothing.
+    impl_->v6.find(subnet.length())->second.Erase(AddressKey::From(subnet.base()));
     return;
   }
   --impl_->v4_lengths[static_cast<std::size_t>(subnet.length())];
   std::uint32_t cover = 0;
   for (int length = subnet.length() - 1; length >= 0 && cover == 0; --length) {
     if (impl_->v4_lengths[static_cast<std::size_t>(length)] == 0) continue;
-    const auto shorter = impl_->by_subnet.find(*IpPrefix::Of(subnet.base(), length));
+    const auto shorter = impl_->by_subnet.find(*IpPrefix::From(subnet.base(), length));
     if (shorter != impl_->by_subnet.end()) cover = shorter->second;
   }
   impl_->v4.Erase(subnet.base().v4(), subnet.length(), index, cover);
@@ -214,7 +214,7 @@ void RemoteTable::ErasePrefix(const IpPrefix& subnet, std::uint32_t index) {
 void RemoteTable::LinkVtep(std::uint32_t index) {
   Remote& record = WritableRecord(index);
   AddressIndexWriter& vteps = record.vtep.is_v4() ? impl_->vteps_v4 : impl_->vteps_v6;
-  const AddressKey key = AddressKey::Of(record.vtep);
+  const AddressKey key = AddressKey::From(record.vtep);
   const std::uint32_t head = vteps.Find(key);
   impl_->leases[index].previous_at_vtep = 0;
   record.next_at_vtep = head;
@@ -232,7 +232,7 @@ void RemoteTable::UnlinkVtep(std::uint32_t index) {
     return;
   }
   AddressIndexWriter& vteps = record.vtep.is_v4() ? impl_->vteps_v4 : impl_->vteps_v6;
-  const AddressKey key = AddressKey::Of(record.vtep);
+  const AddressKey key = AddressKey::From(record.vtep);
   if (next != 0) {
     vteps.Set(key, next);
   } else {
@@ -276,8 +276,7 @@ void RemoteTable::Publish() {
 void RemoteTable::Reclaim() {
   while (!impl_->retired.empty() && impl_->retired.front().snapshot.use_count() == 1) {
     Impl::Retired& oldest = impl_->retired.front();
-    oldest.snapshot
-        .reset();  // synchronizes with the readers' release of theirs, before the pages go
+    oldest.snapshot.reset();  // synchronizes with the readers' release, before the pages are freed
     for (const Impl::IdlePeer& peer : oldest.peers) {
       const auto use = impl_->peer_uses.find(peer.name);
       if (use == impl_->peer_uses.end() || use->second.subnets != 0 ||

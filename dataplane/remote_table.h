@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which VTEP an inner destination lies behind: longest prefix match over the leases, read without
-// locks.
+// Maps inner destinations to VTEPs: longest prefix match over the leases, read without locks.
 #pragma once
 
 #include <atomic>
@@ -19,7 +18,7 @@
 
 namespace weft::dataplane {
 
-// What this node puts into every outer header.
+// This node's fields of every outer header.
 struct LocalVtep {
   IpAddress outer_source;  // our provider address (may be unspecified for datagram wires: the
                            // kernel chooses)
@@ -29,7 +28,7 @@ struct LocalVtep {
   bool udp_checksum = true;         // of outer IPv4; IPv6 always has it
 };
 
-// A lease as the data plane sees it.
+// A lease, as far as the data plane needs it.
 struct RemoteSpec {
   std::string peer;  // node name: counters and path MTU follow it across changes of the rest
   IpPrefix subnet;   // inner destinations behind it
@@ -39,9 +38,9 @@ struct RemoteSpec {
 };
 
 // Written by one control thread, read by any number of workers. A change copies the pages that it
-// touches and publishes a new root; a reader does one acquire load a batch (`version`) and takes
-// the new snapshot only when that moved. Pages that only older snapshots use are freed by the
-// writer, at a later change, when the last reader has let go of them.
+// modifies and publishes a new root; a reader does one acquire load a batch (`version`) and fetches
+// the new snapshot only if that changed. The writer frees pages that only older snapshots use, at a
+// later change, once the last reader has released them.
 class RemoteTable {
  public:
   RemoteTable(const LocalVtep& local, PeerTable& peers);
@@ -49,8 +48,8 @@ class RemoteTable {
   RemoteTable(const RemoteTable&) = delete;
   RemoteTable& operator=(const RemoteTable&) = delete;
 
-  // Makes the table hold exactly `all`, changing only what differs. Of several with one subnet the
-  // last counts.
+  // Makes the table contain exactly `all`, changing only what differs. Of several with one subnet
+  // the last is used.
   void Resync(std::span<const RemoteSpec> all);
   // Adds or replaces by subnet, then removes subnets. A subnet in both is removed. One publication,
   // none if nothing differs.
@@ -59,7 +58,7 @@ class RemoteTable {
   std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
   std::shared_ptr<const RemoteSnapshot> snapshot() const;  // any thread
   std::size_t size() const;                                // control thread
-  // Older states that readers may still hold. Control thread.
+  // Number of older states that readers may still use. Control thread.
   std::size_t retired_states() const;
 
  private:

@@ -13,14 +13,14 @@
 namespace weft::dataplane {
 namespace {
 
-// Senders go no lower whatever ICMP says, which any pod may forge for another: Linux' min_pmtu of
-// 552 and IPv6's 1280 less the two headers.
+// Lower bound for sizes from ICMP, which any pod may forge for another; senders do not go lower:
+// Linux' min_pmtu of 552 and IPv6's 1280, minus the two headers.
 constexpr std::uint32_t kLeastFromIcmpV4 = 512;
 constexpr std::uint32_t kLeastFromIcmpV6 = 1220;
-// Linux sends none below (net.ipv4.tcp_min_snd_mss).
+// Linux sends no smaller segments (net.ipv4.tcp_min_snd_mss).
 constexpr std::uint32_t kLeastMss = 48;
 
-// An IP header of which perhaps no more than eight bytes of payload are there: as ICMP quotes it.
+// An IP header whose payload may be cut after eight bytes, as in an ICMP quotation.
 struct Start {
   const std::byte* source;
   const std::byte* destination;
@@ -29,7 +29,7 @@ struct Start {
   Bytes transport;
 };
 
-// Without IPv6 extension headers: nothing is learnt from those.
+// Packets with IPv6 extension headers are ignored.
 std::optional<Start> StartOf(Bytes ip) {
   if (ip.size() < kIpv4HeaderSize) return std::nullopt;
   const std::byte* const at = ip.data();
@@ -52,7 +52,7 @@ std::uint64_t Mix(std::uint64_t hash, const std::byte* bytes, std::size_t count)
   return hash;
 }
 
-// Of the flow that `ports` (source, destination) and the addresses name.
+// Key of the flow with `ports` (source, destination) and these addresses.
 std::uint64_t KeyOf(const std::byte* source, const std::byte* destination, std::size_t address,
                     std::uint16_t source_port, std::uint16_t destination_port) {
   std::uint64_t hash = Mix(address, source, address);
@@ -60,7 +60,7 @@ std::uint64_t KeyOf(const std::byte* source, const std::byte* destination, std::
   return (hash ^ (std::uint32_t{source_port} << 16 | destination_port)) * 0xff51'afd7'ed55'8ccd;
 }
 
-// 0: there is none, or it is malformed.
+// 0: the option is absent or malformed.
 std::uint16_t MssOption(Bytes tcp) {
   const auto header = TcpHeader::Parse(tcp);
   if (!header) return 0;
@@ -104,8 +104,8 @@ void SegmentSizes::Learn(const Packet& packet) {
         (Load8(transport + 13) & TcpHeader::kSyn) == 0) [[likely]] {
       return;
     }
-    // What the sender of the SYN takes is what comes the other way. A SYN begins the flow, so what
-    // was known of an earlier one of these ports is void.
+    // The MSS of a SYN limits the segments of the other direction. A SYN begins a flow, so it
+    // replaces what was learnt from an earlier flow with the same ports.
     const std::uint64_t key = KeyOf(start->destination, start->source, start->address,
                                     LoadBe16(transport + 2), LoadBe16(transport));
     const std::uint16_t mss = MssOption(start->transport);
@@ -138,7 +138,7 @@ std::uint32_t SegmentSizes::Cap(const Packet& packet, std::uint32_t header,
                                   LoadBe16(transport), LoadBe16(transport + 2));
   const Flow& flow = flows_[key >> (64 - kTableBits)];
   if (flow.key != key || flow.mss == 0) return limit;
-  // The MSS counts the options that every segment bears.
+  // The MSS includes the options of every segment.
   const auto ip = static_cast<std::uint32_t>(transport - packet.data);
   const std::uint32_t options = header - ip - static_cast<std::uint32_t>(TcpHeader::kSize);
   const std::uint32_t mss = std::max<std::uint32_t>(flow.mss, kLeastMss);

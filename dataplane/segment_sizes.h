@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the segments of a TCP flow towards a pod may be, where the kernel delivers them uncut
-// and does not say (dataplane/virtual_underlay.h): learnt from what the pod's side sends back.
+// Maximum segment sizes of TCP flows towards pods, learnt from packets in the other direction.
+// Needed where the kernel delivers a superframe without its segment size
+// (dataplane/virtual_underlay.h).
 #pragma once
 
 #include <cstddef>
@@ -12,18 +13,17 @@
 
 namespace weft::dataplane {
 
-// One thread. A table of fixed size, in which a newer flow takes an older one's place. Allocates
-// once.
+// One thread. A table of fixed size, in which a newer flow replaces an older one. Allocates once.
 class SegmentSizes {
  public:
   SegmentSizes();
 
-  // `packet` is a bare inner one on its way to the wire. The MSS of a SYN (RFC 9293 section 3.7.1)
-  // and the MTU of an ICMP error that a TCP segment got behind the pod are kept.
+  // Learns from `packet`, a bare inner packet to the wire: the MSS of a SYN (RFC 9293
+  // section 3.7.1) and the MTU of an ICMP error about a TCP segment.
   void Learn(const Packet& packet);
 
-  // Payload bytes that a segment of `packet`, a TCP packet from the wire whose payload begins at
-  // `header`, may have; `limit` if no less is known. `packet` is a bare inner one.
+  // Maximum payload bytes of a segment of `packet`, a bare inner TCP packet from the wire whose
+  // payload begins at `header`; `limit` if no smaller size is known.
   std::uint32_t Cap(const Packet& packet, std::uint32_t header, std::uint32_t limit) const;
 
  private:

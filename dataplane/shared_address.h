@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An address that one thread writes and any thread reads, without a lock: what is read was written
-// as one.
+// An address that one thread writes and any thread reads without a lock; a read never mixes two
+// writes.
 #pragma once
 
 #include <array>
@@ -13,19 +13,19 @@
 
 namespace weft::dataplane {
 
-// A sequence lock. Storing what is stored already writes nothing.
+// A sequence lock. Storing the same address again writes nothing.
 class SharedAddress {
  public:
-  // The writer.
+  // The writer only.
   void Store(const IpAddress& address) {
     const Words words = WordsOf(address);
     if (words == Read()) return;
     Write(words);
   }
-  // The writer, or whoever knows that there is none.
+  // The writer, or any thread while there is no writer.
   void Clear() { Write({}); }
 
-  // Empty: none is stored, or the writer does not come to an end.
+  // Empty: none is stored, or the writer did not finish in time.
   std::optional<IpAddress> Load() const {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const std::uint64_t before = edition_.load(std::memory_order_acquire);
@@ -58,8 +58,8 @@ class SharedAddress {
     return IpAddress::V6(bytes);
   }
 
-  // Acquire and release on each word keep them between the two loads and stores of the edition; a
-  // fence would do for less, but ThreadSanitizer does not know fences.
+  // Acquire and release on each word keep it between the two accesses of the edition. A fence would
+  // be cheaper, but ThreadSanitizer does not support fences.
   Words Read() const {
     Words words;
     for (std::size_t i = 0; i < words.size(); ++i)

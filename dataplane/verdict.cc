@@ -12,7 +12,7 @@ struct Wording {
 };
 
 constexpr std::array<Wording, kVerdictCount> kWordings = {{
-    {"forward", "the packet went on"},
+    {"forward", "the packet was forwarded"},
 #define WEFT_DROP(identifier, name, sentence) {name, sentence},
 #include "dataplane/drop_reason.def"
 #undef WEFT_DROP

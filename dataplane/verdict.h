@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was decided about a packet: it goes on, or it is dropped for exactly one named reason.
+// The decision about a packet: it is forwarded, or dropped for exactly one named reason.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline constexpr std::size_t kVerdictCount = static_cast<std::size_t>(Verdict::k
 
 // "forward" or the drop's name, e.g. "no-route".
 std::string_view Name(Verdict verdict);
-// One sentence for people.
+// One sentence for an operator.
 std::string_view Sentence(Verdict verdict);
 
 }  // namespace weft::dataplane

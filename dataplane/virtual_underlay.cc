@@ -11,10 +11,10 @@
 namespace weft::dataplane {
 namespace {
 
-// UDP_MAX_SEGMENTS of the kernels that have the largest: no peer's socket sends more at once.
+// The largest UDP_MAX_SEGMENTS of any kernel: no peer's socket sends more at once.
 constexpr std::uint32_t kMostUdpSegments = 128;
 
-// `sizes`: null where they do not matter.
+// `sizes`: null to ignore receivers' limits.
 void MakeSuperframe(Packet& packet, InnerMtu mtu, const SegmentSizes* sizes) {
   const Parsed<InnerPacket> inner = ParseInnerIp(packet.bytes());
   if (!inner) return;
@@ -51,12 +51,12 @@ void Describe(Packet& packet, InnerMtu mtu, const SegmentSizes* sizes) {
 
 }  // namespace
 
-void TellSuperframeFromAggregate(Packet& packet) {
+void DetectSuperframe(Packet& packet) {
   constexpr std::size_t kBefore = EncapsulationTemplate::kPayloadSize;
   if (packet.segmentation != Segmentation::kDatagrams || packet.length <= kBefore) return;
   const Parsed<InnerPacket> inner = ParseInnerFrame(packet.bytes().subspan(VxlanHeader::kSize));
-  // A whole aggregate is taken for one packet on the word of its first datagram, which anybody may
-  // have sent: so it has to be true of every byte.
+  // The first datagram, which any host may have sent, decides about the whole aggregate, so its
+  // header must match every byte.
   if (inner && inner->protocol == IpProtocol::kUdp &&
       kBefore + inner->total_length == packet.length &&
       FindUnfinishedChecksum(packet.bytes().subspan(kBefore))) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sleeping until a port has something or somebody wakes the sleeper.
+// Sleeps until a port has something or another thread wakes the sleeper.
 #pragma once
 
 #include <chrono>
@@ -14,15 +14,14 @@ namespace weft::dataplane {
 // One thread waits; any thread may wake it.
 class WaitSet {
  public:
-  // The handles stay open as long as the set lives. On Windows at most 63. The error names the call
-  // that failed.
+  // The handles must outlive the set. At most 63 on Windows. The error names the call that failed.
   static absl::StatusOr<std::unique_ptr<WaitSet>> Make(std::span<const WaitHandle> handles);
   ~WaitSet();
 
   // Returns when a handle is ready, Wake was called (since the last Wait), or `timeout` has passed;
-  // a negative one never passes. True: a handle is ready.
+  // a negative timeout is infinite. True: a handle is ready.
   bool Wait(std::chrono::milliseconds timeout);
-  // The same without looking at the handles.
+  // The same without the handles.
   void WaitForWake(std::chrono::milliseconds timeout);
 
   void Wake();

@@ -21,7 +21,7 @@ struct WaitSet::Impl {
   int Poll(std::size_t count, std::chrono::milliseconds timeout) {
     const int ready =
         poll(polled.data(), count, static_cast<int>(timeout.count() < 0 ? -1 : timeout.count()));
-    if (ready <= 0) return 0;  // EINTR is as good as a time-out: the caller looks again
+    if (ready <= 0) return 0;  // EINTR counts as a time-out: the caller polls again
     if (polled[0].revents != 0) {
       std::uint64_t wakes = 0;
       (void)!read(wake, &wakes, sizeof wakes);
@@ -54,7 +54,7 @@ void WaitSet::WaitForWake(std::chrono::milliseconds timeout) { impl_->Poll(1, ti
 
 void WaitSet::Wake() {
   const std::uint64_t one = 1;
-  (void)!write(impl_->wake, &one, sizeof one);  // fails only when a wake is pending already
+  (void)!write(impl_->wake, &one, sizeof one);  // fails only if a wake is already pending
 }
 
 }  // namespace weft::dataplane

@@ -24,8 +24,8 @@ struct WaitSet::Impl {
     const DWORD milliseconds = timeout.count() < 0 ? INFINITE : static_cast<DWORD>(timeout.count());
     const DWORD result =
         WaitForMultipleObjects(static_cast<DWORD>(count), handles.data(), FALSE, milliseconds);
-    // A handle that is none any more: the ports say so when they are read, and the worker is not to
-    // spin until then.
+    // A handle has become invalid. The ports report that when they are read; until then the worker
+    // must not spin.
     if (result == WAIT_FAILED) Sleep(std::min<DWORD>(milliseconds, kAfterFailure));
     return result > WAIT_OBJECT_0 && result < WAIT_OBJECT_0 + count;
   }

@@ -16,16 +16,16 @@
 namespace weft::dataplane {
 namespace {
 
-// Empty rounds before sleeping: a wake-up costs some 4 us, an empty round less than 1
-// (measured on a 2-core VM).
+// Empty rounds before sleeping: a wake-up costs about 4 us, an empty round less than 1 us (measured
+// on a 2-core VM).
 constexpr int kIdleRounds = 20;
-// Wake-ups for nothing at all before the ports' handles are ignored for a while: a device that was
-// taken away stays "ready". What a port consumes without delivering it is something.
+// Wake-ups in which no port reads anything before the ports' handles are ignored for a while: a
+// deleted device stays "ready". What a port consumes without delivering it counts as read.
 constexpr int kFruitlessWakes = 64;
 constexpr std::chrono::milliseconds kFruitlessPause{10};
-// Ports without handles can only be asked again.
-constexpr std::chrono::milliseconds kAskAgain{1};
-// Buffers for cut superframes, of 64 segments at most each: after so many they are sent.
+// For ports without wait handles.
+constexpr std::chrono::milliseconds kPollInterval{1};
+// Buffers for cut superframes, each of at most 64 segments; they are sent once all are full.
 constexpr std::size_t kCutBuffers = 4;
 
 bool PortTakes(Segmentation segmentation, const PortFeatures& features) {
@@ -57,14 +57,14 @@ struct Worker::Impl {
   Batch from_pods{};
   Batch from_wire{};
   Batch split{};    // datagrams of aggregates
-  Batch pieces{};   // what is left of a batch when its superframes are cut
+  Batch pieces{};   // a batch with its superframes cut
   Batch replies{};  // ICMP errors to pods
   SegmentSizes segment_sizes{};
   PacketSlab cut_buffers{kCutBuffers};
   std::size_t next_buffer = 0;
 
-  // Of the last Run, and kept: where libstdc++ 12 has no futexes (Windows), the destructor of a
-  // stop_callback that is just being called may wait forever.
+  // Of the last Run; kept, because without futexes (Windows) libstdc++ 12's destructor of a
+  // stop_callback that is being called may wait forever.
   std::unique_ptr<WaitSet> waits{};
   std::optional<std::stop_callback<Waker>> wake{};
 
@@ -98,7 +98,7 @@ std::size_t Worker::Impl::PodsToWire(Timestamp now) {
   replies.clear();
   forwarder.Encapsulate(from_pods, replies);
   Send(from_pods, wire, counters.to_wire);
-  // The answered packets' bytes are free now: dropped ones are never sent.
+  // The replies are in the buffers of dropped packets, which are never sent.
   if (!replies.empty()) pods.Send(replies);
   return taken;
 }
@@ -108,7 +108,7 @@ std::size_t Worker::Impl::WireToPods(Timestamp now) {
   const std::size_t taken = wire.Receive(from_wire);
   if (from_wire.empty()) return taken;
   if (wire.kind() == PortKind::kWireDatagram) {
-    for (Packet& packet : from_wire) TellSuperframeFromAggregate(packet);
+    for (Packet& packet : from_wire) DetectSuperframe(packet);
   }
   const bool has_aggregates = std::any_of(
       from_wire.begin(), from_wire.end(),
@@ -142,7 +142,7 @@ void Worker::Impl::SendToPods(Batch& batch) {
   Send(batch, pods, counters.to_pods);
 }
 
-// Counts them, too. Superframes that `port` does not take are cut.
+// Also counts them. Superframes that `port` does not accept are cut.
 void Worker::Impl::Send(Batch& batch, PacketPort& port, Counters::Direction& counts) {
   const auto passes = [&features = port.features()](const Packet& packet) {
     return packet.verdict != Verdict::kForward || PortTakes(packet.segmentation, features);
@@ -163,7 +163,7 @@ void Worker::Impl::Send(Batch& batch, PacketPort& port, Counters::Direction& cou
     while (!cutter.done()) {
       if (pieces.full() || next_buffer == cut_buffers.count()) {
         SendPieces(port, counts);
-        // One superframe may be work for a millisecond: what came in meanwhile need not wait.
+        // One superframe may take a millisecond; packets that arrived meanwhile go first.
         if (&port == &wire) WireToPods(batch.now);
       }
       cutter.Cut(cut_buffers.Lend(next_buffer++), pieces);
@@ -181,7 +181,7 @@ void Worker::Impl::SendPieces(PacketPort& port, Counters::Direction& counts) {
 
 void Worker::Impl::TakePathMtus(Timestamp now) {
   std::array<PathMtuNotice, 16> notices;
-  const std::size_t count = wire.TakePathMtuNotices(notices);
+  const std::size_t count = wire.DrainPathMtuNotices(notices);
   for (std::size_t i = 0; i < count; ++i) forwarder.LearnPathMtu(notices[i], now);
 }
 
@@ -200,7 +200,7 @@ absl::Status Worker::Run(std::stop_token stop) {
   impl_->wake.emplace(stop, Waker{impl_->waits.get()});
 
   const std::chrono::milliseconds sleep =
-      all_have_handles ? std::chrono::milliseconds(-1) : kAskAgain;
+      all_have_handles ? std::chrono::milliseconds(-1) : kPollInterval;
   int idle_rounds = 0;
   int fruitless_wakes = 0;
   while (!stop.stop_requested()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread that moves packets between a pod port and a wire port through the forwarder, run to
-// completion.
+// One thread that moves packets between a pod port and a wire port through the forwarder, each
+// batch to completion.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,20 @@
 
 namespace weft::dataplane {
 
-// Ports, forwarder and counters outlive the worker. All of it belongs to the worker's thread while
-// Run runs. What a port cannot do (segment, aggregate, coalesce) is done here through
-// dataplane/offload.
+// Ports, forwarder and counters outlive the worker and belong to its thread during Run. What a port
+// cannot do (segment, aggregate, coalesce) is done here through dataplane/offload.
 class Worker {
  public:
   Worker(PacketPort& pods, PacketPort& wire, Forwarder& forwarder, Counters& counters);
   ~Worker();
 
-  // One round in each direction, without waiting: what tests and Run call. Returns how much the
-  // ports have taken (PacketPort::Receive).
+  // One round in each direction, without waiting; called by tests and Run. Returns how much the
+  // ports have read (PacketPort::Receive).
   std::size_t Step(Timestamp now);
 
-  // Until `stop` is requested: steps, spins a bounded time when idle, then sleeps until a port's
-  // wait handle fires. Reads the steady clock once a round. Fails only before the first packet.
-  // The worker outlives whoever requests it.
+  // Until `stop` is requested: steps; when idle spins for a bounded time, then sleeps until a
+  // port's wait handle is ready. Reads the steady clock once a round. Fails only before the first
+  // packet. The worker outlives every thread that may request the stop.
   absl::Status Run(std::stop_token stop);
 
  private:

@@ -17,7 +17,7 @@ bool IsExternal(const Network& network) {
 
 }  // namespace
 
-bool KeepsTheSwitch(const OverlaySpec& spec, const Network& network) {
+bool IsBaseNetwork(const OverlaySpec& spec, const Network& network) {
   if (network.name == spec.name) return false;
   if (network.name == kBaseNetworkName) return true;
   if (!IsExternal(network) || (network.flags & kEnableNonPersistent) != 0) return false;
@@ -25,16 +25,18 @@ bool KeepsTheSwitch(const OverlaySpec& spec, const Network& network) {
          IsAdapterOf(spec, network.adapter_name());
 }
 
-Network BaseNetwork(const OverlaySpec& spec, std::size_t way) {
+Network BaseNetwork(const OverlaySpec& spec, std::size_t candidate) {
   Network network;
   network.name = kBaseNetworkName;
   network.type = "Overlay";
-  if (std::vector<std::vector<Policy>> ways = AdapterWays(spec); way < ways.size())
-    network.policies = std::move(ways[way]);
-  // As OVN has it, the one production user of another port: all networks of a switch have one.
+  if (std::vector<std::vector<Policy>> candidates = AdapterCandidates(spec);
+      candidate < candidates.size())
+    network.policies = std::move(candidates[candidate]);
+  // As OVN, the only known production user of another port, creates it: all networks of a switch
+  // have one port.
   if (spec.port != kUsualVxlanPort) network.policies.push_back(VxlanPortPolicy(spec.port));
   Subnet subnet;
-  subnet.prefix = *IpPrefix::Of(IpAddress::V4(0xC0A8'FF00), 30);  // 192.168.255.0/30
+  subnet.prefix = *IpPrefix::From(IpAddress::V4(0xC0A8'FF00), 30);  // 192.168.255.0/30
   subnet.isolation_id = kBaseIsolationId;
   subnet.routes.push_back({subnet.prefix.base().Next(), IpPrefix()});
   network.subnets.push_back(std::move(subnet));
@@ -42,12 +44,13 @@ Network BaseNetwork(const OverlaySpec& spec, std::size_t way) {
 }
 
 std::optional<Network> MissingBaseNetwork(const OverlaySpec& spec,
-                                          std::span<const Network> networks, std::size_t way) {
+                                          std::span<const Network> networks,
+                                          std::size_t candidate) {
   if (!spec.base_network || spec.name == kBaseNetworkName) return std::nullopt;
   for (const Network& network : networks) {
-    if (KeepsTheSwitch(spec, network)) return std::nullopt;
+    if (IsBaseNetwork(spec, network)) return std::nullopt;
   }
-  return BaseNetwork(spec, way);
+  return BaseNetwork(spec, candidate);
 }
 
 std::string BaseNetworkCondition(const OverlaySpec& spec, const Network& network) {
@@ -66,15 +69,15 @@ std::string BaseNetworkCondition(const OverlaySpec& spec, const Network& network
                        spec.node_address.ToString());
   }
   if (why.empty()) return why;
-  const std::string cure =
+  const std::string next_step =
       network.name == kBaseNetworkName
           ? absl::StrCat("delete it (Get-HnsNetwork | ? Name -eq ", network.name,
                          " | Remove-HnsNetwork) and start flanneld again, without "
                          "--hns-base-network if its NIC changes at each reboot")
-          : "have it made again by the program that made it, or start flanneld without "
+          : "re-create it with the program that created it, or start flanneld without "
             "--hns-base-network";
   return absl::StrCat("the base network ", network.name, " does not keep the vSwitch: ", why,
-                      "; drain this node, ", cure);
+                      "; drain this node, ", next_step);
 }
 
 }  // namespace weft::hns

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// host-gw's network and endpoint in HNS, schema 1: as upstream v0.28.9 makes and reads them. What
-// one has to do so that they stand is decided here too.
+// host-gw's network and endpoint in HNS, schema 1, as upstream v0.28.9 creates and reads them, and
+// the plan that creates them.
 #pragma once
 
 #include <cstddef>
@@ -21,18 +21,18 @@ struct BridgeSpec {
   std::string name;         // "cbr0"
   IpPrefix subnet;          // our PodCIDR
   std::string dns_servers;  // separated by commas, as net-conf has them; may be empty
-  // As OverlaySpec's. Upstream names none, and HNS "will just pick one randomly" (Azure CNI's
+  // As in OverlaySpec. Upstream names none, and HNS "will just pick one randomly" (Azure CNI's
   // network_windows.go).
   std::string adapter{};
   IpAddress node_address;
-  // As OverlaySpec's; `any_adapter`: at last HNS chooses.
+  // As in OverlaySpec. `any_adapter`: the last candidate lets HNS choose.
   std::string adapter_by_mac{};
   bool any_adapter = false;
   std::string ambiguous{};
 
   IpAddress gateway() const { return subnet.base().Next(); }
-  // Of the endpoint through which the host reaches its pods, and they the host: .2, which the CNI
-  // plugin win-bridge takes for the pods' gateway.
+  // Address of the endpoint between the host and its pods: .2, which the CNI plugin win-bridge uses
+  // as the pods' gateway.
   IpAddress endpoint_address() const { return gateway().Next(); }
   std::string endpoint_name() const { return name + "_ep"; }
   friend bool operator==(const BridgeSpec&, const BridgeSpec&) = default;
@@ -48,7 +48,7 @@ struct BridgeNetwork {
   std::string name;
   std::string type;  // "L2Bridge", any case
   std::vector<BridgeSubnet> subnets;
-  std::optional<IpAddress> management_ip;  // empty: not yet
+  std::optional<IpAddress> management_ip;  // empty: not assigned yet
   bool degraded = false;                   // State 5: its adapter is gone
 };
 struct BridgeEndpoint {
@@ -60,15 +60,15 @@ struct BridgeEndpoint {
   bool attached = false;  // State 2 or 3
 };
 
-// The names by which HNS is given the adapter, in the order in which they are tried; an empty one:
-// HNS chooses. None at all: it is ambiguous.
-std::vector<std::string> AdapterWays(const BridgeSpec& spec);
+// Adapter names to pass to HNS, in the order in which they are tried; an empty name lets HNS
+// choose. No candidate: the adapter is ambiguous.
+std::vector<std::string> AdapterCandidates(const BridgeSpec& spec);
 
-// Requests of HNSCall. `way`: of AdapterWays.
-std::string BridgeNetworkJson(const BridgeSpec& spec, std::size_t way = 0);
+// Requests of HNSCall. `candidate`: index into AdapterCandidates.
+std::string BridgeNetworkJson(const BridgeSpec& spec, std::size_t candidate = 0);
 std::string BridgeEndpointJson(const BridgeSpec& spec, const Guid& network);
 std::string HostAttachJson();  // the host's own compartment, 1
-// `output` of HNSCall's answer: one object or an array of them. Those without an id are left out.
+// `output` is HNSCall's: one object or an array of objects. Objects without an id are left out.
 absl::StatusOr<std::vector<BridgeNetwork>> ParseBridgeNetworks(std::string_view output);
 absl::StatusOr<std::vector<BridgeEndpoint>> ParseBridgeEndpoints(std::string_view output);
 
@@ -77,15 +77,15 @@ struct BridgePlan {
   BridgeAction network = BridgeAction::kRefuse;
   std::string reason;  // of kRecreate and kRefuse
   std::optional<BridgeNetwork> existing;
-  // kAdopt only where the network is adopted; a new network needs a new endpoint, and the old one
-  // goes first.
+  // kAdopt only if the network is adopted: a new network needs a new endpoint, and the old one is
+  // deleted first.
   BridgeAction endpoint = BridgeAction::kCreate;
   std::optional<BridgeEndpoint> existing_endpoint;  // of that name
 };
 
-// As for an overlay: a network of our name that differs (type, subnet, gateway; degraded) is
-// replaced only when no local endpoint in it, but ours, has an address inside the PodCIDR that is
-// ours now.
+// As for an overlay: a network of our name that differs (type, subnet, gateway) or is degraded is
+// replaced only if no local endpoint in it except our own has an address inside our present
+// PodCIDR.
 BridgePlan PlanBridge(const BridgeSpec& spec, std::span<const BridgeNetwork> networks,
                       std::span<const BridgeEndpoint> endpoints);
 

@@ -15,11 +15,11 @@ std::string BridgeEndpointPath(const Guid& id) {
 }
 
 Sequence<absl::StatusOr<BridgePlan>> InspectBridge(const BridgeSpec& spec) {
-  const auto networks_text = co_await ask::Hns("list the networks", "GET", "/networks/");
+  const auto networks_text = co_await call::Hns("list the networks", "GET", "/networks/");
   if (!networks_text.ok()) co_return networks_text.status();
   const auto networks = ParseBridgeNetworks(*networks_text);
   if (!networks.ok()) co_return networks.status();
-  const auto endpoints_text = co_await ask::Hns("list the endpoints", "GET", "/endpoints/");
+  const auto endpoints_text = co_await call::Hns("list the endpoints", "GET", "/endpoints/");
   if (!endpoints_text.ok()) co_return endpoints_text.status();
   const auto endpoints = ParseBridgeEndpoints(*endpoints_text);
   if (!endpoints.ok()) co_return endpoints.status();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the bridge's keeper would do now, without doing it: for `flannelctl plan` and `hns drift`.
+// What the bridge's keeper would do now, without doing it; for `flannelctl plan` and `hns drift`.
 #pragma once
 
 #include <string>
@@ -16,8 +16,7 @@ namespace weft::hns {
 // Makes no modifying call.
 Sequence<absl::StatusOr<BridgePlan>> InspectBridge(const BridgeSpec& spec);
 
-// In the order in which the keeper would make them. The endpoint of a network that is yet to be
-// made shows no id of it.
+// In the keeper's order. An endpoint on a network that does not exist yet has a zero network id.
 std::vector<PlannedCall> PlannedCalls(const BridgePlan& plan, const BridgeSpec& spec);
 Drift DriftOf(const BridgePlan& plan, const BridgeSpec& spec);
 

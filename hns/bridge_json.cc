@@ -16,6 +16,7 @@ bool IsAttached(const Json& endpoint) {
   return state == 2u || state == 3u;
 }
 
+// An object counts as an array of one.
 absl::StatusOr<Json> Objects(std::string_view output, std::string_view what) {
   absl::StatusOr<Json> wrapped =
       ParseObject(absl::StrCat(R"({"Output":)", output.empty() ? "[]" : output, "}"), what);
@@ -27,23 +28,24 @@ absl::StatusOr<Json> Objects(std::string_view output, std::string_view what) {
 
 }  // namespace
 
-std::vector<std::string> AdapterWays(const BridgeSpec& spec) {
-  std::vector<std::string> ways;
+std::vector<std::string> AdapterCandidates(const BridgeSpec& spec) {
+  std::vector<std::string> candidates;
   const std::string first = PhysicalAdapter(spec.adapter);
-  if (!first.empty()) ways.push_back(first);
+  if (!first.empty()) candidates.push_back(first);
   if (!spec.adapter_by_mac.empty() && spec.adapter_by_mac != first)
-    ways.push_back(spec.adapter_by_mac);
-  if (spec.ambiguous.empty() && (spec.any_adapter || ways.empty())) ways.emplace_back();
-  return ways;
+    candidates.push_back(spec.adapter_by_mac);
+  if (spec.ambiguous.empty() && (spec.any_adapter || candidates.empty())) candidates.emplace_back();
+  return candidates;
 }
 
-std::string BridgeNetworkJson(const BridgeSpec& spec, std::size_t way) {
+std::string BridgeNetworkJson(const BridgeSpec& spec, std::size_t candidate) {
   Json json = {{"Name", spec.name}, {"Type", "L2Bridge"}};
   Json subnet = {{"AddressPrefix", spec.subnet.ToString()},
                  {"GatewayAddress", spec.gateway().ToString()}};
   json["Subnets"] = Json::array({std::move(subnet)});
-  const std::vector<std::string> ways = AdapterWays(spec);
-  if (way < ways.size() && !ways[way].empty()) json["NetworkAdapterName"] = ways[way];
+  const std::vector<std::string> candidates = AdapterCandidates(spec);
+  if (candidate < candidates.size() && !candidates[candidate].empty())
+    json["NetworkAdapterName"] = candidates[candidate];
   if (!spec.dns_servers.empty()) json["DNSServerList"] = spec.dns_servers;
   return Dump(json);
 }

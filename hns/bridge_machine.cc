@@ -13,11 +13,11 @@
 namespace weft::hns {
 namespace {
 
-// One that is not there is fine.
+// Ok if it does not exist.
 Sequence<absl::Status> Delete(std::string what, std::string path) {
-  const auto done = co_await ask::Hns(std::move(what), "DELETE", std::move(path));
+  const auto done = co_await call::Hns(std::move(what), "DELETE", std::move(path));
   const auto code = HresultOf(done.status());
-  co_return code&& IsNotThere(*code) ? absl::OkStatus() : done.status();
+  co_return code&& IsNotFound(*code) ? absl::OkStatus() : done.status();
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ Sequence<BridgeMachine::Wait> BridgeMachine::Work(TimePoint now) {
   if (!former_inspected_) co_await RemoveFormers();
   co_return Wait{BridgeState::kInSync,
                  absl::StrCat("the HNS network ", spec_.name, " and its endpoint ",
-                              spec_.endpoint_name(), " stand")};
+                              spec_.endpoint_name(), " are in place")};
 }
 
 Sequence<absl::StatusOr<Drift>> BridgeMachine::Inspect() {
@@ -70,7 +70,7 @@ Sequence<absl::StatusOr<Drift>> BridgeMachine::Inspect() {
   if (!plan.ok()) co_return plan.status();
   if (plan->network == BridgeAction::kRecreate && WasMade()) {
     plan->network = BridgeAction::kRefuse;
-    absl::StrAppend(&plan->reason, kNotAgain);
+    absl::StrAppend(&plan->reason, kNotReplacedAgain);
   }
   co_return DriftOf(*plan, spec_);
 }
@@ -83,11 +83,12 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::FindNetwork(TimePoint now) {
   endpoint_right_ = plan.endpoint == BridgeAction::kAdopt;
   network_.reset();
   if (plan.network == BridgeAction::kRecreate && WasMade()) {
-    co_return Wait{BridgeState::kNetwork, absl::StrCat(plan.reason, kNotAgain), kRefusalPeriod};
+    co_return Wait{BridgeState::kNetwork, absl::StrCat(plan.reason, kNotReplacedAgain),
+                   kRefusalPeriod};
   }
   const bool makes =
       plan.network == BridgeAction::kCreate || plan.network == BridgeAction::kRecreate;
-  if (makes && AdapterWays(spec_).empty())
+  if (makes && AdapterCandidates(spec_).empty())
     co_return Wait{BridgeState::kNetwork, spec_.ambiguous, kRefusalPeriod};
   if (plan.network == BridgeAction::kRefuse)
     co_return Wait{BridgeState::kNetwork, plan.reason, kRefusalPeriod};
@@ -111,14 +112,14 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutNetwork(const BridgePlan& p
     ledger_->Forget(Kind::kNetwork, spec_.name);
     replaced_ = plan.reason;
   }
-  const std::vector<std::string> ways = AdapterWays(spec_);
-  const auto create = [&](std::size_t way) {
+  const std::vector<std::string> candidates = AdapterCandidates(spec_);
+  const auto create = [&](std::size_t candidate) {
     return CreateIntended(*ledger_, NetworkObject(),
-                          ask::Hns(absl::StrCat("create the network ", spec_.name), "POST",
-                                   "/networks/", BridgeNetworkJson(spec_, way)));
+                          call::Hns(absl::StrCat("create the network ", spec_.name), "POST",
+                                    "/networks/", BridgeNetworkJson(spec_, candidate)));
   };
   const std::function<TimePoint()> clock = [now] { return now; };
-  const absl::StatusOr<std::string> text = co_await adapter_.Try(ways, create, clock);
+  const absl::StatusOr<std::string> text = co_await adapter_.Try(candidates, create, clock);
   if (!text.ok()) {
     adapter_.StartOver();
     if (MayBeAboutAnotherNetwork(text.status())) co_await RemoveFormers();
@@ -130,9 +131,9 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutNetwork(const BridgePlan& p
   }
   const auto made = ParseBridgeNetworks(*text);
   if (!made.ok() || made->empty()) {
-    co_return co_await Failed(BridgeState::kNetwork, absl::DataLossError(absl::StrCat(
-                                                         "HNS created the network ", spec_.name,
-                                                         " and did not say its id")));
+    co_return co_await Failed(BridgeState::kNetwork,
+                              absl::DataLossError(absl::StrCat("HNS created the network ",
+                                                               spec_.name, " and returned no id")));
   }
   network_ = made->front();
   made_shape_ = NetworkObject().shape;
@@ -144,7 +145,8 @@ bool BridgeMachine::WasMade() {
   return made_shape_ == NetworkObject().shape || ledger_->MadeThisBoot(NetworkObject());
 }
 
-// An overlay network of before host-gw, or a bridge of another Backend.Name (former_network.h).
+// Removes overlay networks from before host-gw and bridges of another Backend.Name
+// (former_network.h).
 Sequence<Nothing> BridgeMachine::RemoveFormers() {
   former_inspected_ = true;
   former_notes_.clear();
@@ -153,7 +155,7 @@ Sequence<Nothing> BridgeMachine::RemoveFormers() {
     if (!entry.made || !entry.id || entry.name == spec_.name || entry.name == kBaseNetworkName)
       continue;
     const FormerNetwork former{*entry.id, entry.name};
-    // HNS may list late what is not there yet: it keeps its entry.
+    // HNS may list it later: a network that is not listed keeps its entry in the ledger.
     const FormerRemoval removal = co_await RemoveFormer(*ledger_, former, endpoints);
     if (!removal.note.empty()) former_notes_.push_back(removal.note);
   }
@@ -161,10 +163,10 @@ Sequence<Nothing> BridgeMachine::RemoveFormers() {
 }
 
 Sequence<BridgeMachine::MaybeWait> BridgeMachine::AwaitManagementIp(TimePoint now) {
-  // Read again only while it is missing; drift is what Recheck is for.
+  // Read only while it is missing; Recheck finds drift.
   if (!network_->management_ip || network_->management_ip->IsLinkLocal()) {
-    const auto text = co_await ask::Hns(absl::StrCat("read the network ", spec_.name), "GET",
-                                        BridgeNetworkPath(network_->id));
+    const auto text = co_await call::Hns(absl::StrCat("read the network ", spec_.name), "GET",
+                                         BridgeNetworkPath(network_->id));
     if (!text.ok()) co_return co_await Failed(BridgeState::kNetwork, text.status());
     const auto read = ParseBridgeNetworks(*text);
     if (!read.ok()) co_return co_await Failed(BridgeState::kNetwork, read.status());
@@ -176,7 +178,7 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::AwaitManagementIp(TimePoint no
     co_return std::nullopt;
   }
   if (!without_ip_since_) without_ip_since_ = now;
-  // HNS 7.2 gives it only once the host has an endpoint in the network.
+  // HNS 7.2 assigns it only once the host has an endpoint in the network.
   if (auto wait = co_await PutEndpoint()) co_return wait;
   co_return Wait{BridgeState::kManagementIp,
                  AwaitsText(spec_.name, "management IP", now - *without_ip_since_),
@@ -201,23 +203,22 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutEndpoint() {
     const std::string what = absl::StrCat("create the endpoint ", spec_.endpoint_name());
     const auto text = co_await CreateIntended(
         *ledger_, EndpointObject(),
-        ask::Hns(what, "POST", "/endpoints/", BridgeEndpointJson(spec_, network_->id)));
+        call::Hns(what, "POST", "/endpoints/", BridgeEndpointJson(spec_, network_->id)));
     if (!text.ok()) co_return co_await Failed(BridgeState::kEndpoint, text.status());
     const auto made = ParseBridgeEndpoints(*text);
     if (!made.ok() || made->empty()) {
-      co_return co_await Failed(
-          BridgeState::kEndpoint,
-          absl::DataLossError(absl::StrCat(what, ": HNS answered without its id")));
+      co_return co_await Failed(BridgeState::kEndpoint,
+                                absl::DataLossError(absl::StrCat(what, ": HNS returned no id")));
     }
     endpoint_ = made->front();
     endpoint_right_ = true;
     ledger_->Confirm(EndpointObject(), endpoint_->id);
   }
-  // Once also where HNS says that it is attached, as upstream does.
+  // Attached once even if HNS reports it as attached, as upstream does.
   if (endpoint_->attached && attached_ == endpoint_->id) co_return std::nullopt;
   const auto attached =
-      co_await ask::Hns(absl::StrCat("attach the endpoint ", endpoint_->name, " to the host"),
-                        "POST", BridgeEndpointPath(endpoint_->id) + "/attach", HostAttachJson());
+      co_await call::Hns(absl::StrCat("attach the endpoint ", endpoint_->name, " to the host"),
+                         "POST", BridgeEndpointPath(endpoint_->id) + "/attach", HostAttachJson());
   if (!attached.ok()) {
     const auto code = HresultOf(attached.status());
     if (code != hresult::kEndpointAlreadyAttached && code != hresult::kWrongDiskette)
@@ -228,10 +229,10 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutEndpoint() {
   co_return std::nullopt;
 }
 
-// An endpoint whose adapter does not come is made again: it is ours, and people's own cure
+// Re-creates our endpoint if its adapter does not appear; operators do the same by hand
 // (flannel#1391).
 Sequence<BridgeMachine::MaybeWait> BridgeMachine::AwaitAdapter(TimePoint now) {
-  if (adapter_there_) {
+  if (adapter_present_) {
     again_at_.reset();
     adapter_delay_.Reset();
     co_return std::nullopt;
@@ -245,7 +246,7 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::AwaitAdapter(TimePoint now) {
   }
   co_return Wait{BridgeState::kEndpoint,
                  absl::StrCat("no adapter has ", spec_.endpoint_address().ToString(),
-                              " yet: HNS is making it"),
+                              " yet: HNS is creating it"),
                  *again_at_ - now};
 }
 
@@ -259,7 +260,7 @@ LedgerObject BridgeMachine::EndpointObject() const {
 
 Sequence<BridgeMachine::Wait> BridgeMachine::Failed(BridgeState state, absl::Status status) {
   inspected_ = false;
-  const bool gone = co_await ask::IsGone(status);
+  const bool gone = co_await call::IsGone(status);
   co_return Wait{gone ? BridgeState::kHns : state,
                  absl::StrCat(gone ? "HNS does not answer: " : "", status.message()),
                  failures_.Next(), true};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps host-gw's L2Bridge network in HNS right, and the endpoint in it through which the host
-// talks with its pods. Schema 1, HNSCall only, as upstream v0.28.9 does it. Called as
-// OverlayMachine is.
+// Keeps host-gw's L2Bridge network in HNS in sync, and the endpoint in it between the host and its
+// pods. Schema 1, HNSCall only, as upstream v0.28.9. Used like OverlayMachine.
 #pragma once
 
 #include <cstdint>
@@ -21,28 +20,29 @@
 
 namespace weft::hns {
 
+// What the machine works at or waits for, in order.
 enum class BridgeState : std::uint8_t {
-  kHns,           // HNS answers
-  kNetwork,       // the network stands
-  kManagementIp,  // HNS has given it a management IP
-  kEndpoint,      // our endpoint stands and is the host's
+  kHns,           // HNS does not answer
+  kNetwork,       // the network is missing or differs
+  kManagementIp,  // the network has no management IP yet
+  kEndpoint,      // our endpoint is missing, differs or is not attached to the host
   kInSync,
 };
 
 struct BridgeOutcome {
   BridgeState state = BridgeState::kHns;
   std::string sentence;  // for `status`
-  // As read last; empty while it is not there.
+  // As read last; empty while the object does not exist.
   std::optional<Guid> network_id;
   std::optional<IpAddress> management_ip;
   std::optional<Guid> endpoint_id;
   std::vector<std::string> notes;
-  std::optional<TimePoint> next;  // as OverlayOutcome's
+  std::optional<TimePoint> next;  // as in OverlayOutcome
 };
 
 class BridgeMachine {
  public:
-  // Its end changes nothing in HNS.
+  // Destruction changes nothing in HNS.
   explicit BridgeMachine(BridgeSpec spec, std::shared_ptr<ObjectLedger> ledger = nullptr)
       : ledger_(OrNone(std::move(ledger))), spec_(std::move(spec)) {}
 
@@ -51,18 +51,18 @@ class BridgeMachine {
     Recheck();
     attached_.reset();
   }
-  // Everything is looked at by the next Round.
+  // The next Round reads everything again.
   void Recheck() { inspected_ = former_inspected_ = false; }
-  // Whether the host has an adapter with the endpoint's address. HNS's word that it is attached is
-  // not enough: it has been seen to say so of dead endpoints (OVN#580, calico#11203).
-  void SetAdapterThere(bool there) { adapter_there_ = there; }
+  // Whether the host has an adapter with the endpoint's address. HNS's attached state is not
+  // enough: HNS reports it for dead endpoints too (OVN#580, calico#11203).
+  void SetAdapterPresent(bool present) { adapter_present_ = present; }
   // What HNS lacks now. Makes no modifying call.
   Sequence<absl::StatusOr<Drift>> Inspect();
   Sequence<BridgeOutcome> Round(TimePoint now);
 
  private:
   using Wait = hns::Wait<BridgeState>;
-  using MaybeWait = std::optional<Wait>;  // empty: go on
+  using MaybeWait = std::optional<Wait>;  // empty: continue
 
   Sequence<Wait> Work(TimePoint now);
   Sequence<MaybeWait> FindNetwork(TimePoint now);
@@ -82,17 +82,17 @@ class BridgeMachine {
   BridgeSpec spec_;
   bool inspected_ = false;
   std::optional<BridgeNetwork> network_;
-  std::optional<BridgeEndpoint> endpoint_;  // right, or to be deleted
+  std::optional<BridgeEndpoint> endpoint_;  // to be deleted unless endpoint_right_
   bool endpoint_right_ = false;
   std::optional<TimePoint> without_ip_since_;
-  bool former_inspected_ = false;  // for what was made for an earlier net-conf, since a Recheck
+  bool former_inspected_ = false;  // networks of an earlier net-conf, since the last Recheck
   std::vector<std::string> former_notes_;
   std::string replaced_;
   AdapterChoice adapter_;
-  std::string made_shape_;        // of the network that this keeper created last
-  std::optional<Guid> attached_;  // the endpoint that this keeper attached to the host
-  bool adapter_there_ = true;
-  std::optional<TimePoint> again_at_;  // the endpoint is made again, unless its adapter comes
+  std::string made_shape_;        // of the network that this machine created last
+  std::optional<Guid> attached_;  // the endpoint that this machine attached to the host
+  bool adapter_present_ = true;
+  std::optional<TimePoint> again_at_;  // when the endpoint is re-created if it has no adapter
   RetryDelay adapter_delay_{std::chrono::seconds(30), std::chrono::minutes(5)};
   FailureDelay failures_;
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kBridgeType = "L2Bridge";
 
-// As upstream looks at it, and the type next to.
+// Compares what upstream compares, and the type.
 std::string Difference(const BridgeSpec& spec, const BridgeNetwork& network) {
   if (!absl::EqualsIgnoreCase(network.type, kBridgeType))
     return absl::StrCat("type ", network.type, " instead of ", kBridgeType);
@@ -24,8 +24,8 @@ std::string Difference(const BridgeSpec& spec, const BridgeNetwork& network) {
                       spec.gateway().ToString());
 }
 
-std::size_t Inhabitants(const BridgeSpec& spec, const BridgeNetwork& network,
-                        std::span<const BridgeEndpoint> endpoints) {
+std::size_t LocalEndpoints(const BridgeSpec& spec, const BridgeNetwork& network,
+                           std::span<const BridgeEndpoint> endpoints) {
   return static_cast<std::size_t>(
       std::count_if(endpoints.begin(), endpoints.end(), [&](const BridgeEndpoint& endpoint) {
         return endpoint.network == network.id && !endpoint.remote && endpoint.address &&
@@ -61,13 +61,13 @@ BridgePlan PlanBridge(const BridgeSpec& spec, std::span<const BridgeNetwork> net
     }
     return plan;
   }
-  const std::size_t count = Inhabitants(spec, *plan.existing, endpoints);
+  const std::size_t count = LocalEndpoints(spec, *plan.existing, endpoints);
   if (count > 0) {
     plan.reason = absl::StrCat(
-        "the HNS network ", spec.name, " has ", difference, ", and ", count,
-        count == 1 ? " endpoint" : " endpoints", " with addresses of our ", spec.subnet.ToString(),
-        count == 1 ? " lives" : " live",
-        " in it; it is not replaced under them: undo the change in net-conf, or drain this node "
+        "the HNS network ", spec.name, " has ", difference, "; ", count,
+        count == 1 ? " endpoint in it has an address" : " endpoints in it have addresses",
+        " of our ", spec.subnet.ToString(),
+        ", so it is not replaced: undo the change in net-conf, or drain this node "
         "and delete these endpoints (flannelctl hns endpoint delete)");
     return plan;
   }

@@ -22,7 +22,7 @@ absl::Status StatusOf(std::string_view what, const Reply& reply) {
   return hns::StatusOf(what, reply.code, reply.error_record);
 }
 
-// A handle while it is needed.
+// Closes its handle.
 class Opened {
  public:
   Opened(Api& api, Kind kind, Handle handle) : api_(api), kind_(kind), handle_(handle) {}
@@ -52,10 +52,10 @@ absl::StatusOr<std::string> Document(Api& api, Kind kind, const Guid& id,
   return std::move(properties.text);
 }
 
-// Hands `take` the document of every object that `query` finds. One that goes meanwhile is left
-// out; one that cannot be read is entered in `unread`, where that is not null.
+// Passes the document of every object that `query` finds to `parse`. An object that is deleted
+// meanwhile is left out; one that cannot be read is appended to `unread`, unless that is null.
 absl::Status ForEach(Api& api, Kind kind, const std::string& query, std::vector<Unread>* unread,
-                     const std::function<absl::Status(std::string_view document)>& take) {
+                     const std::function<absl::Status(std::string_view document)>& parse) {
   const std::string what = absl::StrCat("list the ", NameOf(kind), "s");
   const Reply list = api.Enumerate(kind, query);
   if (auto status = StatusOf(what, list); !status.ok()) return status;
@@ -66,7 +66,7 @@ absl::Status ForEach(Api& api, Kind kind, const std::string& query, std::vector<
     if (absl::IsNotFound(document.status())) continue;
     absl::Status status = document.status();
     if (status.ok()) {
-      status = take(*document);
+      status = parse(*document);
       if (status.ok()) continue;
       status = Prefixed(absl::StrCat("read ", Object(kind, id, "")), status);
     } else {
@@ -80,7 +80,7 @@ absl::Status ForEach(Api& api, Kind kind, const std::string& query, std::vector<
 
 absl::Status Delete(Api& api, Kind kind, const Guid& id, std::string_view name) {
   const Reply reply = api.Delete(kind, id);
-  if (IsNotThere(reply.code)) return absl::OkStatus();
+  if (IsNotFound(reply.code)) return absl::OkStatus();
   return StatusOf("delete " + Object(kind, id, name), reply);
 }
 
@@ -149,18 +149,18 @@ absl::StatusOr<std::vector<Network>> Client::Networks(std::string_view name,
                                                       std::vector<Unread>* unread) {
   std::vector<Network> networks;
   const std::string query = name.empty() ? QueryJson() : QueryJson("Name", name);
-  const auto take = [&](std::string_view document) {
+  const auto parse = [&](std::string_view document) {
     absl::StatusOr<Network> network = ParseNetwork(document);
     if (!network.ok()) return network.status();
     if (name.empty() || network->name == name) networks.push_back(*std::move(network));
     return absl::OkStatus();
   };
-  if (absl::Status status = ForEach(api_, Kind::kNetwork, query, unread, take); !status.ok())
+  if (absl::Status status = ForEach(api_, Kind::kNetwork, query, unread, parse); !status.ok())
     return status;
   return networks;
 }
 
-absl::Status Client::AskSchema1(Network& network) {
+absl::Status Client::ReadSchema1(Network& network) {
   const std::string what = absl::StrCat("read the network ", network.name, " in schema 1");
   const absl::StatusOr<Response> response = ResponseOf(
       what, api_.Call("GET", absl::StrCat("/networks/", network.id.ToUpperString()), ""));
@@ -194,14 +194,14 @@ absl::StatusOr<std::vector<Endpoint>> Client::Endpoints(const Guid& network,
   std::vector<Endpoint> endpoints;
   const std::string query =
       network.is_zero() ? QueryJson() : QueryJson("VirtualNetwork", network.ToString());
-  const auto take = [&](std::string_view document) {
+  const auto parse = [&](std::string_view document) {
     absl::StatusOr<Endpoint> endpoint = ParseEndpoint(document);
     if (!endpoint.ok()) return endpoint.status();
     if (network.is_zero() || endpoint->network == network)
       endpoints.push_back(*std::move(endpoint));
     return absl::OkStatus();
   };
-  if (absl::Status status = ForEach(api_, Kind::kEndpoint, query, unread, take); !status.ok())
+  if (absl::Status status = ForEach(api_, Kind::kEndpoint, query, unread, parse); !status.ok())
     return status;
   return endpoints;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HNS in typed words: every handle closed, every refusal a Status with its number (hresult.h). As
-// few calls as the functions allow; nothing is cached.
+// HNS with types: every handle is closed, every refusal is a Status with its HRESULT (hresult.h).
+// As few calls as the functions allow; nothing is cached.
 #pragma once
 
 #include <string>
@@ -17,13 +17,14 @@
 
 namespace weft::hns {
 
-// Listed by HNS, and not to be read.
+// An object that HNS lists and that cannot be read.
 struct Unread {
   Guid id;
   std::string why;
 };
 
-// An open network: one call for each Read or change, instead of three. Ends with the service.
+// An open network: one call for each Read or change instead of three. The handle is invalid once
+// the service restarts.
 class OpenedNetwork {
  public:
   OpenedNetwork(Api& api, Handle handle, std::string name)
@@ -33,8 +34,8 @@ class OpenedNetwork {
   OpenedNetwork& operator=(OpenedNetwork&&) noexcept;
 
   absl::StatusOr<Network> Read();
-  // One HcnModifyNetwork each, whatever the number of policies; none for none. Whether a refused
-  // batch was applied in part is not known: read before the next change.
+  // One HcnModifyNetwork each, whatever the number of policies; no call if there are none. HNS may
+  // have applied a part of a refused batch: read before the next change.
   absl::Status Add(const std::vector<Policy>& policies);
   absl::Status Remove(const std::vector<Policy>& policies);
   Handle handle() const { return handle_; }
@@ -53,28 +54,28 @@ class Client {
 
   // HNSCall GET /globals/version. Unavailable: the service does not run.
   absl::StatusOr<Version> ReadVersion();
-  // Whether `status` is because the service is not there: by its number, and where that is
-  // ERROR_NOT_SUPPORTED, which both a service that is not there and one that lacks a function may
-  // answer (WSL's WslCoreNetworkingSupport.h), by asking for the version.
+  // Whether `status` means that the service does not run: by its number. ERROR_NOT_SUPPORTED may
+  // also mean that the service lacks a function (WSL's WslCoreNetworkingSupport.h), so then the
+  // version is read.
   bool ServiceGone(const absl::Status& status);
 
-  // All, or those that HNS finds under `name`, compared here once more. An object that goes while
-  // the list is read is left out. One that cannot be read fails the list, as does a service that
-  // goes; with `unread` it is entered there instead.
+  // All networks, or those named `name` (HNS filters, and the names are compared here again). An
+  // object that is deleted while the list is read is left out. One that cannot be read is appended
+  // to `unread`; without `unread` it fails the list, as a stopped service does.
   absl::StatusOr<std::vector<Network>> Networks(std::string_view name = "",
                                                 std::vector<Unread>* unread = nullptr);
-  // What schema 1 shows beyond what was read (FillFromSchema1).
-  absl::Status AskSchema1(Network& network);
+  // Completes `network` with what only schema 1 shows (FillFromSchema1).
+  absl::Status ReadSchema1(Network& network);
   absl::StatusOr<OpenedNetwork> Open(const Network& network);
   absl::StatusOr<OpenedNetwork> Create(const Network& spec);
-  // One that is not there is fine.
+  // Ok if it does not exist.
   absl::Status DeleteNetwork(const Guid& id, std::string_view name);
 
-  // Of `network`, or of all where it is zero. `unread` as above.
+  // The endpoints of `network`, or all if it is zero. `unread` as above.
   absl::StatusOr<std::vector<Endpoint>> Endpoints(const Guid& network = Guid(),
                                                   std::vector<Unread>* unread = nullptr);
-  // On the network `spec.network`; the endpoint as HNS made it. When only reading it back fails,
-  // the error says so and the endpoint stands.
+  // Creates it on the network `spec.network` and returns it as HNS created it. If only reading it
+  // back fails, the error says so and the endpoint exists.
   absl::StatusOr<Endpoint> CreateEndpoint(const Endpoint& spec);
   absl::Status DeleteEndpoint(const Guid& id, std::string_view name);
 

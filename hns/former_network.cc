@@ -8,26 +8,26 @@
 
 namespace weft::hns {
 
-std::string LeftText(const FormerNetwork& former, const std::vector<std::string>& inhabitants) {
+std::string LeftText(const FormerNetwork& former, const std::vector<std::string>& local_endpoints) {
   constexpr std::size_t kNamed = 3;
-  std::vector<std::string> names = inhabitants;
+  std::vector<std::string> names = local_endpoints;
   if (names.size() > kNamed) names.resize(kNamed);
-  const std::size_t count = inhabitants.size();
+  const std::size_t count = local_endpoints.size();
   return absl::StrCat(
-      "the HNS network ", former.name, ", made for an earlier net-conf, is left: ", count,
-      count == 1 ? " endpoint lives" : " endpoints live", " in it (", absl::StrJoin(names, ", "),
-      count > kNamed ? ", ..." : "", "); drain this node, and it goes by itself");
+      "the HNS network ", former.name, ", made for an earlier net-conf, is kept: ", count,
+      count == 1 ? " endpoint is in it (" : " endpoints are in it (", absl::StrJoin(names, ", "),
+      count > kNamed ? ", ..." : "", "); drain this node, then flanneld deletes it");
 }
 
 Sequence<absl::StatusOr<FormerInspection>> InspectFormer(FormerNetwork former,
                                                          std::vector<KnownObject> made) {
-  const absl::StatusOr<std::vector<Network>> networks = co_await ask::Networks(former.name);
+  const absl::StatusOr<std::vector<Network>> networks = co_await call::Networks(former.name);
   if (!networks.ok()) co_return networks.status();
-  FormerInspection look;
-  look.there = std::any_of(networks->begin(), networks->end(),
-                           [&](const Network& network) { return network.id == former.id; });
-  if (!look.there) co_return look;
-  const absl::StatusOr<std::vector<Endpoint>> endpoints = co_await ask::Endpoints(former.id);
+  FormerInspection inspection;
+  inspection.exists = std::any_of(networks->begin(), networks->end(),
+                                  [&](const Network& network) { return network.id == former.id; });
+  if (!inspection.exists) co_return inspection;
+  const absl::StatusOr<std::vector<Endpoint>> endpoints = co_await call::Endpoints(former.id);
   if (!endpoints.ok()) co_return endpoints.status();
   for (const Endpoint& endpoint : *endpoints) {
     if (endpoint.is_remote()) continue;
@@ -35,32 +35,34 @@ Sequence<absl::StatusOr<FormerInspection>> InspectFormer(FormerNetwork former,
       return entry.made && entry.id == endpoint.id;
     });
     if (own != made.end()) {
-      look.own.push_back(*own);
+      inspection.own.push_back(*own);
       continue;
     }
-    look.inhabitants.push_back(endpoint.name.empty() ? endpoint.id.ToString() : endpoint.name);
+    inspection.local_endpoints.push_back(endpoint.name.empty() ? endpoint.id.ToString()
+                                                               : endpoint.name);
   }
-  co_return look;
+  co_return inspection;
 }
 
 Sequence<FormerRemoval> RemoveFormer(ObjectLedger& ledger, FormerNetwork former,
                                      std::vector<KnownObject> made) {
   FormerRemoval removal;
-  const absl::StatusOr<FormerInspection> look = co_await InspectFormer(former, std::move(made));
-  removal.status = look.status();
-  if (look.ok()) {
-    removal.there = look->there;
-    if (!look->there) co_return removal;
-    if (!look->inhabitants.empty()) {
-      removal.note = LeftText(former, look->inhabitants);
+  const absl::StatusOr<FormerInspection> inspection =
+      co_await InspectFormer(former, std::move(made));
+  removal.status = inspection.status();
+  if (inspection.ok()) {
+    removal.existed = inspection->exists;
+    if (!inspection->exists) co_return removal;
+    if (!inspection->local_endpoints.empty()) {
+      removal.note = LeftText(former, inspection->local_endpoints);
       co_return removal;
     }
-    for (const KnownObject& own : look->own) {
-      removal.status = co_await ask::DeleteEndpoint(*own.id, own.name);
+    for (const KnownObject& own : inspection->own) {
+      removal.status = co_await call::DeleteEndpoint(*own.id, own.name);
       if (!removal.status.ok()) break;
       ledger.Forget(Kind::kEndpoint, own.name);
     }
-    if (removal.status.ok()) removal.status = co_await ask::Delete(former.id, former.name);
+    if (removal.status.ok()) removal.status = co_await call::Delete(former.id, former.name);
   }
   if (removal.status.ok()) {
     ledger.Forget(Kind::kNetwork, former.name);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network that weft made for an earlier spec under another name: net-conf had another VNI or
-// Name. The rule: it goes once the wanted one holds, so that the vSwitch lives on and the node is
-// not cut off; one in which local endpoints live is left and told of, because its end kills their
-// pods. Remote endpoints go along: they stand for pods elsewhere, and who needs them has a local
-// one too (kube-proxy's source VIP).
+// A network that weft created for an earlier spec under another name: net-conf had another VNI or
+// Name. It is deleted once the desired network is in sync, so that the vSwitch stays and the node
+// is not cut off. A network with local endpoints is kept and reported, because deleting it kills
+// their pods. Remote endpoints, which represent pods of other nodes, are deleted with it: a program
+// that needs them has a local one too (kube-proxy's source VIP).
 #pragma once
 
 #include <string>
@@ -23,25 +23,25 @@ struct FormerNetwork {
 };
 
 struct FormerInspection {
-  bool there = false;                    // under that id and that name
-  std::vector<std::string> inhabitants;  // its local endpoints, by name
-  std::vector<KnownObject> own;          // ... but for those of `made`, which go along
+  bool exists = false;                       // under that id and that name
+  std::vector<std::string> local_endpoints;  // names or ids, without those in `own`
+  std::vector<KnownObject> own;              // local endpoints of `made`, deleted with the network
 };
 
-// Makes no modifying call. `made`: endpoints, as the ledger has them (the bridge's .2).
+// Makes no modifying call. `made`: our own endpoints, from the ledger (the bridge's .2).
 Sequence<absl::StatusOr<FormerInspection>> InspectFormer(FormerNetwork former,
                                                          std::vector<KnownObject> made = {});
 
-// Why it is left, and what a person does next.
-std::string LeftText(const FormerNetwork& former, const std::vector<std::string>& inhabitants);
+// Why the network is kept, and the next step for an operator.
+std::string LeftText(const FormerNetwork& former, const std::vector<std::string>& local_endpoints);
 
 struct FormerRemoval {
-  bool there = true;    // it was
-  std::string note;     // why it is left; empty: it is gone
+  bool existed = true;
+  std::string note;     // why it still exists; empty: it does not
   absl::Status status;  // of the call that failed
 };
-// Deletes it with our own endpoints, and its entries, unless others' endpoints live in it. One that
-// is not there keeps its entry.
+// Deletes the network, our own endpoints in it, and their ledger entries, unless it has foreign
+// local endpoints. A network that does not exist keeps its entry.
 Sequence<FormerRemoval> RemoveFormer(ObjectLedger& ledger, FormerNetwork former,
                                      std::vector<KnownObject> made);
 

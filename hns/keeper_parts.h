@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machines of overlay and bridge share.
+// Shared by OverlayMachine and BridgeMachine.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@
 
 namespace weft::hns {
 
-// Why a round ends: what is waited for, and when to go on. `State` is the outcome's.
+// Why a round ends: what it waits for, and when to continue. `State` is the outcome's.
 template <typename State>
 struct Wait {
   State state = State::kInSync;
@@ -29,7 +29,7 @@ struct Wait {
   bool failure = false;
 };
 
-// After failures: the first time at once, because reading again mends a dead handle.
+// Delay after failures. The first retry is immediate, because reading again replaces a dead handle.
 class FailureDelay {
  public:
   Duration Next() { return std::exchange(failed_, true) ? delay_.Next() : Duration::zero(); }
@@ -40,8 +40,8 @@ class FailureDelay {
   RetryDelay delay_{std::chrono::milliseconds(500), std::chrono::seconds(10)};
 };
 
-// "HNS has not given the network flannel.4096 its management IP for 2 min: ..." In whole minutes: a
-// sentence that changes with every round fills the log.
+// "HNS has not given the network flannel.4096 its management IP for 2 min: ..." In whole minutes,
+// because a sentence that changes in every round fills the log.
 inline std::string AwaitsText(std::string_view network, std::string_view what, Duration waited) {
   const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(waited).count();
   return absl::StrCat("HNS has not given the network ", network, " its ", what,
@@ -49,11 +49,11 @@ inline std::string AwaitsText(std::string_view network, std::string_view what, D
                       ": it binds the adapter to its switch, which takes up to a minute");
 }
 
-// Enters `object` in the ledger and creates it by `call`. After an answer that is no clear refusal
-// it stays entered: perhaps it was created.
+// Enters `object` in the ledger and creates it by `call`. The entry is removed only if the answer
+// proves that HNS created nothing.
 template <typename C>
 Sequence<typename C::Answer> CreateIntended(ObjectLedger& ledger, LedgerObject object,
-                                            Ask<C> call) {
+                                            Awaiter<C> call) {
   ledger.Intend(object);
   typename C::Answer answer = co_await std::move(call);
   if (const auto code = HresultOf(StatusIn(answer)); code && ProvesRefusal(*code))
@@ -61,45 +61,48 @@ Sequence<typename C::Answer> CreateIntended(ObjectLedger& ledger, LedgerObject o
   co_return answer;
 }
 
-// The name by which HNS is given the adapter. HNS is left to choose, and may take any NIC, only
-// once E_INVALIDARG to a name has lasted: it may be a virtual adapter's name, or something else is
-// in the way, such as another network that is about to go.
+// Which adapter candidate a create passes to HNS. The empty candidate, with which HNS chooses any
+// NIC, is used only after a named one has failed with E_INVALIDARG for kPatience: the name may be a
+// virtual adapter's, or a network that is being deleted still conflicts.
 class AdapterChoice {
  public:
   static constexpr Duration kPatience = std::chrono::seconds(30);
 
-  // Of AdapterWays: the one tried last.
-  std::size_t way() const { return way_; }
-  void StartOver() { way_ = 0; }
-  // Something else was in the way.
+  // The candidate tried last: index into AdapterCandidates.
+  std::size_t candidate() const { return candidate_; }
+  void StartOver() { candidate_ = 0; }
+  // The failures had another cause.
   void Forget() { *this = AdapterChoice(); }
 
-  // Creates by the present way, and where HNS refuses the adapter by the others in turn. `ways`:
-  // AdapterWays(...), not empty. `create(way)`: the Sequence that creates by one.
-  template <typename Ways, typename Create>
-  std::invoke_result_t<const Create&, std::size_t> Try(const Ways& ways, const Create& create,
+  // Creates with the present candidate; if HNS refuses the adapter, with the others in turn.
+  // `candidates`: AdapterCandidates(...), not empty. `create(candidate)`: the Sequence that
+  // creates.
+  template <typename Candidates, typename Create>
+  std::invoke_result_t<const Create&, std::size_t> Try(const Candidates& candidates,
+                                                       const Create& create,
                                                        const std::function<TimePoint()>& clock) {
-    auto answer = co_await create(way_);
-    See(StatusIn(answer), clock());
-    for (std::size_t tried = 1; tried < ways.size() && IsAboutAdapter(StatusIn(answer)); ++tried) {
-      way_ = (way_ + 1) % ways.size();
-      if (ways[way_].empty() && since_ && clock() - *since_ < kPatience) continue;
-      answer = co_await create(way_);
-      See(StatusIn(answer), clock());
+    auto answer = co_await create(candidate_);
+    Record(StatusIn(answer), clock());
+    for (std::size_t tried = 1; tried < candidates.size() && IsAboutAdapter(StatusIn(answer));
+         ++tried) {
+      candidate_ = (candidate_ + 1) % candidates.size();
+      if (candidates[candidate_].empty() && since_ && clock() - *since_ < kPatience) continue;
+      answer = co_await create(candidate_);
+      Record(StatusIn(answer), clock());
     }
     co_return answer;
   }
 
  private:
-  void See(const absl::Status& answer, TimePoint now) {
+  void Record(const absl::Status& answer, TimePoint now) {
     if (!IsAboutAdapter(answer))
       since_.reset();
     else if (!since_ && HresultOf(answer) == hresult::kInvalidArgument)
       since_ = now;
   }
 
-  std::size_t way_ = 0;
-  std::optional<TimePoint> since_;  // of E_INVALIDARG
+  std::size_t candidate_ = 0;
+  std::optional<TimePoint> since_;  // first E_INVALIDARG in a row
 };
 
 }  // namespace weft::hns

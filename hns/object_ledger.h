@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger of the HNS objects that the keepers make, so that they can be undone
+// The ledger of the HNS objects that the keepers create, so that `flannelctl reset` can delete them
 // (control/ledger/node_ledger.h).
 #pragma once
 
@@ -16,58 +16,58 @@
 
 namespace weft::hns {
 
-// One that a keeper makes or uses.
+// An object that a keeper creates or uses.
 struct LedgerObject {
   Kind kind = Kind::kNetwork;
   std::string name;
-  // What it looks like, so that one whose id is not known is not mistaken for another's of its
-  // name: "Overlay 10.244.1.0/24 VSID 4096"; an endpoint's address.
+  // Distinguishes an object whose id is not known from a foreign one of the same name: "Overlay
+  // 10.244.1.0/24 VSID 4096"; an endpoint's address.
   std::string shape;
 };
 
-// One that the ledger lists.
+// An object that the ledger lists.
 struct KnownObject {
   std::string name;
-  std::optional<Guid> id;  // empty: intended, and how its create ended is not known
-  bool made = false;       // by us
+  std::optional<Guid> id;  // empty: intended; the result of its create is not known
+  bool made = false;       // created by weft
   std::string shape{};
-  bool this_boot = false;  // made since the system started
+  bool this_boot = false;  // created since the system started
 };
 
-// By any view of it, for weft's own networks: the first subnet tells, and a UDP port other than
-// 4789.
+// Shape of one of weft's own networks: type, first subnet with its VSID, and the UDP port unless it
+// is 4789.
 std::string ShapeOf(const Network& network);
-// VSID and UDP port of a network that was made in `shape`, where HNS does not show them.
+// Fills in the VSID and UDP port that HNS does not show, for a network created in `shape`.
 void FillFromShape(std::string_view shape, Network& network);
 
-// What the keepers make is written here before it is made. On a keeper's thread; a call returns
-// when the ledger is on disk. The ledger reports its own errors: a node without a ledger is better
-// than one without a network. This one keeps nothing.
+// Keepers enter an object here before they create it. Called on a keeper's thread; a call returns
+// once the ledger is on disk. The ledger reports its own errors: a node without a ledger is better
+// than one without a network. The base class stores nothing.
 class ObjectLedger {
  public:
   virtual ~ObjectLedger() = default;
-  // Before the create, so that a process that dies during it knows its own object again.
+  // Before the create, so that a process that restarts during it recognizes its own object.
   virtual void Intend(const LedgerObject& /*object*/) {}
-  // HNS refused the create: what the ledger said of this name before Intend counts again.
+  // HNS refused the create: restores the entry that this name had before Intend.
   virtual void Forget(const LedgerObject& /*object*/) {}
-  // The object exists and is right: made by us just now, known for long, or found.
+  // The object exists and is in sync, whether created just now, known before or found.
   virtual void Confirm(const LedgerObject& /*object*/, const Guid& /*id*/) {}
-  // No object of this name exists any more: deleted by us, or by another process.
+  // No object of this name exists any more.
   virtual void Forget(Kind /*kind*/, const std::string& /*name*/) {}
-  // All of this kind that are intended or confirmed and not forgotten, by earlier processes too.
+  // All objects of this kind that are intended or confirmed, also by earlier processes.
   virtual std::vector<KnownObject> Objects(Kind /*kind*/) { return {}; }
 
-  // Whether one of that name was made by us, in that shape, since the system started.
+  // Whether weft created an object of that name and shape since the system started.
   bool MadeThisBoot(const LedgerObject& object);
 };
 
-// Of a network that differs, though MadeThisBoot: why it stays, and what a person does next.
-inline constexpr std::string_view kNotAgain =
-    "; it was made for this net-conf once since this node started, and is not replaced again: "
-    "drain "
-    "this node and reboot it";
+// Appended to the reason for replacing a network that MadeThisBoot: why it is kept, and the next
+// step for an operator.
+inline constexpr std::string_view kNotReplacedAgain =
+    "; it was made for this net-conf since this node started and is not replaced again: drain this "
+    "node and reboot it";
 
-// `ledger`, or one that keeps nothing.
+// `ledger`, or if null one that stores nothing.
 inline std::shared_ptr<ObjectLedger> OrNone(std::shared_ptr<ObjectLedger> ledger) {
   return ledger ? std::move(ledger) : std::make_shared<ObjectLedger>();
 }

@@ -10,7 +10,7 @@
 namespace weft::hns {
 namespace {
 
-bool Makes(const NetworkPlan& plan) {
+bool Creates(const NetworkPlan& plan) {
   return plan.action == NetworkAction::kCreate || plan.action == NetworkAction::kRecreate;
 }
 
@@ -60,7 +60,7 @@ Sequence<std::vector<Network>> FillUnshown(const OverlaySpec& spec, std::vector<
     if (network.name != spec.name) continue;
     for (const KnownObject& entry : made)
       if (entry.made && entry.id == network.id) FillFromShape(entry.shape, network);
-    if (!Assumed(spec, network).empty()) network = co_await ask::Schema1(network);
+    if (!Assumed(spec, network).empty()) network = co_await call::Schema1(network);
   }
   co_return networks;
 }
@@ -69,53 +69,55 @@ Sequence<absl::StatusOr<OverlayInspection>> InspectOverlay(const OverlaySpec& sp
                                                            const RemoteSubnetRoutes& desired,
                                                            bool may_remove,
                                                            std::vector<KnownObject> made) {
-  OverlayInspection look;
-  const auto version = co_await ask::Version();
+  OverlayInspection inspection;
+  const auto version = co_await call::Version();
   if (!version.ok()) co_return version.status();
-  look.version = *version;
+  inspection.version = *version;
   const std::string of_name = spec.base_network ? "" : spec.name;
-  auto listed = co_await ask::Networks(of_name);
+  auto listed = co_await call::Networks(of_name);
   if (!listed.ok()) co_return listed.status();
   const std::vector<Network> networks =
       co_await FillUnshown(spec, std::move(made), *std::move(listed));
   const Network* const existing = FindOverlay(spec, networks);
   std::vector<Endpoint> endpoints;
   if (existing != nullptr && !Differences(spec, *existing).empty()) {
-    auto found = co_await ask::Endpoints(existing->id);
+    auto found = co_await call::Endpoints(existing->id);
     if (!found.ok()) co_return found.status();
     endpoints = *std::move(found);
   }
-  look.network = PlanNetwork(spec, *version, networks, endpoints);
-  if (look.network.action == NetworkAction::kRefuse) co_return look;
+  inspection.network = PlanNetwork(spec, *version, networks, endpoints);
+  if (inspection.network.action == NetworkAction::kRefuse) co_return inspection;
   const std::vector<Policy> none;
-  const bool makes = Makes(look.network);
-  look.host_route_missing = makes || !existing->Has(policy_type::kHostRoute);
-  look.routes =
-      PlanRoutes(desired, makes ? none : existing->policies, spec.isolation_id, may_remove);
-  co_return look;
+  const bool creates = Creates(inspection.network);
+  inspection.host_route_missing = creates || !existing->Has(policy_type::kHostRoute);
+  inspection.routes =
+      PlanRoutes(desired, creates ? none : existing->policies, spec.isolation_id, may_remove);
+  co_return inspection;
 }
 
-std::vector<PlannedCall> PlannedCalls(const OverlayInspection& look, const OverlaySpec& spec) {
+std::vector<PlannedCall> PlannedCalls(const OverlayInspection& inspection,
+                                      const OverlaySpec& spec) {
   std::vector<PlannedCall> calls;
-  if (look.network.base) {
-    calls.push_back({absl::StrCat("create the network ", look.network.base->name,
-                                  ", which keeps the vSwitch over reboots"),
-                     NetworkJson(*look.network.base)});
+  if (inspection.network.base) {
+    calls.push_back({absl::StrCat("create the network ", inspection.network.base->name,
+                                  ", which keeps the vSwitch across reboots"),
+                     NetworkJson(*inspection.network.base)});
   }
-  if (look.network.action == NetworkAction::kRecreate) {
-    calls.push_back({absl::StrCat("delete the network ", spec.name, " (",
-                                  look.network.existing->id.ToString(), "): ", look.network.reason),
-                     ""});
-  }
-  if (Makes(look.network)) {
+  if (inspection.network.action == NetworkAction::kRecreate) {
     calls.push_back(
-        {absl::StrCat("create the network ", spec.name), NetworkJson(look.network.document)});
+        {absl::StrCat("delete the network ", spec.name, " (",
+                      inspection.network.existing->id.ToString(), "): ", inspection.network.reason),
+         ""});
   }
-  if (look.host_route_missing) {
+  if (Creates(inspection.network)) {
+    calls.push_back(
+        {absl::StrCat("create the network ", spec.name), NetworkJson(inspection.network.document)});
+  }
+  if (inspection.host_route_missing) {
     calls.push_back({absl::StrCat("add HostRoute to the network ", spec.name),
                      ModifyPoliciesJson("Add", {HostRoutePolicy()})});
   }
-  const std::vector<RouteChange>& changes = look.routes.changes;
+  const std::vector<RouteChange>& changes = inspection.routes.changes;
   std::size_t size = 1;
   for (std::size_t from = 0; from < changes.size(); from += std::exchange(size, GrownBatch(size)))
     AddBatch(changes, from, std::min(from + size, changes.size()), spec.name, calls);
@@ -131,7 +133,7 @@ void Drift::AddSentence(std::string object, std::string sentence) {
   differences.push_back(std::move(sentence));
 }
 
-std::vector<std::string> PutRight(const Drift& before, const Drift& after) {
+std::vector<std::string> Repaired(const Drift& before, const Drift& after) {
   std::vector<std::string> done;
   for (std::size_t i = 0; i < before.objects.size(); ++i) {
     if (std::find(after.objects.begin(), after.objects.end(), before.objects[i]) ==
@@ -141,28 +143,28 @@ std::vector<std::string> PutRight(const Drift& before, const Drift& after) {
   return done;
 }
 
-Drift DriftOf(const OverlayInspection& look, const OverlaySpec& spec) {
+Drift DriftOf(const OverlayInspection& inspection, const OverlaySpec& spec) {
   Drift drift;
-  const NetworkPlan& network = look.network;
+  const NetworkPlan& network = inspection.network;
   if (network.action == NetworkAction::kRefuse) {
     drift.refused = network.reason;
     return drift;
   }
-  drift.calls = PlannedCalls(look, spec);
-  const std::string ours = absl::StrCat("the network ", spec.name);
+  drift.calls = PlannedCalls(inspection, spec);
+  const std::string object = absl::StrCat("the network ", spec.name);
   if (network.base) drift.Add(absl::StrCat("the network ", network.base->name), "is missing");
   if (network.action == NetworkAction::kCreate) {
-    drift.Add(ours, "is missing");
+    drift.Add(object, "is missing");
   } else if (network.action == NetworkAction::kRecreate) {
-    drift.AddSentence(ours, network.reason);
-  } else if (look.host_route_missing) {
-    drift.AddSentence("HostRoute", absl::StrCat("HostRoute is missing from ", ours));
+    drift.AddSentence(object, network.reason);
+  } else if (inspection.host_route_missing) {
+    drift.AddSentence("HostRoute", absl::StrCat("HostRoute is missing from ", object));
   }
-  for (const RouteChange& change : look.routes.changes) {
+  for (const RouteChange& change : inspection.routes.changes) {
     drift.Add(absl::StrCat("the route to ", change.destination),
               change.removals.empty() ? "is missing"
               : change.addition       ? AnotherText(change)
-                                      : "is no peer's, or doubled");
+                                      : "belongs to no peer or is a duplicate");
   }
   return drift;
 }

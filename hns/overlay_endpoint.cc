@@ -11,7 +11,7 @@
 namespace weft::hns {
 namespace {
 
-// Spelled as win-overlay (0E-2A) and kube-proxy (02-11) spell theirs.
+// The formats of win-overlay (0E-2A) and kube-proxy (02-11).
 std::string MacOf(const OverlayEndpointSpec& spec) {
   if (spec.mac) return spec.mac->ToString();
   const std::uint32_t v4 = spec.address.v4();
@@ -19,8 +19,8 @@ std::string MacOf(const OverlayEndpointSpec& spec) {
                          v4 >> 16 & 0xff, v4 >> 8 & 0xff, v4 & 0xff);
 }
 
-// Longest prefix; empty: no route leads there.
-std::optional<IpAddress> ProviderBehind(const Network& network, const IpAddress& address) {
+// By longest prefix match; empty: no route covers `address`.
+std::optional<IpAddress> ProviderOf(const Network& network, const IpAddress& address) {
   std::optional<RemoteSubnetRoute> best;
   for (const Policy& policy : network.policies) {
     const auto route = ReadRemoteSubnetRoute(policy);
@@ -41,14 +41,14 @@ std::string SubnetsOf(const Network& network) {
 absl::StatusOr<Endpoint> OverlayEndpoint(const Network& network, const OverlayEndpointSpec& spec) {
   const std::string ip = spec.address.ToString();
   if (!network.IsOfType("Overlay")) {
-    return absl::FailedPreconditionError(absl::StrCat("the network ", network.name, " is of type ",
-                                                      network.type,
-                                                      ", not an overlay; "
-                                                      "\"flannelctl hns list\" names those"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the network ", network.name, " is of type ", network.type,
+                     ", not an overlay; "
+                     "\"flannelctl hns list\" lists the overlays"));
   }
   if (!spec.address.is_v4()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(ip, " is of IPv6, and HNS's overlay networks carry IPv4 only"));
+        absl::StrCat(ip, " is an IPv6 address; HNS's overlay networks carry IPv4 only"));
   }
   const auto subnet =
       std::find_if(network.subnets.begin(), network.subnets.end(),
@@ -56,18 +56,18 @@ absl::StatusOr<Endpoint> OverlayEndpoint(const Network& network, const OverlayEn
   const bool here = subnet != network.subnets.end();
   if (here == spec.remote) {
     return absl::InvalidArgumentError(absl::StrCat(
-        ip, here ? " is of " : " is not of ", network.name, "'s own subnet ", SubnetsOf(network),
+        ip, here ? " is in " : " is not in ", network.name, "'s own subnet ", SubnetsOf(network),
         here ? ": no pod of another node has it; leave out --remote"
-             : "; for a pod of another node say --remote"));
+             : "; for a pod of another node add --remote"));
   }
   const std::optional<IpAddress> provider = !spec.remote ? network.provider_address()
                                             : spec.provider_address
                                                 ? spec.provider_address
-                                                : ProviderBehind(network, spec.address);
+                                                : ProviderOf(network, spec.address);
   if (!provider) {
     return absl::FailedPreconditionError(
-        spec.remote ? absl::StrCat("no route of ", network.name, " leads to ", ip,
-                                   "; say where it is with --provider-address")
+        spec.remote ? absl::StrCat("no route of ", network.name, " covers ", ip,
+                                   "; name its node with --provider-address")
                     : absl::StrCat("HNS has not given ", network.name,
                                    " its management IP yet; try again in a minute"));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoints of overlay networks that a person asks for (`flannelctl hns endpoint`): a pod's here,
-// or one that stands for a pod of another node, as kube-proxy makes them. Pure.
+// Endpoints of overlay networks for `flannelctl hns endpoint`: a local pod's, or a remote one,
+// which represents a pod of another node, as kube-proxy creates them. Pure.
 #pragma once
 
 #include <optional>
@@ -13,24 +13,24 @@
 
 namespace weft::hns {
 
-// HNS keeps no mark of who made an endpoint; the beginning of its name is ours.
+// Prefix of our endpoints' names: HNS does not store an endpoint's creator.
 inline constexpr std::string_view kOwnEndpoint = "weft-";
 
 struct OverlayEndpointSpec {
   std::string name = {};  // empty: "weft-ADDRESS"
   IpAddress address = {};
   std::optional<MacAddress> mac =
-      {};  // empty: made of the address, as CNI plugins and kube-proxy do
+      {};  // empty: derived from the address, as CNI plugins and kube-proxy do
   bool remote = false;
-  // Of a remote one: the node where its pod lives. Empty: as the network's routes say.
+  // Of a remote endpoint: address of its pod's node. Empty: taken from the network's routes.
   std::optional<IpAddress> provider_address = {};
 };
 
-// FailedPrecondition or InvalidArgument: `network` takes no such endpoint, and why.
+// FailedPrecondition or InvalidArgument: why `network` cannot have such an endpoint.
 absl::StatusOr<Endpoint> OverlayEndpoint(const Network& network, const OverlayEndpointSpec& spec);
 
-// Why `endpoint` is not to be deleted unasked: a container uses it, or it is not one of ours. The
-// end of a sentence about it; empty: nothing speaks against it.
+// Why `endpoint` is deleted only with --force: a container uses it, or it is not ours. Continues a
+// sentence whose subject is the endpoint. Empty: it may be deleted.
 std::string WhyKept(const Endpoint& endpoint);
 
 }  // namespace weft::hns

@@ -10,11 +10,10 @@
 namespace weft::hns {
 namespace {
 
-// So many batches, or so much time for them, in one Round, so that its caller sees
-// progress.
+// Limits of one Round, so that its caller sees progress.
 constexpr std::size_t kBatchesInRound = 64;
 constexpr Duration kBatchesTime = std::chrono::seconds(5);
-// As upstream waits for the host's interface.
+// As long as upstream waits for the host's interface.
 constexpr Duration kAdapterTime = std::chrono::seconds(45);
 
 }  // namespace
@@ -25,7 +24,7 @@ OverlayMachine::OverlayMachine(OverlaySpec spec, std::shared_ptr<ObjectLedger> l
 
 void OverlayMachine::SetSpec(const OverlaySpec& spec) {
   if (spec == spec_) return;
-  if (spec.name != spec_.name) TurnFormer(spec.name);
+  if (spec.name != spec_.name) MoveToFormer(spec.name);
   spec_ = spec;
   Forget();
   reading_.reset();
@@ -63,9 +62,9 @@ void OverlayMachine::OnServiceGone() {
   host_route_.again.reset();
 }
 
-void OverlayMachine::SetAdapterThere(bool there) {
-  adapter_there_ = there;
-  if (!there) return;
+void OverlayMachine::SetAdapterPresent(bool present) {
+  adapter_present_ = present;
+  if (!present) return;
   without_adapter_since_.reset();
   adapter_given_up_ = false;
 }
@@ -75,21 +74,22 @@ void OverlayMachine::Recheck() {
   former_inspected_ = false;
 }
 
-// reading_ stays: it is what was.
+// reading_ stays: the outcome shows the last read.
 void OverlayMachine::Forget() {
   open_ = false;
   known_ = Known::kNothing;
 }
 
 Sequence<absl::StatusOr<Drift>> OverlayMachine::Inspect() {
-  absl::StatusOr<OverlayInspection> look =
+  absl::StatusOr<OverlayInspection> inspection =
       co_await InspectOverlay(spec_, desired_, may_remove_, ledger_->Objects(Kind::kNetwork));
-  if (!look.ok()) co_return look.status();
-  if (NetworkPlan& plan = look->network; plan.action == NetworkAction::kRecreate && WasMade()) {
+  if (!inspection.ok()) co_return inspection.status();
+  if (NetworkPlan& plan = inspection->network;
+      plan.action == NetworkAction::kRecreate && WasMade()) {
     plan.action = NetworkAction::kRefuse;
-    absl::StrAppend(&plan.reason, kNotAgain);
+    absl::StrAppend(&plan.reason, kNotReplacedAgain);
   }
-  Drift drift = DriftOf(*look, spec_);
+  Drift drift = DriftOf(*inspection, spec_);
   if (!drift.refused.empty()) co_return drift;
   const absl::Status status = co_await InspectFormers(drift);
   if (!status.ok()) co_return status;
@@ -98,7 +98,7 @@ Sequence<absl::StatusOr<Drift>> OverlayMachine::Inspect() {
 
 Sequence<OverlayOutcome> OverlayMachine::Round(TimePoint now) {
   const Wait wait = co_await Work(now);
-  if (!open_) co_await ask::Close();
+  if (!open_) co_await call::Close();
   if (!wait.failure) failures_.Reset();
   if (!written_ && reading_ && reading_->Has(policy_type::kHostRoute)) host_route_ = Extra();
   OverlayOutcome outcome;
@@ -113,7 +113,7 @@ Sequence<OverlayOutcome> OverlayMachine::Round(TimePoint now) {
   outcome.base_network_id = base_id_;
   outcome.former = former_;
   outcome.desired = desired_.size();
-  if (known_ == Known::kPlan) outcome.applied = standing_;
+  if (known_ == Known::kPlan) outcome.applied = in_sync_;
   outcome.pending = writer_.Pending();
   outcome.refused = writer_.refused_additions();
   outcome.refused_removals = writer_.refused_removals();
@@ -124,7 +124,7 @@ Sequence<OverlayOutcome> OverlayMachine::Round(TimePoint now) {
     outcome.next = outcome.next ? std::min(*outcome.next, at) : at;
   };
   if (wait.again) call_at(now + *wait.again);
-  // What this Round did not come to would be due already.
+  // If this Round did not get that far these are due at once.
   const bool found = known_ != Known::kNothing;
   if (found && base_.again) call_at(*base_.again);
   if (found && address_again_) call_at(*address_again_);
@@ -160,13 +160,13 @@ void OverlayMachine::WatchAddress(TimePoint now) {
 }
 
 Sequence<OverlayMachine::MaybeWait> OverlayMachine::Read() {
-  absl::StatusOr<Network> read = co_await ask::Read();
+  absl::StatusOr<Network> read = co_await call::Read();
   if (!read.ok()) co_return co_await Failed(OverlayState::kNetwork, read.status());
   reading_ = *std::move(read);
   known_ = Known::kReading;
   written_ = false;
   if (Differences(spec_, *reading_).empty()) {
-    EnterStanding(*reading_);
+    ConfirmInLedger(*reading_);
     co_return std::nullopt;
   }
   if (std::exchange(creating_, false)) made_ = reading_->id;
@@ -192,7 +192,7 @@ OverlayMachine::MaybeWait OverlayMachine::AwaitManagementIp(TimePoint now) {
 }
 
 OverlayMachine::MaybeWait OverlayMachine::AwaitAdapter(TimePoint now) {
-  if (adapter_given_up_ || adapter_there_.value_or(true)) return std::nullopt;
+  if (adapter_given_up_ || adapter_present_.value_or(true)) return std::nullopt;
   if (!without_adapter_since_) without_adapter_since_ = now;
   const Duration waited = now - *without_adapter_since_;
   adapter_given_up_ = waited >= kAdapterTime;
@@ -200,7 +200,7 @@ OverlayMachine::MaybeWait OverlayMachine::AwaitAdapter(TimePoint now) {
   return Wait{
       OverlayState::kManagementIp,
       absl::StrCat("no adapter has ", reading_->provider_address()->ToString(),
-                   ", the management IP of the network ", spec_.name, ", yet: HNS is making it"),
+                   ", the management IP of the network ", spec_.name, ", yet: HNS is creating it"),
       kAdapterTime - waited};
 }
 
@@ -209,13 +209,13 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::PutHostRoute(TimePoint now) 
   if (auto wait = AwaitAdapter(now)) co_return wait;
   if (host_route_.again && now < *host_route_.again) co_return std::nullopt;
   std::vector<Policy> added(1, HostRoutePolicy());
-  const absl::Status status = co_await ask::Add(std::move(added));
+  const absl::Status status = co_await call::Add(std::move(added));
   if (!status.ok()) {
     const auto code = HresultOf(status);
-    // "Not there" may mean the network. If that is found again, it meant something else.
-    const bool lost = code && IsNotThere(*code) && not_there_ != reading_->id;
-    if (lost) not_there_ = reading_->id;
-    const bool gone = code && !lost && co_await ask::IsGone(status);
+    // "Not found" may mean the network. If the network is found again, it meant something else.
+    const bool lost = code && IsNotFound(*code) && not_found_ != reading_->id;
+    if (lost) not_found_ = reading_->id;
+    const bool gone = code && !lost && co_await call::IsGone(status);
     if (!code || lost || gone) co_return co_await Failed(OverlayState::kNetwork, status);
   }
   host_route_.again = now + host_route_.delay.Next();
@@ -223,15 +223,15 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::PutHostRoute(TimePoint now) 
       absl::StrCat("this node may not reach its own pods, HostRoute is missing: ",
                    status.ok() ? "HNS accepted it but does not show it" : status.message());
   written_ = true;
-  // A refused one may have been carried out all the same.
+  // HNS may have applied the refused change.
   if (!status.ok()) co_return co_await Read();
-  reading_->policies.push_back(HostRoutePolicy());  // until it is read back
+  reading_->policies.push_back(HostRoutePolicy());  // until the next read
   co_return std::nullopt;
 }
 
 Sequence<OverlayMachine::Wait> OverlayMachine::WriteRoutes(TimePoint now) {
   if (!desired_known_) {
-    co_return Wait{OverlayState::kRoutes, "the network stands; the peers are not known yet"};
+    co_return Wait{OverlayState::kRoutes, "the network exists; the peers are not known yet"};
   }
   if (writer_.next() && now >= *writer_.next()) RoutesChanged();
   const TimePoint begin = clock_();
@@ -242,7 +242,7 @@ Sequence<OverlayMachine::Wait> OverlayMachine::WriteRoutes(TimePoint now) {
     if (known_ == Known::kReading) Plan(now);
     if (!writer_.has_work()) {
       if (!written_) break;
-      KnowAtMost(Known::kNetwork);  // read back
+      KnowAtMost(Known::kNetwork);  // read it back
       continue;
     }
     if (++batches > kBatchesInRound || clock_() - begin > kBatchesTime) {
@@ -253,38 +253,37 @@ Sequence<OverlayMachine::Wait> OverlayMachine::WriteRoutes(TimePoint now) {
     written_ = true;
     const absl::Status status = co_await writer_.WriteBatch(now, clock_);
     if (status.ok()) {
-      if (writer_.wants_reading()) KnowAtMost(Known::kNetwork);
+      if (writer_.needs_read()) KnowAtMost(Known::kNetwork);
       continue;
     }
     const auto code = HresultOf(status);
-    const bool lost = !code || IsNotThere(*code) || co_await ask::IsGone(status);
+    const bool lost = !code || IsNotFound(*code) || co_await call::IsGone(status);
     if (lost) co_return co_await Failed(OverlayState::kRoutes, status);
     KnowAtMost(Known::kNetwork);
   }
   const std::vector<std::string> pending = writer_.Pending();
   if (pending.empty()) {
     co_return Wait{OverlayState::kInSync,
-                   absl::StrCat("the HNS network ", spec_.name, " holds ", desired_.size(),
+                   absl::StrCat("the HNS network ", spec_.name, " has ", desired_.size(),
                                 desired_.size() == 1 ? " route" : " routes")};
   }
-  co_return Wait{
-      OverlayState::kRoutes,
-      absl::StrCat("HNS holds ", standing_, " of ", desired_.size(), " routes and refuses ",
-                   pending.size(), pending.size() == 1 ? " change" : " changes",
-                   ", tried again: ", pending.front()),
-      writer_.next() ? std::optional(*writer_.next() - now) : std::nullopt};
+  co_return Wait{OverlayState::kRoutes,
+                 absl::StrCat("HNS has ", in_sync_, " of ", desired_.size(), " routes and refuses ",
+                              pending.size(), pending.size() == 1 ? " change" : " changes",
+                              ", which will be retried: ", pending.front()),
+                 writer_.next() ? std::optional(*writer_.next() - now) : std::nullopt};
 }
 
 void OverlayMachine::Plan(TimePoint now) {
   RoutePlan plan = PlanRoutes(desired_, reading_->policies, spec_.isolation_id, may_remove_);
-  standing_ = plan.standing;
-  writer_.Take(std::move(plan), now);
+  in_sync_ = plan.in_sync;
+  writer_.SetPlan(std::move(plan), now);
   known_ = Known::kPlan;
 }
 
 Sequence<OverlayMachine::Wait> OverlayMachine::Failed(OverlayState state, absl::Status status,
                                                       std::string hint) {
-  const bool gone = co_await ask::IsGone(status);
+  const bool gone = co_await call::IsGone(status);
   if (gone) {
     OnServiceGone();
     state = OverlayState::kHns;
@@ -304,24 +303,25 @@ std::vector<std::string> OverlayMachine::Notes() const {
   if (!assumed_.empty()) notes.push_back(assumed_);
   if (adapter_given_up_) {
     notes.push_back(absl::StrCat("no adapter has the management IP of the network ", spec_.name,
-                                 ": it was waited for, and HostRoute is sent all the same"));
+                                 ": HostRoute was added without it after a wait of 45 s"));
   }
   if (!host_route_.note.empty() && !reading_->Has(policy_type::kHostRoute))
     notes.push_back(host_route_.note);
-  const std::string adapter = reading_->adapter_name(), wanted = PhysicalAdapter(spec_.adapter);
-  // Found by the node's address, it is the right one whatever it is called.
+  const std::string adapter = reading_->adapter_name(), desired = PhysicalAdapter(spec_.adapter);
+  // HNS found the adapter by the node's address, so its name does not matter.
   const bool by_address = spec_.by_address && reading_->provider_address() == spec_.node_address;
-  if (!adapter.empty() && !wanted.empty() && !by_address && !IsAdapterOf(spec_, adapter)) {
-    notes.push_back(absl::StrCat("the HNS network ", spec_.name, " stands on the adapter ", adapter,
-                                 ", not on ", wanted));
+  if (!adapter.empty() && !desired.empty() && !by_address && !IsAdapterOf(spec_, adapter)) {
+    notes.push_back(absl::StrCat("the HNS network ", spec_.name, " is on the adapter ", adapter,
+                                 ", not on ", desired));
   }
   const auto ip = reading_->provider_address();
   if (ip && *ip != spec_.node_address) {
-    notes.push_back(absl::StrCat("HNS sends from ", ip->ToString(), ", and this node's address is ",
-                                 spec_.node_address.ToString(), ": if it stays and this node has ",
+    notes.push_back(absl::StrCat("HNS sends from ", ip->ToString(), ", but this node's address is ",
+                                 spec_.node_address.ToString(),
+                                 "; if this stays and this node has "
+                                 "lost ",
                                  ip->ToString(),
-                                 " no more, drain and reboot it, so that HNS makes the network "
-                                 "anew"));
+                                 ", drain and reboot it, so that HNS creates the network again"));
   }
   return notes;
 }

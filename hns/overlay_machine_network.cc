@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part that looks for the network and makes it, and removes what an earlier spec left.
+// The part of OverlayMachine that finds and creates the network and removes networks of earlier
+// specs.
 #include <algorithm>
 #include <utility>
 
@@ -13,23 +14,25 @@ namespace {
 
 // HNS restores persistent networks a while after it answers.
 constexpr Duration kForgetAfter = std::chrono::minutes(10);
-// How long a network is left to pods of an earlier PodCIDR, and how often they are looked for.
+// How long a network is kept for pods of an earlier PodCIDR, and how often they are counted.
 constexpr Duration kPodsTime = std::chrono::minutes(5);
 constexpr Duration kPodsPeriod = std::chrono::seconds(2);
 
-// What a refused create means to who reads it. The list was read just before.
+// Explains a refused create to an operator. The networks were listed just before.
 std::string CreateHint(const absl::Status& status, const OverlaySpec& spec) {
   switch (HresultOf(status).value_or(hresult::kOk)) {
     case hresult::kElementNotFound:
     case hresult::kUnspecified:
-      return "; HNS may still be settling after a delete, it is asked again";
+      return "; HNS may still be finishing a delete; flanneld retries";
     case hresult::kNetworkAlreadyExists:
-      return absl::StrCat("; HNS says that the name ", spec.name,
-                          " is taken and did not list it: made just now, or left over from a "
-                          "delete; it is looked for again, and if this stays, restart the service "
-                          "hns; if that does not help, reboot this node");
+      return absl::StrCat(
+          "; HNS reports that the name ", spec.name,
+          " is taken but did not list it: created just now, or left over from a "
+          "delete; flanneld lists again; if this stays, restart the service hns; if "
+          "that does not help, reboot this node");
     case hresult::kAdapterNotFound:
-      return absl::StrCat("; asked for was \"", PhysicalAdapter(spec.adapter), "\" (--iface)");
+      return absl::StrCat("; the requested adapter is \"", PhysicalAdapter(spec.adapter),
+                          "\" (--iface)");
     default:
       return {};
   }
@@ -38,9 +41,9 @@ std::string CreateHint(const absl::Status& status, const OverlaySpec& spec) {
 }  // namespace
 
 Sequence<OverlayMachine::MaybeWait> OverlayMachine::FindNetwork(TimePoint now) {
-  if (!open_) co_await ask::Close();
+  if (!open_) co_await call::Close();
   if (!version_) {
-    const absl::StatusOr<Version> version = co_await ask::Version();
+    const absl::StatusOr<Version> version = co_await call::Version();
     if (!version.ok()) co_return co_await Failed(OverlayState::kHns, version.status());
     version_ = *version;
   }
@@ -54,23 +57,23 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::FindNetwork(TimePoint now) {
   if (existing == nullptr) {
     reading_.reset();
   } else if (!Differences(spec_, *existing).empty()) {
-    absl::StatusOr<std::vector<Endpoint>> found = co_await ask::Endpoints(existing->id);
+    absl::StatusOr<std::vector<Endpoint>> found = co_await call::Endpoints(existing->id);
     if (!found.ok()) co_return co_await Failed(OverlayState::kNetwork, found.status());
     endpoints = *std::move(found);
   }
   const NetworkPlan plan =
-      PlanNetwork(spec_, *version_, listing.networks, endpoints, adapter_.way());
+      PlanNetwork(spec_, *version_, listing.networks, endpoints, adapter_.candidate());
   if (plan.action == NetworkAction::kRefuse) {
-    version_.reset();  // updates may bring another one
+    version_.reset();  // an update of Windows may change it
     co_return Refused(plan.reason);
   }
   if (plan.action == NetworkAction::kRecreate && WasMade())
-    co_return Refused(absl::StrCat(plan.reason, kNotAgain));
+    co_return Refused(absl::StrCat(plan.reason, kNotReplacedAgain));
   if (plan.action != NetworkAction::kRecreate)
     pods_since_.reset();
   else if (auto wait = AwaitPods(plan, endpoints, now))
     co_return wait;
-  co_await InspectOthers(listing, now);
+  co_await InspectLedger(listing, now);
   if (auto wait = co_await PutBase(plan, listing, now)) co_return wait;
   switch (plan.action) {
     case NetworkAction::kAdopt:
@@ -88,33 +91,33 @@ OverlayMachine::Wait OverlayMachine::Refused(std::string reason) {
   return {OverlayState::kNetwork, std::move(reason), kRefusalPeriod};
 }
 
-// All of them only where they matter: one of another's that cannot be read fails the list.
+// All networks only if needed, because a foreign one that cannot be read fails the list.
 Sequence<absl::StatusOr<OverlayMachine::Listing>> OverlayMachine::List() {
   Listing listing;
   if (spec_.base_network || list_all_) {
-    absl::StatusOr<std::vector<Network>> all = co_await ask::Networks();
+    absl::StatusOr<std::vector<Network>> all = co_await call::Networks();
     if (all.ok()) {
       listing.networks = *std::move(all);
       listing.all = true;
       co_return listing;
     }
-    if (co_await ask::IsGone(all.status())) co_return all.status();
+    if (co_await call::IsGone(all.status())) co_return all.status();
     list_all_ = false;
     listing.unlisted = all.status().message();
   }
-  absl::StatusOr<std::vector<Network>> named = co_await ask::Networks(spec_.name);
+  absl::StatusOr<std::vector<Network>> named = co_await call::Networks(spec_.name);
   if (!named.ok()) co_return named.status();
   listing.networks = *std::move(named);
   co_return listing;
 }
 
-// What the ledger holds next to our network: the base network, and what an earlier spec made.
-Sequence<Nothing> OverlayMachine::InspectOthers(const Listing& listing, TimePoint now) {
+// Inspects the ledger's other networks: the base network and those of earlier specs.
+Sequence<Nothing> OverlayMachine::InspectLedger(const Listing& listing, TimePoint now) {
   for (const KnownObject& entry : ledger_->Objects(Kind::kNetwork)) {
     if (entry.name == spec_.name) continue;
     absl::StatusOr<std::vector<Network>> named;
     if (!listing.all) {
-      named = co_await ask::Networks(entry.name);
+      named = co_await call::Networks(entry.name);
       if (!named.ok()) continue;
     }
     const Network* found = nullptr;
@@ -139,8 +142,8 @@ Sequence<Nothing> OverlayMachine::InspectOthers(const Listing& listing, TimePoin
   co_return Nothing();
 }
 
-// Pods of another PodCIDR than ours now go by themselves, once the kubelet has seen that their
-// Node is another one: those that run are given the time, and no more, as nothing reaches them.
+// Pods of an earlier PodCIDR end by themselves once the kubelet has seen that the Node was
+// re-created. They get kPodsTime and no more, since no traffic reaches them.
 OverlayMachine::MaybeWait OverlayMachine::AwaitPods(const NetworkPlan& plan,
                                                     std::span<const Endpoint> endpoints,
                                                     TimePoint now) {
@@ -163,8 +166,8 @@ OverlayMachine::MaybeWait OverlayMachine::AwaitPods(const NetworkPlan& plan,
   return wait;
 }
 
-// A network for this desired state, since the system started: one that is read back otherwise, or
-// in whose place another program puts its own, is not deleted without end.
+// Whether we created a network for this spec since the system started. If so it is not replaced
+// again: HNS may show it differently, or another program may replace it each time.
 bool OverlayMachine::WasMade() {
   const std::string shape = ShapeOf(OverlayNetwork(spec_));
   return made_shape_ == shape || ledger_->MadeThisBoot({Kind::kNetwork, spec_.name, shape});
@@ -172,15 +175,15 @@ bool OverlayMachine::WasMade() {
 
 Sequence<absl::Status> OverlayMachine::MakeNetwork(Network document) {
   LedgerObject object{Kind::kNetwork, document.name, ShapeOf(document)};
-  return CreateIntended(*ledger_, std::move(object), ask::Create(std::move(document)));
+  return CreateIntended(*ledger_, std::move(object), call::Create(std::move(document)));
 }
 
 Sequence<std::string> OverlayMachine::BaseCondition(const Listing& listing) {
   std::string condition;
   if (!spec_.base_network || spec_.name == kBaseNetworkName) co_return condition;
   for (const Network& network : listing.networks) {
-    if (!KeepsTheSwitch(spec_, network)) continue;
-    const Network shown = co_await ask::Schema1(network);
+    if (!IsBaseNetwork(spec_, network)) continue;
+    const Network shown = co_await call::Schema1(network);
     std::string why = BaseNetworkCondition(spec_, shown);
     if (why.empty()) co_return why;  // one is enough
     if (condition.empty()) condition = std::move(why);
@@ -197,24 +200,24 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::PutBase(const NetworkPlan& p
   }
   if (base_.again && now < *base_.again) co_return std::nullopt;
   if (!listing.unlisted.empty()) {
-    base_.note = absl::StrCat("whether a network keeps the vSwitch over reboots is not known: ",
+    base_.note = absl::StrCat("whether a network keeps the vSwitch across reboots is not known: ",
                               listing.unlisted);
     base_.again = now + base_.delay.Next();
     co_return std::nullopt;
   }
-  open_ = false;  // the base network is, for a moment
+  open_ = false;  // the create opens the base network instead
   const absl::Status status = co_await MakeNetwork(*plan.base);
   if (status.ok()) {
     base_ = Extra();
-    const absl::StatusOr<Network> read = co_await ask::Read();
+    const absl::StatusOr<Network> read = co_await call::Read();
     if (read.ok()) {
       base_id_ = read->id;
       ledger_->Confirm({Kind::kNetwork, read->name, ShapeOf(*read)}, read->id);
     }
-    co_await ask::Close();
+    co_await call::Close();
     co_return std::nullopt;
   }
-  if (co_await ask::IsGone(status)) co_return co_await Failed(OverlayState::kHns, status);
+  if (co_await call::IsGone(status)) co_return co_await Failed(OverlayState::kHns, status);
   base_.note = absl::StrCat("the vSwitch may not outlive a reboot: ", status.message());
   base_.again = now + base_.delay.Next();
   co_return std::nullopt;
@@ -223,21 +226,21 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::PutBase(const NetworkPlan& p
 Sequence<OverlayMachine::MaybeWait> OverlayMachine::Adopt(const Network& network) {
   if (!open_ || !reading_ || reading_->id != network.id) {
     open_ = false;
-    const absl::Status opened = co_await ask::Open(network);
+    const absl::Status opened = co_await call::Open(network);
     if (!opened.ok()) co_return co_await Failed(OverlayState::kNetwork, opened);
     open_ = true;
     if (!reading_ || reading_->id != network.id) writer_ = RouteWriter();
   }
   reading_ = network;
   assumed_ = made_ == network.id ? "" : Assumed(spec_, network);
-  EnterStanding(network);
+  ConfirmInLedger(network);
   known_ = Known::kReading;
   written_ = false;
   co_return std::nullopt;
 }
 
-// In the shape in which we made it, if we did: HNS may show less of it.
-void OverlayMachine::EnterStanding(const Network& network) {
+// With the shape in which we created it, if we did: HNS may show less of it.
+void OverlayMachine::ConfirmInLedger(const Network& network) {
   const bool created = std::exchange(creating_, false);
   if (created) made_ = network.id;
   ledger_->Confirm({Kind::kNetwork, network.name, created ? made_shape_ : ShapeOf(network)},
@@ -246,9 +249,9 @@ void OverlayMachine::EnterStanding(const Network& network) {
 
 Sequence<OverlayMachine::MaybeWait> OverlayMachine::Replace(const NetworkPlan& plan) {
   open_ = false;
-  co_await ask::Close();
+  co_await call::Close();
   reading_.reset();
-  const absl::Status status = co_await ask::Delete(plan.existing->id, plan.existing->name);
+  const absl::Status status = co_await call::Delete(plan.existing->id, plan.existing->name);
   if (!status.ok()) co_return co_await Failed(OverlayState::kNetwork, status);
   ledger_->Forget(Kind::kNetwork, plan.existing->name);
   replaced_ = plan.reason;
@@ -257,9 +260,11 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::Replace(const NetworkPlan& p
 
 Sequence<OverlayMachine::MaybeWait> OverlayMachine::Create(const NetworkPlan& plan) {
   open_ = false;
-  const std::vector<std::vector<Policy>> ways = AdapterWays(spec_);
-  const auto create = [&](std::size_t way) { return MakeNetwork(OverlayNetwork(spec_, way)); };
-  const absl::Status created = co_await adapter_.Try(ways, create, clock_);
+  const std::vector<std::vector<Policy>> candidates = AdapterCandidates(spec_);
+  const auto create = [&](std::size_t candidate) {
+    return MakeNetwork(OverlayNetwork(spec_, candidate));
+  };
+  const absl::Status created = co_await adapter_.Try(candidates, create, clock_);
   if (!created.ok()) {
     adapter_.StartOver();
     if (IsAboutAdapter(created) && !spec_.ambiguous.empty())
@@ -278,7 +283,7 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::Create(const NetworkPlan& pl
   assumed_.clear();
   without_adapter_since_.reset();
   adapter_given_up_ = false;
-  if (adapter_there_) adapter_there_ = false;  // what was there before tells nothing
+  if (adapter_present_) adapter_present_ = false;  // it was about the previous network
   creating_ = true;
   known_ = Known::kNetwork;
   co_return std::nullopt;
@@ -289,9 +294,9 @@ void OverlayMachine::SetFormer(std::vector<FormerNetwork> made) {
   former_inspected_ = false;
 }
 
-// What was made under the old name is former now, and what is former under the new one is ours
-// again.
-void OverlayMachine::TurnFormer(const std::string& name) {
+// Called when the spec gets the name `name`. The network of the old name becomes a former one; a
+// former one of the new name becomes ours again.
+void OverlayMachine::MoveToFormer(const std::string& name) {
   if (made_) former_.push_back({*made_, spec_.name});
   made_.reset();
   const auto again = std::find_if(former_.begin(), former_.end(),
@@ -303,17 +308,17 @@ void OverlayMachine::TurnFormer(const std::string& name) {
   former_inspected_ = false;
 }
 
-// What RemoveFormers would do, last of all.
+// Adds to `drift` what RemoveFormers would do.
 Sequence<absl::Status> OverlayMachine::InspectFormers(Drift& drift) {
   std::vector<KnownObject> endpoints;
   if (!former_.empty()) endpoints = ledger_->Objects(Kind::kEndpoint);
   for (const FormerNetwork& former : former_) {
-    const absl::StatusOr<FormerInspection> look = co_await InspectFormer(former, endpoints);
-    if (!look.ok()) co_return look.status();
-    if (!look->there || !look->inhabitants.empty()) continue;
+    const absl::StatusOr<FormerInspection> inspection = co_await InspectFormer(former, endpoints);
+    if (!inspection.ok()) co_return inspection.status();
+    if (!inspection->exists || !inspection->local_endpoints.empty()) continue;
     drift.Add(absl::StrCat("the network ", former.name, ", made for an earlier net-conf,"),
               "still exists");
-    for (const KnownObject& own : look->own)
+    for (const KnownObject& own : inspection->own)
       drift.calls.push_back({absl::StrCat("delete the endpoint ", own.name), ""});
     drift.calls.push_back({absl::StrCat("delete the network ", former.name, " (",
                                         former.id.ToString(), "), made for an earlier net-conf"),
@@ -322,7 +327,8 @@ Sequence<absl::Status> OverlayMachine::InspectFormers(Drift& drift) {
   co_return absl::OkStatus();
 }
 
-// Empty: what could go is gone. A refusal is a note, tried again after the next Recheck.
+// Empty: every former network that can be deleted is. A refusal becomes a note and is retried after
+// the next Recheck.
 Sequence<OverlayMachine::MaybeWait> OverlayMachine::RemoveFormers() {
   former_inspected_ = true;
   former_notes_.clear();
@@ -332,8 +338,8 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::RemoveFormers() {
     const FormerNetwork former = former_[i];
     if (!reading_ || former.id != reading_->id) {
       const FormerRemoval removal = co_await RemoveFormer(*ledger_, former, endpoints);
-      if (!removal.there) ledger_->Forget(Kind::kNetwork, former.name);
-      if (!removal.status.ok() && co_await ask::IsGone(removal.status))
+      if (!removal.existed) ledger_->Forget(Kind::kNetwork, former.name);
+      if (!removal.status.ok() && co_await call::IsGone(removal.status))
         co_return co_await Failed(OverlayState::kHns, removal.status);
       if (!removal.note.empty()) {
         former_notes_.push_back(removal.note);
@@ -345,19 +351,19 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::RemoveFormers() {
   co_return std::nullopt;
 }
 
-// After a refused create: HNS may take no two networks with one subnet or one VSID, and then what
-// may go goes first. Empty: there was nothing to make room.
+// After a refused create: HNS may refuse a second network with the same subnet or VSID, so former
+// networks are deleted first. Empty: none was.
 Sequence<OverlayMachine::MaybeWait> OverlayMachine::MakeRoom(const absl::Status& refusal) {
   if (!MayBeAboutAnotherNetwork(refusal)) co_return std::nullopt;
   const std::size_t before = former_.size();
   if (auto failed = co_await RemoveFormers()) co_return failed;
   former_inspected_ = false;
   if (former_.size() == before) co_return std::nullopt;
-  co_return Wait{
-      OverlayState::kNetwork,
-      absl::StrCat("the HNS network ", spec_.name, " is made again, now that what stood in ",
-                   "its way is gone: ", refusal.message()),
-      Duration::zero()};
+  co_return Wait{OverlayState::kNetwork,
+                 absl::StrCat("the HNS network ", spec_.name,
+                              " is created again, after the deletion of a network ",
+                              "that may have conflicted: ", refusal.message()),
+                 Duration::zero()};
 }
 
 }  // namespace weft::hns

@@ -22,42 +22,41 @@ std::string RefusedByVersion(const OverlaySpec& spec, Version version) {
   }
   if (spec.port != kUsualVxlanPort && !SupportsVxlanPort(version)) {
     return absl::StrCat("net-conf's Backend.Port is ", spec.port, ", but HNS ", version.ToString(),
-                        " speaks VXLAN on 4789 only (another port: 10.3 or later, Windows Server "
-                        "2022); set Backend.Port to 4789 on all nodes");
+                        " supports VXLAN on port 4789 only (another port: 10.3 or later, Windows "
+                        "Server 2022); set Backend.Port to 4789 on all nodes");
   }
   return {};
 }
 
-// Names of those that would die with the network.
-std::vector<std::string> Inhabitants(const OverlaySpec& spec, const Network& network,
-                                     std::span<const Endpoint> endpoints) {
+// Names of the local endpoints in our PodCIDR, which would be deleted with the network.
+std::vector<std::string> LocalEndpoints(const OverlaySpec& spec, const Network& network,
+                                        std::span<const Endpoint> endpoints) {
   std::vector<std::string> names;
   for (const Endpoint& endpoint : endpoints) {
     if (endpoint.network != network.id || endpoint.is_remote()) continue;
     const auto& ips = endpoint.ip_configurations;
-    const bool ours = std::any_of(ips.begin(), ips.end(), [&](const IpConfiguration& ip) {
+    const bool in_subnet = std::any_of(ips.begin(), ips.end(), [&](const IpConfiguration& ip) {
       return spec.subnet.Contains(ip.address);
     });
-    if (ours) names.push_back(endpoint.name.empty() ? endpoint.id.ToString() : endpoint.name);
+    if (in_subnet) names.push_back(endpoint.name.empty() ? endpoint.id.ToString() : endpoint.name);
   }
   return names;
 }
 
-std::string RefusedByInhabitants(const OverlaySpec& spec, const std::string& differences,
-                                 std::vector<std::string> names) {
+std::string RefusedByEndpoints(const OverlaySpec& spec, const std::string& differences,
+                               std::vector<std::string> names) {
   constexpr std::size_t kNamed = 3;
   const std::size_t count = names.size();
   if (count > kNamed) names.resize(kNamed);
   return absl::StrCat(
-      "the HNS network ", spec.name, " has ", differences, ", and ", count,
-      count == 1 ? " endpoint" : " endpoints", " with addresses of our ", spec.subnet.ToString(),
-      count == 1 ? " lives" : " live", " in it (", absl::StrJoin(names, ", "),
-      count > kNamed ? ", ..." : "",
-      "); it is not replaced under them: undo the change in net-conf, or drain this node and "
-      "delete these endpoints (flannelctl hns endpoint delete)");
+      "the HNS network ", spec.name, " has ", differences, "; ", count,
+      count == 1 ? " endpoint in it has an address" : " endpoints in it have addresses", " of our ",
+      spec.subnet.ToString(), " (", absl::StrJoin(names, ", "), count > kNamed ? ", ..." : "",
+      "), so it is not replaced: undo the change in net-conf, or drain this node and delete these "
+      "endpoints (flannelctl hns endpoint delete)");
 }
 
-// As shown, or as the routes in it say: the wanted one, if one of them has it.
+// The VSID that HNS shows, else one of the network's own routes: the desired one if any has it.
 std::optional<std::uint32_t> IsolationOf(const OverlaySpec& spec, const Network& network) {
   if (network.subnets.empty()) return std::nullopt;
   std::optional<std::uint32_t> found = network.subnets.front().isolation_id;
@@ -86,28 +85,29 @@ bool IsAdapterOf(const OverlaySpec& spec, std::string_view adapter) {
          (physical == PhysicalAdapter(spec.adapter) || physical == spec.adapter_by_mac);
 }
 
-std::vector<std::vector<Policy>> AdapterWays(const OverlaySpec& spec) {
-  std::vector<std::vector<Policy>> ways;
+std::vector<std::vector<Policy>> AdapterCandidates(const OverlaySpec& spec) {
+  std::vector<std::vector<Policy>> candidates;
   const std::string first = PhysicalAdapter(spec.adapter);
-  if (!first.empty()) ways.push_back({NetAdapterNamePolicy(first)});
+  if (!first.empty()) candidates.push_back({NetAdapterNamePolicy(first)});
   if (!spec.adapter_by_mac.empty() && spec.adapter_by_mac != first)
-    ways.push_back({NetAdapterNamePolicy(spec.adapter_by_mac)});
-  if (!spec.ambiguous.empty()) return ways;
+    candidates.push_back({NetAdapterNamePolicy(spec.adapter_by_mac)});
+  if (!spec.ambiguous.empty()) return candidates;
   if (spec.by_address) {
-    ways.push_back({ProviderAddressPolicy(spec.node_address)});
-    ways.emplace_back();
-  } else if (ways.empty()) {
-    ways.emplace_back();
+    candidates.push_back({ProviderAddressPolicy(spec.node_address)});
+    candidates.emplace_back();
+  } else if (candidates.empty()) {
+    candidates.emplace_back();
   }
-  return ways;
+  return candidates;
 }
 
-Network OverlayNetwork(const OverlaySpec& spec, std::size_t way) {
+Network OverlayNetwork(const OverlaySpec& spec, std::size_t candidate) {
   Network network;
   network.name = spec.name;
   network.type = kOverlayType;
-  if (std::vector<std::vector<Policy>> ways = AdapterWays(spec); way < ways.size())
-    network.policies = std::move(ways[way]);
+  if (std::vector<std::vector<Policy>> candidates = AdapterCandidates(spec);
+      candidate < candidates.size())
+    network.policies = std::move(candidates[candidate]);
   if (spec.port != kUsualVxlanPort) network.policies.push_back(VxlanPortPolicy(spec.port));
   Subnet subnet;
   subnet.prefix = spec.subnet;
@@ -148,7 +148,7 @@ std::string Assumed(const OverlaySpec& spec, const Network& network) {
   return absl::StrCat("HNS does not show whether the network ", spec.name, " has ",
                       absl::StrJoin(assumed, " and "),
                       ": assumed; if peers are not reached, drain "
-                      "this node and reboot it, so that it is made again");
+                      "this node and reboot it, so that HNS creates it again");
 }
 
 const Network* FindOverlay(const OverlaySpec& spec, std::span<const Network> networks) {
@@ -162,19 +162,19 @@ const Network* FindOverlay(const OverlaySpec& spec, std::span<const Network> net
 }
 
 NetworkPlan PlanNetwork(const OverlaySpec& spec, Version version, std::span<const Network> networks,
-                        std::span<const Endpoint> endpoints, std::size_t way) {
+                        std::span<const Endpoint> endpoints, std::size_t candidate) {
   NetworkPlan plan;
   const Network* const existing = FindOverlay(spec, networks);
   if (existing != nullptr) plan.existing = *existing;
   plan.reason = RefusedByVersion(spec, version);
   if (!plan.reason.empty()) return plan;
-  plan.base = MissingBaseNetwork(spec, networks, way);
-  const bool named = !AdapterWays(spec).empty();
+  plan.base = MissingBaseNetwork(spec, networks, candidate);
+  const bool named = !AdapterCandidates(spec).empty();
   if (existing == nullptr) {
     plan.action = named ? NetworkAction::kCreate : NetworkAction::kRefuse;
     plan.reason = named ? "" : spec.ambiguous;
     if (!named) plan.base.reset();
-    plan.document = OverlayNetwork(spec, way);
+    plan.document = OverlayNetwork(spec, candidate);
     return plan;
   }
   const std::vector<std::string> found = Differences(spec, *existing);
@@ -183,10 +183,10 @@ NetworkPlan PlanNetwork(const OverlaySpec& spec, Version version, std::span<cons
     return plan;
   }
   const std::string differences = absl::StrJoin(found, ", ");
-  std::vector<std::string> names = Inhabitants(spec, *existing, endpoints);
+  std::vector<std::string> names = LocalEndpoints(spec, *existing, endpoints);
   if (!names.empty()) {
-    plan.base.reset();  // nothing at all is done
-    plan.reason = RefusedByInhabitants(spec, differences, std::move(names));
+    plan.base.reset();  // no change at all
+    plan.reason = RefusedByEndpoints(spec, differences, std::move(names));
     return plan;
   }
   if (!named) {
@@ -195,10 +195,10 @@ NetworkPlan PlanNetwork(const OverlaySpec& spec, Version version, std::span<cons
     return plan;
   }
   plan.action = NetworkAction::kRecreate;
-  plan.reason = absl::StrCat("the HNS network ", spec.name, " has ", differences,
-                             ", and no endpoint with an address of our ", spec.subnet.ToString(),
-                             " lives in it");
-  plan.document = OverlayNetwork(spec, way);
+  plan.reason =
+      absl::StrCat("the HNS network ", spec.name, " has ", differences,
+                   ", and no endpoint in it has an address of our ", spec.subnet.ToString());
+  plan.document = OverlayNetwork(spec, candidate);
   return plan;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long to wait before something that failed is tried again.
+// Delays before a retry.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@ namespace weft::hns {
 using TimePoint = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::steady_clock::duration;
 
-// Between two looks for what HNS gives in its own time, and after a refusal of ours, whose cause
-// others may mend.
+// Poll periods: for what HNS assigns asynchronously, and after we refused to act, since another
+// process may remove the cause.
 inline constexpr Duration kManagementIpPeriod = std::chrono::milliseconds(500);
 inline constexpr Duration kRefusalPeriod = std::chrono::seconds(10);
 
-// Doubles from `first` to `most`. Without chance: a node's HNS serves that node only.
+// Doubles from `first` to `most`. Without jitter: a node's HNS serves that node only.
 class RetryDelay {
  public:
   constexpr RetryDelay(Duration first, Duration most) : first_(first), most_(most), next_(first) {}

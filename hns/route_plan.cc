@@ -9,7 +9,7 @@ namespace weft::hns {
 namespace {
 
 struct Found {
-  bool standing = false;
+  bool in_sync = false;
   std::vector<Policy> removals;
 };
 
@@ -28,19 +28,19 @@ RoutePlan PlanRoutes(const RemoteSubnetRoutes& desired, std::span<const Policy> 
       continue;
     }
     const auto peer = desired.find(route->destination);
-    const RemoteSubnetRoute* const ours = peer != desired.end() ? &peer->second : nullptr;
+    const RemoteSubnetRoute* const spec = peer != desired.end() ? &peer->second : nullptr;
     Found& found = by_destination[route->destination];
-    if (ours != nullptr && *ours == *route && !found.standing) {
-      found.standing = true;
-      ++plan.standing;
-    } else if (may_remove || (ours != nullptr && route->isolation_id == isolation_id)) {
+    if (spec != nullptr && *spec == *route && !found.in_sync) {
+      found.in_sync = true;
+      ++plan.in_sync;
+    } else if (may_remove || (spec != nullptr && route->isolation_id == isolation_id)) {
       found.removals.push_back(policy);
     }
   }
 
-  // Both are in order of destination.
+  // `by_destination` and `desired` are both sorted by destination.
   auto found = by_destination.begin();
-  const auto take_stale = [&](const IpPrefix* up_to) {
+  const auto remove_stale = [&](const IpPrefix* up_to) {
     for (; found != by_destination.end() && (up_to == nullptr || found->first < *up_to); ++found) {
       if (!found->second.removals.empty()) {
         plan.changes.push_back(
@@ -49,11 +49,11 @@ RoutePlan PlanRoutes(const RemoteSubnetRoutes& desired, std::span<const Policy> 
     }
   };
   for (const auto& [destination, route] : desired) {
-    take_stale(&destination);
+    remove_stale(&destination);
     RouteChange change;
     if (found != by_destination.end() && found->first == destination) {
       change.removals = std::move(found->second.removals);
-      if (!found->second.standing) change.addition = RemoteSubnetRoutePolicy(route);
+      if (!found->second.in_sync) change.addition = RemoteSubnetRoutePolicy(route);
       ++found;
     } else {
       change.addition = RemoteSubnetRoutePolicy(route);
@@ -62,7 +62,7 @@ RoutePlan PlanRoutes(const RemoteSubnetRoutes& desired, std::span<const Policy> 
     change.destination = destination.ToString();
     plan.changes.push_back(std::move(change));
   }
-  take_stale(nullptr);
+  remove_stale(nullptr);
   for (RouteChange& change : unreadable) plan.changes.push_back(std::move(change));
   return plan;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which RemoteSubnetRoute policies have to go from a network and which have to come.
+// Which RemoteSubnetRoute policies are to be removed from a network and which are to be added.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,24 @@ namespace weft::hns {
 
 using RemoteSubnetRoutes = std::map<IpPrefix, RemoteSubnetRoute>;
 
-// All that is wrong about one destination.
+// The change of one destination.
 struct RouteChange {
-  std::string destination;       // as messages name it; the settings where they say no destination
-  std::vector<Policy> removals;  // spelled as HNS holds them
+  std::string destination;       // for messages; the settings if no destination can be read
+  std::vector<Policy> removals;  // verbatim, as HNS shows them
   std::optional<Policy> addition;
   friend bool operator==(const RouteChange&, const RouteChange&) = default;
 };
 
 struct RoutePlan {
   std::vector<RouteChange> changes;  // in order of destination
-  std::size_t standing = 0;          // of the wanted, right already
+  std::size_t in_sync = 0;           // desired routes that exist
   bool empty() const { return changes.empty(); }
 };
 
-// A route that says what is wanted stays, however it is spelled; of several, one. Another one for a
-// wanted destination in our VSID goes and the right one comes. All others, among them those of
-// another VSID and those that cannot be read (kube-proxy reads none where it cannot read one), go
-// only if `may_remove`: once the source has told all peers. Policies of other types are nobody's
-// business here.
+// Keeps one route that equals the desired one, whatever its spelling. Replaces another route in our
+// VSID to a desired destination. Removes all other routes only if `may_remove`, that is, once the
+// source has reported all peers; among them are those of another VSID and those that cannot be read
+// (one of these stops kube-proxy from reading any). Policies of other types are ignored.
 RoutePlan PlanRoutes(const RemoteSubnetRoutes& desired, std::span<const Policy> policies,
                      IsolationId isolation_id, bool may_remove);
 

@@ -9,7 +9,7 @@
 
 namespace weft::hns {
 
-void RouteWriter::Take(RoutePlan plan, TimePoint now) {
+void RouteWriter::SetPlan(RoutePlan plan, TimePoint now) {
   if (next_ && now >= *next_) StartOver();
   fresh_.clear();
   again_.clear();
@@ -18,7 +18,7 @@ void RouteWriter::Take(RoutePlan plan, TimePoint now) {
   std::size_t not_shown = 0;
   for (RouteChange& change : plan.changes) {
     const auto written = written_.find(change.destination);
-    // A spec that changed meanwhile makes another change, and is nobody's fault.
+    // Only the same change counts as not applied: the spec may have changed meanwhile.
     if (written != written_.end() && written->second.change == change) {
       ++not_shown;
       if (!written->second.alone) {
@@ -47,7 +47,7 @@ void RouteWriter::Take(RoutePlan plan, TimePoint now) {
 
 void RouteWriter::Reset() { *this = RouteWriter(); }
 
-// From what was written and, of it, does not show.
+// Adapts limit_ to how many of the written changes a read does not show.
 void RouteWriter::Learn(std::size_t not_shown) {
   const std::size_t size = std::exchange(grows_to_, 0);
   if (not_shown == 0) {
@@ -57,11 +57,11 @@ void RouteWriter::Learn(std::size_t not_shown) {
     limit_ = ceiling_ =
         std::max<std::size_t>(1, std::min(limit_ / 2, limit_ * shown / written_.size()));
   } else {
-    ceiling_ = kMostRouteBatch;  // those alone are to blame, also for the larger ones they were in
+    ceiling_ = kMostRouteBatch;  // these changes fail by themselves, so larger batches may succeed
   }
 }
 
-// From how long a batch took, against one of another size.
+// Adapts limit_ to how long a batch took, compared with one of another size.
 void RouteWriter::Took(const Timed& batch) {
   if (batch.size != latest_.size) other_ = latest_;
   latest_ = batch;
@@ -83,7 +83,7 @@ void RouteWriter::Took(const Timed& batch) {
   if (batch.size == limit_ && target > limit_) grows_to_ = std::min(target, ceiling_);
 }
 
-// Everything that was refused may be tried once more.
+// Every refused change may be retried.
 void RouteWriter::StartOver() {
   next_.reset();
   held_back_.clear();
@@ -104,10 +104,10 @@ Sequence<absl::Status> RouteWriter::WriteBatch(TimePoint now, const Clock& clock
   const TimePoint begin = clock();
   const bool one = removals.size() == 1;
   absl::Status status;
-  if (!removals.empty()) status = co_await ask::Remove(std::move(removals));
-  // Of one alone, "not there" is what was wanted; reading back will tell.
+  if (!removals.empty()) status = co_await call::Remove(std::move(removals));
+  // A single policy that was not found needs no removal; the next read verifies it.
   if (one && HresultOf(status) == hresult::kPolicyNotFound) status = absl::OkStatus();
-  if (status.ok() && !additions.empty()) status = co_await ask::Add(std::move(additions));
+  if (status.ok() && !additions.empty()) status = co_await call::Add(std::move(additions));
   End(status, clock() - begin, now);
   co_return status;
 }
@@ -140,13 +140,13 @@ void RouteWriter::Narrow(const absl::Status& status, TimePoint now) {
     limit_ = ceiling_ = batch_.size() / 2;
     return;
   }
-  // It alone is to blame, also for the larger batches that it was in.
+  // This change fails by itself, so larger batches without it may succeed.
   ceiling_ = kMostRouteBatch;
   RouteChange& change = batch_.front();
   std::string destination = change.destination;
   const auto code = HresultOf(status);
   if (code == hresult::kPolicyAlreadyExists || code == hresult::kPolicyNotFound) {
-    // Perhaps all is well: reading back decides.
+    // It may be in sync: the next read decides.
     written_.insert_or_assign(std::move(destination),
                               Attempt{std::move(change), true, std::string(status.message())});
   } else {
@@ -171,12 +171,12 @@ std::size_t RouteWriter::refused_additions() const {
 
 std::vector<std::string> RouteWriter::Pending() const {
   std::vector<std::string> pending;
-  const auto tell = [&](std::string_view destination, std::string_view reason) {
+  const auto append = [&](std::string_view destination, std::string_view reason) {
     pending.push_back(absl::StrCat("remote subnet ", destination, ": ", reason));
   };
-  for (const auto& [destination, refusal] : refused_) tell(destination, refusal.reason);
+  for (const auto& [destination, refusal] : refused_) append(destination, refusal.reason);
   if (!held_back_.empty())
-    for (const RouteChange& change : fresh_) tell(change.destination, held_back_);
+    for (const RouteChange& change : fresh_) append(change.destination, held_back_);
   return pending;
 }
 

@@ -21,7 +21,7 @@ struct Make {
   Answer operator()(const ListNetworks& call) { return Client(api).Networks(call.name); }
   Answer operator()(const ReadSchema1& call) {
     Network network = call.network;
-    Client(api).AskSchema1(network).IgnoreError();
+    Client(api).ReadSchema1(network).IgnoreError();
     return network;
   }
   Answer operator()(const ListEndpoints& call) { return Client(api).Endpoints(call.network); }

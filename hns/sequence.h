@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of HNS calls, decided without making one. A Sequence is a coroutine that stops at each
-// call and continues with the answer: Caller makes the calls, a test answers them by hand.
+// Decides the order of HNS calls without making one. A Sequence is a coroutine that suspends at
+// each call and resumes with its answer: Caller makes the calls; tests supply the answers.
 #pragma once
 
 #include <coroutine>
@@ -22,12 +22,12 @@
 
 namespace weft::hns {
 
-// The calls, as Client documents them. Open, created, read and modified is one network at a time:
-// another OpenNetwork or CreateNetwork closes the one before.
+// The calls; Client documents each. One network is open at a time: OpenNetwork and CreateNetwork
+// close the one before; ReadNetwork and ModifyNetwork act on the open one.
 struct ReadVersion {
   using Answer = absl::StatusOr<Version>;
 };
-// Whether `status`, the answer of an earlier call, says that the service is not there.
+// Whether `status`, the result of an earlier call, means that the service does not run.
 struct CheckService {
   using Answer = bool;
   absl::Status status;
@@ -36,7 +36,7 @@ struct ListNetworks {
   using Answer = absl::StatusOr<std::vector<Network>>;
   std::string name;  // empty: all
 };
-// `network` with what schema 1 shows beyond it; as it is where that cannot be read.
+// `network`, completed from schema 1; unchanged if that cannot be read.
 struct ReadSchema1 {
   using Answer = Network;
   Network network;
@@ -74,7 +74,7 @@ struct DeleteEndpoint {
   Guid id;
   std::string name;
 };
-// HNSCall, schema 1; answers with its output. `what` is for messages: "list the networks".
+// HNSCall, schema 1; the answer is its output. `what` is for messages: "list the networks".
 struct CallSchema1 {
   using Answer = absl::StatusOr<std::string>;
   std::string what, method, path, request;
@@ -94,18 +94,18 @@ const absl::Status& StatusIn(const absl::StatusOr<T>& answer) {
   return answer.status();
 }
 
-// Where a sequence and whoever steps it meet.
+// The call at which a sequence is suspended, shared with the code that resumes it.
 struct PendingCall {
   Call call;
   Answer answer;
-  std::coroutine_handle<> waiting;  // for `answer`; null: the sequence has ended
+  std::coroutine_handle<> waiting;  // resumed once `answer` is set; null: the sequence has ended
 };
 
-// `co_await` one of these; see `ask` below.
+// The awaitable of one call; namespace `call` below makes them.
 template <typename C>
-class Ask {
+class Awaiter {
  public:
-  explicit Ask(C call) : call_(std::move(call)) {}
+  explicit Awaiter(C call) : call_(std::move(call)) {}
   void Use(PendingCall& pending) { pending_ = &pending; }
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> waiting) {
@@ -123,8 +123,8 @@ class Ask {
 
 struct Nothing {};  // the end of a sequence that has no result
 
-// Ends with a T. Begins when it is started or awaited by another sequence. Owns its frame, which
-// may be dropped at any call; its arguments outlive it.
+// A coroutine with the result T. Runs once it is started or awaited by another sequence. Owns its
+// frame and may be destroyed while suspended; its reference arguments outlive it.
 template <typename T>
 class [[nodiscard]] Sequence {
  public:
@@ -143,7 +143,7 @@ class [[nodiscard]] Sequence {
     Use(pending);
     frame_.resume();
   }
-  // Of one that has ended.
+  // The sequence has ended.
   T result() { return *std::move(frame_.promise().result); }
 
   void Use(PendingCall& pending) { frame_.promise().pending = &pending; }
@@ -187,7 +187,7 @@ class Sequence<T>::promise_type {  // NOLINT(readability-identifier-naming): the
   std::optional<T> result;
 };
 
-// Makes the calls of sequences and holds the network that they open. One thread. `api` outlives it.
+// Makes the calls of sequences and owns the network that they open. One thread. `api` outlives it.
 class Caller {
  public:
   explicit Caller(Api& api) : api_(api) {}
@@ -210,7 +210,7 @@ class Caller {
   std::optional<OpenedNetwork> open_;
 };
 
-// A machine that decides, with the calls made.
+// `Machine` with its sequences run to their end.
 template <typename Machine>
 class Driven final : public Machine {
  public:
@@ -224,42 +224,47 @@ class Driven final : public Machine {
   Caller caller_;
 };
 
-// What a sequence awaits. Functions, because GCC 12 may destroy twice what stands within a co_await
-// as an aggregate; likewise the result of `?:`, which is named before.
-namespace ask {
-inline Ask<hns::ReadVersion> Version() { return Ask(ReadVersion()); }
-inline Ask<CheckService> IsGone(absl::Status status) {
-  return Ask(CheckService{std::move(status)});
+// What a sequence awaits. Functions, because GCC 12 may destroy an aggregate inside a co_await
+// expression twice. It does the same to the result of `?:`: put that into a variable first.
+namespace call {
+inline Awaiter<hns::ReadVersion> Version() { return Awaiter(ReadVersion()); }
+inline Awaiter<CheckService> IsGone(absl::Status status) {
+  return Awaiter(CheckService{std::move(status)});
 }
-inline Ask<ListNetworks> Networks(std::string name = "") {
-  return Ask(ListNetworks{std::move(name)});
+inline Awaiter<ListNetworks> Networks(std::string name = "") {
+  return Awaiter(ListNetworks{std::move(name)});
 }
-inline Ask<hns::ReadSchema1> Schema1(Network network) {
-  return Ask(ReadSchema1{std::move(network)});
+inline Awaiter<hns::ReadSchema1> Schema1(Network network) {
+  return Awaiter(ReadSchema1{std::move(network)});
 }
-inline Ask<ListEndpoints> Endpoints(const Guid& network) { return Ask(ListEndpoints{network}); }
-inline Ask<OpenNetwork> Open(Network network) { return Ask(OpenNetwork{std::move(network)}); }
-inline Ask<CreateNetwork> Create(Network document) {
-  return Ask(CreateNetwork{std::move(document)});
+inline Awaiter<ListEndpoints> Endpoints(const Guid& network) {
+  return Awaiter(ListEndpoints{network});
 }
-inline Ask<CloseNetwork> Close() { return Ask(CloseNetwork()); }
-inline Ask<ReadNetwork> Read() { return Ask(ReadNetwork()); }
-inline Ask<ModifyNetwork> Add(std::vector<Policy> policies) {
-  return Ask(ModifyNetwork{true, std::move(policies)});
+inline Awaiter<OpenNetwork> Open(Network network) {
+  return Awaiter(OpenNetwork{std::move(network)});
 }
-inline Ask<ModifyNetwork> Remove(std::vector<Policy> policies) {
-  return Ask(ModifyNetwork{false, std::move(policies)});
+inline Awaiter<CreateNetwork> Create(Network document) {
+  return Awaiter(CreateNetwork{std::move(document)});
 }
-inline Ask<DeleteNetwork> Delete(const Guid& id, std::string name) {
-  return Ask(DeleteNetwork{id, std::move(name)});
+inline Awaiter<CloseNetwork> Close() { return Awaiter(CloseNetwork()); }
+inline Awaiter<ReadNetwork> Read() { return Awaiter(ReadNetwork()); }
+inline Awaiter<ModifyNetwork> Add(std::vector<Policy> policies) {
+  return Awaiter(ModifyNetwork{true, std::move(policies)});
 }
-inline Ask<hns::DeleteEndpoint> DeleteEndpoint(const Guid& id, std::string name) {
-  return Ask(hns::DeleteEndpoint{id, std::move(name)});
+inline Awaiter<ModifyNetwork> Remove(std::vector<Policy> policies) {
+  return Awaiter(ModifyNetwork{false, std::move(policies)});
 }
-inline Ask<CallSchema1> Hns(std::string what, std::string method, std::string path,
-                            std::string request = "") {
-  return Ask(CallSchema1{std::move(what), std::move(method), std::move(path), std::move(request)});
+inline Awaiter<DeleteNetwork> Delete(const Guid& id, std::string name) {
+  return Awaiter(DeleteNetwork{id, std::move(name)});
 }
-}  // namespace ask
+inline Awaiter<hns::DeleteEndpoint> DeleteEndpoint(const Guid& id, std::string name) {
+  return Awaiter(hns::DeleteEndpoint{id, std::move(name)});
+}
+inline Awaiter<CallSchema1> Hns(std::string what, std::string method, std::string path,
+                                std::string request = "") {
+  return Awaiter(
+      CallSchema1{std::move(what), std::move(method), std::move(path), std::move(request)});
+}
+}  // namespace call
 
 }  // namespace weft::hns

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HNS's version and what it can do by it. Never by the version of Windows: updates raise it.
+// HNS's version and the features that follow from it. Not from the version of Windows, whose
+// updates raise HNS's version.
 #pragma once
 
 #include <compare>

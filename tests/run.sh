@@ -23,7 +23,7 @@ logs=$PWD/build/logs
 results=$logs/results.tsv  # a line a test that ran: verdict, suite:test, stage
 stage_limit=1800 whole_limit=0  # seconds; 0: none
 running= ahead=
-declare -a times=() troubles=()
+declare -a times=() failures=()
 
 say() { printf '[%4ds] %s\n' $SECONDS "$*"; }
 
@@ -34,7 +34,7 @@ record() { printf '%s\t%s\t%s\n' "$@" >>"$results"; }
 failed_stage() {
   say "$1: FAILED: $2"
   record failed "stage:$1" "$1"
-  troubles+=("$1: $2")
+  failures+=("$1: $2")
 }
 
 # limited NAME COMMAND...: ends it when its time is over. 124: it was.
@@ -76,15 +76,6 @@ why() {
   esac
 }
 
-# What the first failed ctests of a stage said, after their line with the verdict.
-show_failed_ctests() {
-  echo "---- from $logs/$1.log"
-  awk '
-    /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / { shown = /\*\*\*/ && !/\*\*\*Skipped/ && ++failed <= 5; lines = 0 }
-    /^ *Start +[0-9]+: / { shown = 0 }
-    shown && ++lines <= 40' "$logs/$1.log"
-}
-
 # must NAME COMMAND...: a stage that counts nothing: silent when it passes.
 must() {
   local status
@@ -110,24 +101,19 @@ counted() {
 
 # ctest_suite STAGE PRESET [ARGUMENT...]
 ctest_suite() {
-  local name=$1 preset=$2 status
+  local name=$1 preset=$2 status verdict test
   shift 2
-  logged "$name" ctest --preset "$preset" "$@"
+  logged "$name" ctest --preset "$preset" --verbose "$@"
   status=$?
-  # A test that skipped itself is passed over if tests/skips.txt knows it. Under Wine CTest leaves GoogleTest's
-  # remark in the name.
-  sed -nE 's/  # GetParam\(\) = .* \.\./ ../; s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: (.*[^.]) \.*(   |\*\*\*)([A-Z][A-Za-z ]*[a-z]).*/\3\t\1/p' "$logs/$name.log" |
-    while IFS=$'\t' read -r verdict test; do
-      case $verdict in
-        Passed) verdict=passed ;;
-        Skipped) ! known_skip "$test" && verdict=failed || verdict=skipped ;;
-        *) verdict=failed ;;
-      esac
-      printf '%s\tctest:%s\t%s\n' "$verdict" "$test" "$name"
-    done >"$logs/$name.tsv"
-  tally "$name" $status "$(sed -nE 's/^[0-9]+% tests passed, ([0-9]+) tests? failed out of ([0-9]+)$/\2 \1/p' "$logs/$name.log" |
-    awk '{ print $1 - $2 " passed, " $2 " failed" }')" "$(unfinished "$logs/$name.log")"
-  ! grep -q '^failed' "$logs/$name.tsv" || show_failed_ctests "$name"
+  # A test that skipped itself is ignored if tests/skips.txt lists it.
+  tests/repo/ctest_results.py "$logs/$name.log" | while IFS=$'\t' read -r verdict test; do
+    [ "$verdict" != skipped ] || known_skip "$test" || verdict=failed
+    printf '%s\tctest:%s\t%s\n' "$verdict" "$test" "$name"
+  done >"$logs/$name.tsv"
+  tally "$name" $status "$(grep -c -v '^failed' "$logs/$name.tsv") passed" "$(unfinished "$logs/$name.log")"
+  grep -q '^failed' "$logs/$name.tsv" || return 0
+  echo "---- from $logs/$name.log"
+  tests/repo/ctest_results.py --failed "$logs/$name.log"
 }
 
 # The ctests that began and did not end.
@@ -147,7 +133,7 @@ known_skip() {
   return 1
 }
 
-# tally STAGE STATUS "N passed, N failed" UNDER-WAY: takes in what build/logs/STAGE.tsv says, if the suite's own sum agrees.
+# tally STAGE STATUS "N passed, N failed" UNDER-WAY: reads build/logs/STAGE.tsv, if the suite's own sum agrees.
 tally() {
   local name=$1 status=$2 sum=$3 good bad skipped
   cat "$logs/$name.tsv" >>"$results"
@@ -177,7 +163,7 @@ compile() {
   must "configure-$1" cmake --preset "$1" && must "build-$1" cmake --build --preset "$@"
 }
 
-# build_ahead NAME...: presets, `peers` and `tidy`, one after the other, at low priority, beside tests that mostly wait.
+# build_ahead NAME...: presets, `peers` and `tidy`, one after the other, at low priority, next to tests that mostly wait.
 build_ahead() {
   local name
   for name; do rm -f "$logs/ahead-$name."*; done
@@ -270,7 +256,7 @@ windows() {
   export WEFT_WINE_RERUNS=$logs/wine-reruns
   : >"$WEFT_WINE_RERUNS"
   ctest_suite ctest-windows windows
-  [ ! -s "$WEFT_WINE_RERUNS" ] || { say "under Wine $(wc -l <"$WEFT_WINE_RERUNS") programs ended without a word and ran once more:"; cat "$WEFT_WINE_RERUNS"; }
+  [ ! -s "$WEFT_WINE_RERUNS" ] || { say "under Wine $(wc -l <"$WEFT_WINE_RERUNS") programs ended without output and were repeated:"; cat "$WEFT_WINE_RERUNS"; }
 }
 
 finish() {
@@ -278,7 +264,7 @@ finish() {
   [ -z "$ahead" ] || kill -- -"$ahead" 2>/dev/null
   echo "time of each stage, seconds:"
   for line in "${times[@]+"${times[@]}"}"; do printf '%6d  %s\n' "${line%% *}" "${line#* }"; done
-  for line in "${troubles[@]+"${troubles[@]}"}"; do echo "failed: $line"; done
+  for line in "${failures[@]+"${failures[@]}"}"; do echo "failed: $line"; done
   awk -F '\t' '
     $1 == "passed" { runs++; ran[$2] = 1; by[$3]++ }
     $1 == "failed" { runs++; bad[$2] = 1; by[$3]++ }
@@ -298,7 +284,7 @@ finish() {
 
 interrupted() {
   trap '' TERM INT
-  troubles+=("interrupted by SIG$1")
+  failures+=("interrupted by SIG$1")
   record failed "stage:interrupted" interrupted
   [ -z "$running" ] || kill "$running" 2>/dev/null
   finish

@@ -18,7 +18,7 @@ namespace weft {
 struct ArpPacket {
   static constexpr std::size_t kSize = 28;  // bytes
 
-  // Other values are kept as they came.
+  // Other values are kept.
   enum class Operation : std::uint16_t { kRequest = 1, kReply = 2 };
 
   Operation operation{};
@@ -33,7 +33,7 @@ struct ArpPacket {
   // Writes all kSize bytes.
   void Emit(std::span<std::byte, kSize> out) const;
 
-  // The answer that `mac` has this request's target address.
+  // The reply that `mac` has this request's target address.
   ArpPacket ReplyFrom(const MacAddress& mac) const;
 
   friend bool operator==(const ArpPacket&, const ArpPacket&) = default;

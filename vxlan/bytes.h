@@ -23,7 +23,7 @@ constexpr T ByteSwap(T value) {
   if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
 }
 
-// memcpy is not constexpr in C++20, and the loops are not one instruction with every compiler.
+// memcpy is not constexpr in C++20, and not every compiler turns the loop into one instruction.
 template <typename T>
 constexpr T LoadBe(const std::byte* at) {
   if (std::is_constant_evaluated()) {

@@ -49,8 +49,8 @@ T LoadNative(const std::byte* from) {
   return word;
 }
 
-// Fewer than 8 bytes. Where in the sum a word stands does not matter, only that it begins at an
-// even offset; the odd last byte is the first of its word.
+// Adds fewer than 8 bytes. A word's position does not matter as long as it begins at an even
+// offset; an odd last byte is the first byte of its word.
 void AddTail(WordSum& sum, const std::byte* from, std::size_t size) {
   std::uint64_t words = 0;
   if ((size & 4) != 0) {
@@ -81,7 +81,7 @@ std::uint64_t SumPortable(const std::byte* from, std::size_t size) {
   return sum.Total();
 }
 
-// The library's memcpy is wider than anything portable: two passes are faster than one.
+// memcpy uses wider loads than portable code can: two passes are faster than one.
 std::uint64_t CopyAndSumPortable(std::byte* to, const std::byte* from, std::size_t size) {
   if (size != 0) std::memcpy(to, from, size);
   return SumPortable(from, size);

@@ -34,27 +34,27 @@ class PartialSum {
     return PartialSum(std::uint64_t{a.Fold()} + b.Fold());
   }
 
-  // 0 only for the sum of nothing but zeros.
+  // 0 only if all summed words are zero.
   constexpr std::uint16_t Fold() const {
-    // A number added to its own halves exchanged has in its upper half their sum, carry included.
+    // The upper half of value + rotl(value, 32) is the sum of both halves, with end-around carry.
     const auto words = static_cast<std::uint32_t>((value_ + std::rotl(value_, 32)) >> 32);
     return static_cast<std::uint16_t>((words + std::rotl(words, 16)) >> 16);
   }
-  // What goes into a checksum field.
+  // The value of a checksum field.
   constexpr std::uint16_t Checksum() const { return static_cast<std::uint16_t>(~Fold()); }
-  // Whether bytes that include their checksum field add up.
+  // Whether the sum of bytes that include their checksum field is right.
   constexpr bool IsRight() const { return Fold() == 0xffff; }
 
  private:
   std::uint64_t value_ = 0;
 };
 
-// Any length; an odd last byte counts as the high half of a word. Picks the CPU's widest loads.
+// Any length; an odd last byte counts as the high half of a word. Uses the CPU's widest loads.
 [[nodiscard]] PartialSum Sum(Bytes bytes);
 // Copies `source` to the start of `destination` (at least as long, not overlapping) and sums it.
 PartialSum CopyAndSum(MutableBytes destination, Bytes source);
 
-// The 20 bytes at `header`: an IPv4 header without options.
+// The sum of the 20 bytes at `header`, an IPv4 header without options.
 [[nodiscard]] constexpr PartialSum SumIpv4Header(const std::byte* header) {
   const std::uint64_t a = LoadBe64(header);
   const std::uint64_t b = LoadBe64(header + 8);

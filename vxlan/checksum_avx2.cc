@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checksum loops over 256-bit registers. Only called after the CPU was asked; the target attribute
-// stands on each function, because a file-wide option would leak into inline functions of headers.
+// Checksum loops over 256-bit registers. Called only if the CPU supports them. The target attribute
+// is on each function, because a file-wide option would also compile inline functions of headers
+// for AVX2.
 #include <immintrin.h>
 
 #include <cstring>

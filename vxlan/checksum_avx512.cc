@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checksum loops over 512-bit registers; masked loads make the tail one more round. See
+// Checksum loops over 512-bit registers; the tail is one more round with masked loads. See
 // checksum_avx2.cc for the attribute.
 #include <immintrin.h>
 
@@ -13,7 +13,7 @@ namespace {
 // Adds the sixteen 32-bit words of `bytes` to eight 64-bit lanes.
 WEFT_AVX512 inline __m512i AddWords(__m512i lanes, __m512i bytes) {
   const __m512i low = _mm512_and_si512(bytes, _mm512_set1_epi64(0xffff'ffff));
-  // All lanes; the plain form reads an undefined register, of which g++ 12 warns (its PR 105593).
+  // All lanes; the unmasked form reads an undefined register, and g++ 12 warns (GCC PR 105593).
   const __m512i high = _mm512_maskz_srli_epi64(0xff, bytes, 32);
   return _mm512_add_epi64(lanes, _mm512_add_epi64(low, high));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops behind Sum and CopyAndSum: one portable, others for wider registers. Private to vxlan/.
+// The loops of Sum and CopyAndSum: one portable, others for wider registers. Private to vxlan/.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ extern const ChecksumKernel kPortableKernel;
 extern const ChecksumKernel kAvx2Kernel;    // where built: needs AVX2
 extern const ChecksumKernel kAvx512Kernel;  // where built: needs AVX-512 F, BW and VL
 
-// Those that were built and that this CPU can run, slowest first: kPortableKernel at least.
+// The built kernels that this CPU can run, slowest first; always includes kPortableKernel.
 std::span<const ChecksumKernel* const> RunnableChecksumKernels();
 
 }  // namespace weft::detail

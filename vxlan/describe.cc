@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-constexpr std::uint16_t kLinuxVxlanPort = 8472;  // what Linux used before IANA gave out 4789
+constexpr std::uint16_t kLinuxVxlanPort = 8472;  // Linux's default, from before IANA assigned 4789
 
 std::string Hex(std::uint32_t value, int digits) {
   std::string text = "0x";
@@ -148,14 +148,14 @@ class Describer {
     Line(line);
   }
 
-  // `promised`: what the EtherType said.
-  void Ip(std::size_t at, std::optional<IpFamily> promised) {
+  // `expected`: the family of the EtherType.
+  void Ip(std::size_t at, std::optional<IpFamily> expected) {
     const Bytes in = frame_.subspan(at);
     if (in.empty()) return Refuse("IP", at, Malformed::kTruncated);
     const unsigned version = Load8(in.data()) >> 4;
     if (version != 4 && version != 6) return Refuse("IP", at, Malformed::kBadVersion);
     const IpFamily family = version == 4 ? IpFamily::kV4 : IpFamily::kV6;
-    if (promised && *promised != family) return Refuse("IP", at, Malformed::kEtherTypeMismatch);
+    if (expected && *expected != family) return Refuse("IP", at, Malformed::kEtherTypeMismatch);
     if (!(family == IpFamily::kV4 ? Ipv4(in, at) : Ipv6(in, at))) return;
 
     const auto packet = ParseInnerIp(in);
@@ -225,7 +225,7 @@ class Describer {
     const Bytes in = packet.transport();
     if (in.size() < UdpHeader::kSize) return Refuse("UDP", at, Malformed::kTruncated);
     auto udp = UdpHeader::Parse(in);
-    // A first fragment holds less than the datagram's length: not a fault.
+    // A first fragment is shorter than the datagram's length field: no error.
     const bool cut = !udp && packet.fragment == FragmentKind::kFirst &&
                      LoadBe16(in.data() + 4) >= UdpHeader::kSize;
     if (!udp && !cut) return Refuse("UDP", at, udp.error());
@@ -297,7 +297,7 @@ class Describer {
   }
 
   Bytes frame_;
-  bool outer_ = false;  // the next UDP may carry VXLAN; once only, so the walk ends
+  bool outer_ = false;  // the next UDP header may be followed by VXLAN; set once, so the walk ends
   std::string text_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame in words, one line a layer: for `flannelctl explain`, traces and failing tests.
+// Describes a frame as text, one line for each layer; for `flannelctl explain`, traces and tests.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace weft {
 
-// The layer that a frame begins with.
+// The first layer of a frame.
 enum class FrameStart : std::uint8_t { kOuterEthernet, kOuterIp, kVxlan, kInnerEthernet, kInnerIp };
 
-// Lines end with '\n'; there is at least one for any bytes. A malformed layer is named with the
-// reason and its offset in `frame`, and ends the description. Outer UDP is read as VXLAN when its
-// destination port is 4789 or 8472, or its payload looks like it. Allocates: not for every packet.
+// Lines end with '\n'; there is at least one for any bytes. A malformed layer is shown with the
+// reason and its offset in `frame`, and ends the description. Outer UDP is parsed as VXLAN if its
+// destination port is 4789 or 8472, or its payload resembles VXLAN. Allocates: not for the packet
+// path.
 [[nodiscard]] std::string Describe(Bytes frame, FrameStart start);
 
 }  // namespace weft

@@ -21,8 +21,8 @@ constexpr Ecn EcnOf(std::uint8_t traffic_class) { return static_cast<Ecn>(traffi
 // Normal mode, section 4.1: the outer field copies the inner one.
 constexpr Ecn EncapsulationEcn(Ecn inner) { return inner; }
 
-// Section 4.2, figure 4: what the inner field becomes when the outer header is stripped. Empty:
-// the packet must be dropped (congestion was marked on a packet that cannot carry the mark).
+// Section 4.2, figure 4: the inner field after the outer header is removed. Empty: the packet must
+// be dropped (congestion was experienced, but the inner packet is Not-ECT).
 constexpr std::optional<Ecn> DecapsulationEcn(Ecn inner, Ecn outer) {
   // Rows: inner Not-ECT, ECT(1), ECT(0), CE. Columns: outer in the same order.
   constexpr std::uint8_t kDrop = 4;

@@ -54,7 +54,7 @@ EncapsulationTemplate::EncapsulationTemplate(const EncapsulationSpec& spec)
 void EncapsulationTemplate::Stamp(std::byte* at, std::uint32_t inner_length, EtherType ether_type,
                                   std::uint16_t source_port, Ecn ecn) const {
   if (size_ == 0) return;
-  // The inner EtherType is the last field: it is written, not copied.
+  // The inner EtherType, the last field, is written instead of copied.
   const auto type = static_cast<std::uint16_t>(ether_type);
   std::memcpy(at, header_.data(), size_ - sizeof type);
   StoreBe16(at + size_ - sizeof type, type);

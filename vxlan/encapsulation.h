@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outer headers of one remote, prepared once and stamped before every packet: RFC 7348 section 5.
+// Outer headers of one remote, prepared once and written before every packet: RFC 7348 section 5.
 #pragma once
 
 #include <array>
@@ -26,24 +26,24 @@ struct EncapsulationSpec {
   MacAddress inner_source;       // our VTEP
   MacAddress inner_destination;  // the remote VTEP
   std::uint8_t ttl = 64;
-  // Of outer IPv4, where RFC 7348 section 5 recommends zero. Outer IPv6 always has one: receivers
-  // drop zero unless configured otherwise (RFC 8200 section 8.1, RFC 6936 section 5).
+  // For outer IPv4, where RFC 7348 section 5 recommends zero. Outer IPv6 always has a checksum:
+  // receivers drop zero unless configured otherwise (RFC 8200 section 8.1, RFC 6936 section 5).
   bool udp_checksum = false;
 
   friend bool operator==(const EncapsulationSpec&, const EncapsulationSpec&) = default;
 };
 
-// Trivially copyable. What is read over IPv4 are the first kV4Bytes: with a pointer before them
-// they fit into one cache line.
+// Trivially copyable. Encapsulation over IPv4 reads only the first kV4Bytes, which together with a
+// pointer before them fit into one cache line.
 class EncapsulationTemplate {
  public:
-  // VXLAN header and inner Ethernet header: what a datagram carries before the inner packet.
+  // VXLAN header and inner Ethernet header: the part of a UDP payload before the inner packet.
   static constexpr std::size_t kPayloadSize = kVxlanHeaderSize + kEthernetHeaderSize;       // 22
   static constexpr std::size_t kV4Size = kIpv4HeaderSize + kUdpHeaderSize + kPayloadSize;   // 50
   static constexpr std::size_t kMaxSize = kIpv6HeaderSize + kUdpHeaderSize + kPayloadSize;  // 70
   static constexpr std::size_t kV4Bytes = 4 + kV4Size;
 
-  // Stamps nothing: size() is 0.
+  // An empty template: size() is 0.
   constexpr EncapsulationTemplate() = default;
   // The two outer addresses are of one family.
   explicit EncapsulationTemplate(const EncapsulationSpec& spec);
@@ -53,7 +53,7 @@ class EncapsulationTemplate {
   IpFamily outer_family() const { return size_ == kMaxSize ? IpFamily::kV6 : IpFamily::kV4; }
   bool is_v4() const { return size_ == kV4Size; }  // false for an empty one
   bool wants_udp_checksum() const { return wants_udp_checksum_; }
-  // Host order; is_v4().
+  // Host order. The template is_v4().
   std::uint32_t outer_destination_v4() const { return LoadBe32(header_.data() + 16); }
 
   // Writes exactly size() bytes at `at`: outer IP (DF set, identification 0, DSCP 0), UDP, VXLAN
@@ -63,7 +63,7 @@ class EncapsulationTemplate {
              std::uint16_t source_port, Ecn ecn) const;
 
   // Writes kPayloadSize bytes at `at`: VXLAN and inner Ethernet, for ports whose kernel writes IP
-  // and UDP. Not for an empty template.
+  // and UDP. The template is not empty.
   void StampPayload(std::byte* at, EtherType ether_type) const;
   void StampPayloadV4(std::byte* at, EtherType ether_type) const;
 

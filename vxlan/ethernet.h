@@ -14,7 +14,7 @@
 
 namespace weft {
 
-// Every 16-bit number is a value; those without a name are kept as they came.
+// Every 16-bit number is a valid value, also those without a name.
 enum class EtherType : std::uint16_t {
   kIpv4 = 0x0800,
   kArp = 0x0806,
@@ -37,7 +37,7 @@ struct EthernetHeader {
   MacAddress source;
   EtherType ether_type{};
 
-  // Refuses fewer than kSize bytes. A VLAN tag is reported as the ether_type it is.
+  // Refuses fewer than kSize bytes. A VLAN tag appears as ether_type.
   static constexpr Parsed<EthernetHeader> Parse(Bytes in) {
     if (in.size() < kSize) return Malformed::kTruncated;
     return EthernetHeader{MacAddress::FromBytes(in.data()), MacAddress::FromBytes(in.data() + 6),
@@ -66,12 +66,12 @@ struct VlanTag {
   friend constexpr bool operator==(const VlanTag&, const VlanTag&) = default;
 };
 
-// A frame's header with at most one tag looked through.
+// A frame's header; at most one VLAN tag is skipped.
 struct EthernetFrame {
   MacAddress destination;
   MacAddress source;
   std::optional<VlanTag> tag;
-  EtherType ether_type{};  // of the payload; a second tag shows here as kVlan or kServiceVlan
+  EtherType ether_type{};          // of the payload; kVlan or kServiceVlan for a second tag
   std::size_t payload_offset = 0;  // 14 or 18
 
   // Refuses a frame too short for its header or its tag. The payload may be empty.

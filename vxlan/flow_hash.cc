@@ -14,7 +14,7 @@ std::uint64_t MixAddress(const std::byte* at) {
 }  // namespace
 
 FlowHash detail::HashInnerIpv6Flow(const InnerPacket& packet) {
-  // The rotation keeps source and destination from cancelling when they are equal.
+  // Without the rotation equal source and destination would cancel out.
   const std::uint64_t addresses =
       std::rotl(MixAddress(packet.source_bytes()), 31) ^ MixAddress(packet.destination_bytes());
   return FinishFlowHash(addresses, packet);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flow identity that spreads tunnel traffic: outer UDP source port, sending socket, queue.
+// A flow's hash, which selects the outer UDP source port, sending socket and queue.
 #pragma once
 
 #include <array>
@@ -12,36 +12,37 @@
 
 namespace weft {
 
-// Equal for packets of one flow and for all fragments of one datagram; different in all 32 bits
-// otherwise, with luck. Not symmetric: the two directions differ. Not keyed: an attacker can
-// collide.
+// Equal for packets of one flow and for all fragments of one datagram; otherwise all 32 bits are
+// likely to differ. Not symmetric: the two directions differ. Not keyed: an attacker can construct
+// collisions.
 struct FlowHash {
   std::uint32_t value = 0;
   friend constexpr bool operator==(FlowHash, FlowHash) = default;
 };
 
-// From addresses and protocol, and from the ports of TCP, UDP and SCTP. Any fragment, the first
-// too, hashes without ports, so that fragments of one datagram stay together. The IPv6 flow label
-// does not count: senders may change it within a connection.
+// From addresses and protocol, and from the ports of TCP, UDP and SCTP. Fragments, including the
+// first, are hashed without ports, so that all fragments of a datagram have one hash. The IPv6 flow
+// label is ignored: senders may change it within a connection.
 [[nodiscard]] inline FlowHash HashInnerFlow(const InnerPacket& packet);
-// The same for a valid IPv4 packet without options that is no fragment, for who has loaded its
-// addresses (bytes 12 to 19), protocol and, there are at least 24 bytes, bytes 20 to 23 already.
+// The same for a valid IPv4 packet of at least 24 bytes without options that is not a fragment; the
+// caller has loaded its addresses (bytes 12 to 19), protocol, and bytes 20 to 23.
 [[nodiscard]] inline FlowHash HashUsualFlow(std::uint64_t addresses, IpProtocol protocol,
                                             std::uint32_t ports);
 
 // RFC 7348 section 5 recommends the dynamic range of RFC 6335: 49152..65535. Uses the hash's top 14
-// bits, so the low ones remain independent for choosing a queue.
+// bits, so that the low bits can select a queue independently.
 constexpr std::uint16_t OuterSourcePort(FlowHash hash) {
   return static_cast<std::uint16_t>(0xc000 | hash.value >> 18);
 }
 
 namespace detail {
 
-// Odd multipliers with evenly spread bits: the golden ratio's fraction and the square root of 3's.
+// Odd multipliers with evenly spread bits: fractions of the golden ratio and of the square root
+// of 3.
 inline constexpr std::uint64_t kMultiplierA = 0x9e37'79b9'7f4a'7c15;
 inline constexpr std::uint64_t kMultiplierB = 0xbb67'ae85'84ca'a73b;
 
-// By protocol: what to keep of the first four bytes of its header. No branch to predict.
+// By protocol: mask for the first four bytes of its header. Avoids a branch.
 inline constexpr std::array<std::uint32_t, 256> kPortsMask = [] {
   std::array<std::uint32_t, 256> mask{};
   for (std::size_t i = 0; i < mask.size(); ++i)
@@ -49,7 +50,7 @@ inline constexpr std::array<std::uint32_t, 256> kPortsMask = [] {
   return mask;
 }();
 
-// `addresses`: both, already mixed if they are wide. `ports`: 0 where there are none.
+// `addresses`: both, IPv6's already mixed. `ports`: 0 if there are none.
 inline FlowHash MixFlow(std::uint64_t addresses, IpProtocol protocol, std::uint32_t ports) {
   const std::uint64_t rest = std::uint64_t{ports} << 8 | static_cast<std::uint64_t>(protocol);
   const std::uint64_t mixed = addresses ^ rest * kMultiplierA;

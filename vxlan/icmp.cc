@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// RFC 792: the quoted packet's IP header and this much of its data are the least that is useful.
+// RFC 792: an error quotes the packet's IP header and at least this many bytes of its data.
 constexpr std::size_t kLeastQuotedData = 8;
 // RFC 1812 section 4.3.2.5: errors go out with precedence 6, internetwork control; as DSCP, CS6.
 constexpr std::uint8_t kErrorDscp = 48;
@@ -19,7 +19,7 @@ constexpr std::uint8_t kErrorDscp = 48;
 bool IsIcmpError(const InnerPacket& packet) {
   const Bytes transport = packet.transport();
   if (packet.protocol == IpProtocol::kIcmp && packet.is_v4()) {
-    if (transport.empty()) return true;  // type unknown: keep silent
+    if (transport.empty()) return true;  // type unknown: no answer
     switch (Load8(transport.data())) {
       case icmp_v4::kUnreachable:
       case icmp_v4::kSourceQuench:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ICMP (RFC 792) and ICMPv6 (RFC 4443) headers, and the errors a tunnel end has to send.
+// ICMP (RFC 792) and ICMPv6 (RFC 4443) headers, and the errors that a tunnel endpoint sends.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-// type(8) code(8) checksum(16) rest(32). ICMPv6 has the same shape and a pseudo-header in its sum.
+// type(8) code(8) checksum(16) rest(32). ICMPv6 has the same layout and a pseudo-header in its sum.
 struct IcmpHeader {
   static constexpr std::size_t kSize = 8;  // bytes
 
@@ -71,8 +71,8 @@ inline constexpr std::uint8_t kCodeAddressUnreachable = 3;
 // Wireshark's name of a type: "Echo (ping) request". Empty for a type without a name here.
 [[nodiscard]] std::string_view IcmpTypeName(IpFamily family, std::uint8_t type);
 
-// Most bytes an error packet has, IP header included (RFC 1812 section 4.3.2.3, RFC 4443
-// section 2.4 c): a buffer of this size always suffices.
+// Maximum size of an error packet in bytes, IP header included (RFC 1812 section 4.3.2.3, RFC 4443
+// section 2.4 c).
 inline constexpr std::size_t kMaxIcmpV4Error = 576;
 inline constexpr std::size_t kMaxIcmpV6Error = 1280;
 
@@ -83,20 +83,20 @@ enum class IcmpError : std::uint8_t {
   kProhibited,
 };
 
-// Whether RFC 1122 section 3.2.2 and RFC 4443 section 2.4 e let a router answer `packet` (from its
-// IP header on) with an error: not when it is malformed, a later fragment, itself an ICMP error or
-// redirect, from an address that is no single host's, or to multicast or broadcast. RFC 4443 allows
-// Packet Too Big for multicast; we never forward multicast, so the one rule serves all errors.
+// Whether RFC 1122 section 3.2.2 and RFC 4443 section 2.4 e let a router answer `packet`, which
+// starts at its IP header, with an error. Not if it is malformed, a later fragment, an ICMP error
+// or redirect, from an address that is not a single host's, or to multicast or broadcast. RFC 4443
+// allows Packet Too Big for multicast; we never forward multicast, so all errors share one rule.
 [[nodiscard]] bool MayAnswerWithIcmpError(Bytes packet);
 
-// Writes a whole IP packet from `source` to the sender of `offending` at the start of `out`,
-// quoting as much of it as the maximum and `out` allow. `mtu` is used by kPacketTooBig only.
-// Returns the packet's length; 0 when no answer may be sent, `source` is of the other family, or
-// `out` has no room for the headers and the offending packet's IP header plus 8 bytes.
+// Writes a whole IP packet from `source` to the sender of `offending` at the start of `out`. It
+// quotes as much of `offending` as the maximum size and `out` allow. `mtu` is used by kPacketTooBig
+// only. Returns the packet's length; 0 if no answer may be sent, `source` is of the other family,
+// or `out` has no room for the headers and the offending packet's IP header plus 8 bytes.
 std::size_t EmitIcmpError(IcmpError error, std::uint32_t mtu, Bytes offending,
                           const IpAddress& source, MutableBytes out);
 
-// kPacketTooBig by its usual name.
+// EmitIcmpError with kPacketTooBig.
 inline std::size_t EmitPacketTooBig(InnerMtu mtu, Bytes offending, const IpAddress& source,
                                     MutableBytes out) {
   return EmitIcmpError(IcmpError::kPacketTooBig, mtu.bytes(), offending, source, out);

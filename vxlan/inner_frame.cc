@@ -6,7 +6,7 @@ namespace weft {
 Parsed<InnerPacket> detail::ParseInnerIpv6(Bytes in) {
   const std::byte* const ip = in.data();
   const std::size_t total_length = Ipv6Header::kSize + LoadBe16(ip + 4);
-  if (total_length > in.size()) return Malformed::kTruncated;  // the fixed header, too
+  if (total_length > in.size()) return Malformed::kTruncated;  // also a short fixed header
   InnerPacket packet;
   packet.data = ip;
   packet.total_length = static_cast<std::uint32_t>(total_length);

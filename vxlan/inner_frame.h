@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one look the forwarder takes at an inner packet. The usual cases are inline; extension
-// headers are not.
+// The forwarder's only parse of an inner packet. The usual cases are inline; extension headers are
+// not.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@
 
 namespace weft {
 
-// A checked IP packet in somebody else's buffer; valid as long as that buffer is unchanged.
+// View of a checked IP packet; valid as long as its buffer is unchanged.
 struct InnerPacket {
   const std::byte* data = nullptr;  // the IP header
-  std::uint32_t total_length = 0;   // bytes of the whole IP packet; the buffer may hold more
-  std::uint32_t header_length = 0;  // bytes before the transport header: options, extensions too
+  std::uint32_t total_length = 0;   // bytes of the whole IP packet; the buffer may be longer
+  std::uint32_t header_length = 0;  // bytes before the transport header, with options, extensions
   IpFamily family = IpFamily::kV4;
   IpProtocol protocol{};  // of the transport header
   FragmentKind fragment = FragmentKind::kWhole;
@@ -41,20 +41,19 @@ struct InnerPacket {
   // 4 or 16 bytes in network order.
   const std::byte* source_bytes() const { return data + (is_v4() ? 12 : 8); }
   const std::byte* destination_bytes() const { return data + (is_v4() ? 16 : 24); }
-  // Builds the wide value: not for every packet.
+  // Builds the wide value: not for the packet path.
   IpAddress source() const { return IpAddress::FromBytes(family, source_bytes()); }
   IpAddress destination() const { return IpAddress::FromBytes(family, destination_bytes()); }
 };
 
 namespace detail {
-// `in` starts with version 6 in its high nibble and is as long as an IPv4 header at least.
+// `in` starts with version 6 in its high nibble and is at least as long as an IPv4 header.
 Parsed<InnerPacket> ParseInnerIpv6(Bytes in);
 }  // namespace detail
 
-// `in` starts at the IP header and may have padding behind the packet. Refuses what
-// Ipv4Header::Parse and Ipv6Header::Parse refuse, and extension headers that run out of the packet.
-// Header checksums are not verified: the receiver does that, and Ipv4ChecksumIsRight is there for
-// who must.
+// `in` starts at the IP header and may have padding after the packet. Refuses what
+// Ipv4Header::Parse and Ipv6Header::Parse refuse, and extension headers beyond the packet's end.
+// Does not verify header checksums: the receiver does, with Ipv4ChecksumIsRight.
 inline Parsed<InnerPacket> ParseInnerIp(Bytes in) {
   if (in.size() < Ipv4Header::kSize) return Malformed::kTruncated;
   const std::byte* const ip = in.data();
@@ -83,7 +82,7 @@ inline Parsed<InnerPacket> ParseInnerIp(Bytes in) {
   return packet;
 }
 
-// What follows the VXLAN header: an Ethernet header whose payload is IP.
+// The frame after the VXLAN header: an Ethernet header whose payload is IP.
 struct InnerFrame {
   static constexpr std::size_t kIpOffset = EthernetHeader::kSize;  // bytes
 
@@ -93,7 +92,7 @@ struct InnerFrame {
 };
 
 // Refuses frames without room for the header, with a VLAN tag (RFC 7348 section 6.1), or whose
-// EtherType is not IP. The IP packet itself is ParseInnerIp's.
+// EtherType is not IP. Does not check the IP packet (see ParseInnerIp).
 inline Parsed<InnerFrame> ParseInnerEthernet(Bytes in) {
   if (in.size() < EthernetHeader::kSize) return Malformed::kTruncated;
   const auto type = static_cast<EtherType>(LoadBe16(in.data() + 12));
@@ -104,8 +103,8 @@ inline Parsed<InnerFrame> ParseInnerEthernet(Bytes in) {
                     type == EtherType::kIpv4 ? IpFamily::kV4 : IpFamily::kV6};
 }
 
-// Both of the above: also refuses an EtherType that contradicts the IP version. `in` starts at the
-// Ethernet header.
+// ParseInnerEthernet and ParseInnerIp; also refuses an EtherType that contradicts the IP version.
+// `in` starts at the Ethernet header.
 inline Parsed<InnerPacket> ParseInnerFrame(Bytes in) {
   const Parsed<InnerFrame> frame = ParseInnerEthernet(in);
   if (!frame) return frame.error();
@@ -114,9 +113,9 @@ inline Parsed<InnerPacket> ParseInnerFrame(Bytes in) {
   return packet;
 }
 
-// Rewrites the ECN field of the valid packet at `ip`, its IPv4 checksum included.
+// Rewrites the ECN field of the valid packet at `ip`, and its IPv4 checksum.
 void SetEcn(std::byte* ip, IpFamily family, Ecn ecn);
-// TTL or hop limit less one; it must not be 0.
+// Decrements the TTL or hop limit, which must not be 0.
 void DecrementTtl(std::byte* ip, IpFamily family);
 
 }  // namespace weft

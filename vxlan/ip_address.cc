@@ -39,7 +39,7 @@ std::optional<std::uint32_t> ParseDottedQuad(std::string_view text) {
 std::optional<Groups> ParseGroups(std::string_view text) {
   Groups groups{};
   std::size_t count = 0;
-  std::optional<std::size_t> gap;  // group index where "::" stands
+  std::optional<std::size_t> gap;  // group index of "::"
   if (text.starts_with("::")) {
     gap = 0;
     text.remove_prefix(2);
@@ -71,7 +71,7 @@ std::optional<Groups> ParseGroups(std::string_view text) {
   }
   if (!gap) return count == groups.size() ? std::optional(groups) : std::nullopt;
   if (count == groups.size()) return std::nullopt;  // "::" stands for at least one group
-  // Groups after the gap move to the end; zeros fill the room.
+  // Groups after the gap move to the end; zeros fill the gap.
   Groups spread{};
   std::copy_n(groups.begin(), *gap, spread.begin());
   std::copy_backward(groups.begin() + static_cast<std::ptrdiff_t>(*gap),

@@ -28,13 +28,13 @@ class IpAddress {
     StoreBe32(address.bytes_.data(), host_order);
     return address;
   }
-  // The 16 bytes as they stand in an IPv6 header.
+  // `bytes` in network order, as in an IPv6 header.
   static IpAddress V6(std::span<const std::byte, 16> bytes);
   // Reads 4 bytes (kV4) or 16 (kV6) in network order.
   static IpAddress FromBytes(IpFamily family, const std::byte* bytes);
 
-  // Dotted quad without leading zeros, or RFC 4291 section 2.2 text without zone. Nothing else: no
-  // spaces, no prefix length.
+  // Dotted quad without leading zeros, or RFC 4291 section 2.2 text without zone. No spaces, no
+  // prefix length.
   static std::optional<IpAddress> Parse(std::string_view text);
   // Canonical: RFC 5952 for IPv6.
   std::string ToString() const;

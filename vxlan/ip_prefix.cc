@@ -7,14 +7,14 @@
 namespace weft {
 namespace {
 
-// The first `length` bits as a mask; none of them below 0, all from 64 on.
+// The first `length` bits as a mask; no bits below 0, all from 64.
 std::uint64_t MaskOf(int length) {
   if (length <= 0) return 0;
   return length >= 64 ? ~std::uint64_t{0} : ~std::uint64_t{0} << (64 - length);
 }
 std::uint32_t MaskOfV4(int length) { return static_cast<std::uint32_t>(MaskOf(length) >> 32); }
 
-// Clears the bits of `address` behind its first `length`.
+// Clears the bits of `address` after the first `length`.
 IpAddress ClearHostBits(const IpAddress& address, int length) {
   if (address.is_v4()) return IpAddress::V4(address.v4() & MaskOfV4(length));
   const std::byte* const from = address.bytes().data();
@@ -26,7 +26,7 @@ IpAddress ClearHostBits(const IpAddress& address, int length) {
 
 }  // namespace
 
-std::optional<IpPrefix> IpPrefix::Of(const IpAddress& address, int length) {
+std::optional<IpPrefix> IpPrefix::From(const IpAddress& address, int length) {
   if (length < 0 || length > address.bits()) return std::nullopt;
   IpPrefix prefix;
   prefix.base_ = ClearHostBits(address, length);
@@ -44,7 +44,7 @@ std::optional<IpPrefix> IpPrefix::Parse(std::string_view text) {
   int length = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
   if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return Of(*address, length);
+  return From(*address, length);
 }
 
 std::string IpPrefix::ToString() const { return base_.ToString() + "/" + std::to_string(length_); }

@@ -18,7 +18,7 @@ class IpPrefix {
   constexpr IpPrefix() = default;
 
   // Host bits of `address` are cleared. Empty when `length` is outside 0..32 or 0..128.
-  static std::optional<IpPrefix> Of(const IpAddress& address, int length);
+  static std::optional<IpPrefix> From(const IpAddress& address, int length);
   // "10.244.3.0/24". Host bits set are accepted and cleared, as Go's ParseCIDR does.
   static std::optional<IpPrefix> Parse(std::string_view text);
   std::string ToString() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IANA protocol numbers as they stand in the IPv4 protocol and IPv6 next-header fields.
+// IANA protocol numbers of the IPv4 protocol and IPv6 next-header fields.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// Every byte is a value; those without a name are kept as they came.
+// Every byte is a valid value, also those without a name.
 enum class IpProtocol : std::uint8_t {
   kHopByHop = 0,
   kIcmp = 1,
@@ -32,13 +32,13 @@ constexpr bool HasPorts(IpProtocol protocol) {
          protocol == IpProtocol::kSctp;
 }
 
-// As Wireshark abbreviates it; empty for numbers without a name here.
+// Wireshark's abbreviation; empty for numbers without a name here.
 [[nodiscard]] std::string_view Name(IpProtocol protocol);
 
-// What an IP header says about fragmentation.
+// A packet's position in a fragmented datagram.
 enum class FragmentKind : std::uint8_t {
   kWhole,  // not a fragment (an IPv6 atomic fragment, RFC 6946, counts as whole)
-  kFirst,  // offset 0, more to come: the transport header is here
+  kFirst,  // offset 0, more fragments: has the transport header
   kLater,  // offset > 0: no transport header
 };
 

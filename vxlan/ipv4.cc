@@ -7,7 +7,7 @@ namespace {
 constexpr std::uint16_t kDontFragment = 0x4000;
 constexpr std::uint16_t kMoreFragments = 0x2000;
 
-// Changes the 16-bit word at `offset` and lets the header checksum follow.
+// Changes the 16-bit word at `offset` and updates the header checksum.
 void ReplaceWord(std::byte* header, std::size_t offset, std::uint16_t after) {
   const std::uint16_t before = LoadBe16(header + offset);
   StoreBe16(header + offset, after);

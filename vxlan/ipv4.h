@@ -30,10 +30,10 @@ struct Ipv4Header {
   std::uint32_t destination = 0;  // host order
 
   // Refuses another version, an IHL below 5 or beyond `in`, and a total length below the header or
-  // beyond `in`. `in` may be longer than the packet (padding). The checksum is not looked at.
+  // beyond `in`. `in` may be longer than the packet (padding). The checksum is not verified.
   static Parsed<Ipv4Header> Parse(Bytes in);
   // Writes the first kSize bytes of `out` (at least header_length long). Options, if any, are
-  // already in place and are covered by the checksum.
+  // already in `out`; the checksum covers them.
   void Emit(MutableBytes out) const;
 
   constexpr FragmentKind fragment() const {
@@ -51,7 +51,7 @@ struct Ipv4Header {
   return Sum(packet.first(length)).IsRight();
 }
 
-// Edits of a valid header at `header`; the checksum follows by RFC 1624, so a wrong one stays
+// Edits of a valid header at `header`. The checksum is updated by RFC 1624, so a wrong one stays
 // wrong. The TTL must not be 0.
 void DecrementIpv4Ttl(std::byte* header);
 void SetIpv4Ecn(std::byte* header, Ecn ecn);

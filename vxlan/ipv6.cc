@@ -41,7 +41,7 @@ Parsed<Ipv6Upper> FindIpv6Upper(Bytes packet) {
   std::size_t offset = Ipv6Header::kSize;
   auto fragment = FragmentKind::kWhole;
   for (int seen = 0;; ++seen) {
-    std::size_t length_unit = 8;  // bytes a length step counts
+    std::size_t length_unit = 8;  // bytes for each unit of the length field
     std::size_t length_base = 8;  // bytes at length field 0
     switch (next) {
       case IpProtocol::kHopByHop:

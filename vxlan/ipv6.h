@@ -27,7 +27,7 @@ struct Ipv6Header {
   IpAddress destination;
 
   // Refuses another version and a payload length beyond `in`. `in` may be longer (padding).
-  // Jumbograms (RFC 2675) are not known: payload length 0 means no payload.
+  // Jumbograms (RFC 2675) are not supported: payload length 0 means no payload.
   static Parsed<Ipv6Header> Parse(Bytes in);
   // Writes all kSize bytes. Both addresses are IPv6.
   void Emit(std::span<std::byte, kSize> out) const;
@@ -37,18 +37,19 @@ struct Ipv6Header {
 
 // Where the extension headers end.
 struct Ipv6Upper {
-  IpProtocol protocol{};     // kNoNextHeader and kEsp end the walk as themselves
+  IpProtocol protocol{};     // kNoNextHeader and kEsp also end the walk
   std::uint32_t offset = 0;  // bytes from the fixed header's start to the upper header (or data)
   FragmentKind fragment = FragmentKind::kWhole;
 
   friend bool operator==(const Ipv6Upper&, const Ipv6Upper&) = default;
 };
 
-// Most extension headers looked through; RFC 8200 section 4.1 lets a sane packet have seven.
+// Maximum number of extension headers; a packet that follows RFC 8200 section 4.1 has at most
+// seven.
 inline constexpr int kMaxIpv6Extensions = 8;
 
-// `packet` is exactly one packet whose fixed header Parse accepted. Stops at a later fragment,
-// whose protocol is the one its fragment header names.
+// `packet` is exactly one packet whose fixed header Parse accepted. Stops at a later fragment and
+// returns the protocol in its fragment header.
 Parsed<Ipv6Upper> FindIpv6Upper(Bytes packet);
 
 // Edits of a valid header at `header`. The hop limit must not be 0.

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// What is no hexadecimal digit has bits that no digit's value has.
+// A character that is not a hexadecimal digit; no digit's value has this bit.
 constexpr std::uint8_t kNoDigit = 0x80;
 
 constexpr std::array<std::uint8_t, 256> kHexValues = [] {
@@ -23,7 +23,7 @@ std::uint8_t HexValue(char c) { return kHexValues[static_cast<unsigned char>(c)]
 }  // namespace
 
 std::optional<MacAddress> MacAddress::Parse(std::string_view text) {
-  // The separator tells the form: one byte a group with ':' or '-', two with '.'.
+  // A group is one byte with ':' or '-', two bytes with '.'.
   const bool by_one = text.size() == 17 && (text[2] == ':' || text[2] == '-');
   const bool by_two = text.size() == 14 && text[4] == '.';
   if (!by_one && !by_two) return std::nullopt;

@@ -22,16 +22,16 @@ class MacAddress {
   // Reads kSize bytes.
   static constexpr MacAddress FromBytes(const std::byte* bytes) {
     MacAddress mac;
-    // Two loads: byte by byte, the later wide load of the value would wait for the stores.
+    // Two wide stores: after six single-byte stores, a wide load of the value would stall.
     StoreBe32(mac.bytes_.data(), LoadBe32(bytes));
     StoreBe16(mac.bytes_.data() + 4, LoadBe16(bytes + 4));
     return mac;
   }
 
-  // What Go's ParseMAC takes for six bytes: colons, hyphens or Cisco dots (0015.5d8c.2f93), any
-  // case.
+  // The forms that Go's ParseMAC accepts for six bytes: colons, hyphens or Cisco dots
+  // (0015.5d8c.2f93), any case.
   static std::optional<MacAddress> Parse(std::string_view text);
-  // Lower case, colons: the only form flannel peers read.
+  // Lower case with colons, the only form that flannel peers parse.
   std::string ToString() const;
 
   constexpr Bytes bytes() const { return bytes_; }

@@ -22,7 +22,7 @@ constexpr std::array<ReasonText, kMalformedCount> kTexts = {{
     {"bad_udp_checksum", "The UDP checksum is present and wrong."},
     {"not_udp", "The outer packet does not carry UDP."},
     {"fragment", "The outer packet is a fragment."},
-    {"too_many_extensions", "The IPv6 packet has more extension headers than are looked through."},
+    {"too_many_extensions", "The IPv6 packet has more extension headers than are parsed."},
     {"no_vni_flag", "The I flag of the VXLAN header is clear, so its VNI is not valid."},
     {"vlan_tagged", "The inner frame carries a VLAN tag."},
     {"not_ip", "The inner frame carries neither IPv4 nor IPv6."},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why bytes are not the packet they should be, and the result type of every Parse.
+// Reasons to refuse a packet, and the result type of every Parse.
 #pragma once
 
 #include <cassert>
@@ -12,8 +12,8 @@
 namespace weft {
 
 enum class Malformed : std::uint8_t {
-  kTruncated,           // fewer bytes than the header, or than a length field promises
-  kBadVersion,          // IP version is neither 4 nor 6, or not the one asked for
+  kTruncated,           // fewer bytes than the header or a length field requires
+  kBadVersion,          // IP version is neither 4 nor 6, or not the expected one
   kBadHeaderLength,     // IPv4 IHL or TCP data offset below the minimum
   kBadTotalLength,      // IPv4 total length smaller than its own header
   kBadChecksum,         // IPv4 header checksum
@@ -21,7 +21,7 @@ enum class Malformed : std::uint8_t {
   kBadUdpChecksum,      // UDP checksum present and wrong
   kNotUdp,              // the outer packet carries another protocol
   kFragment,            // a fragment where a whole datagram is required
-  kTooManyExtensions,   // IPv6 extension headers beyond our bound
+  kTooManyExtensions,   // more than kMaxIpv6Extensions
   kNoVniFlag,           // VXLAN I flag clear
   kVlanTagged,          // 802.1Q or 802.1ad tag on the inner frame
   kNotIp,               // inner EtherType is neither IPv4 nor IPv6
@@ -31,12 +31,13 @@ enum class Malformed : std::uint8_t {
 inline constexpr std::size_t kMalformedCount =
     static_cast<std::size_t>(Malformed::kNotEthernetIpv4Arp) + 1;
 
-// Lower case with underscores, stable: metric label and test text. "bad_version".
+// "bad_version": lower case with underscores; a metric label, so it never changes.
 [[nodiscard]] std::string_view Name(Malformed reason);
-// One sentence for people.
+// One sentence for an operator.
 [[nodiscard]] std::string_view Sentence(Malformed reason);
 
-// A value, or why there is none. Copying costs what T costs; nothing is thrown or allocated.
+// A value, or the reason why there is none. Copying costs as much as copying T; never throws or
+// allocates.
 template <typename T>
 class [[nodiscard]] Parsed {
  public:
@@ -46,10 +47,10 @@ class [[nodiscard]] Parsed {
   constexpr explicit operator bool() const { return value_.has_value(); }
   constexpr bool ok() const { return value_.has_value(); }
 
-  // The caller has checked that there is a value.
+  // There must be a value.
   constexpr const T& operator*() const { return *value_; }
   constexpr const T* operator->() const { return &*value_; }
-  // Meaningful only without a value.
+  // Meaningful only if there is no value.
   constexpr Malformed error() const {
     assert(!ok());
     return reason_;
@@ -59,7 +60,7 @@ class [[nodiscard]] Parsed {
 
  private:
   std::optional<T> value_;
-  Malformed reason_{};  // kTruncated where there is a value
+  Malformed reason_{};  // kTruncated if there is a value
 };
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maximum transmission units: which side of the tunnel they measure is in the type.
+// Maximum transmission units, with a type for each side of the tunnel.
 #pragma once
 
 #include <compare>
@@ -10,8 +10,8 @@
 
 namespace weft {
 
-// Bytes that encapsulation puts before the inner IP packet, the outer Ethernet header not counted
-// (an MTU does not count it either).
+// Bytes that encapsulation adds before the inner IP packet, without the outer Ethernet header
+// (which an MTU does not include).
 inline constexpr std::uint32_t kIpv4HeaderSize = 20;
 inline constexpr std::uint32_t kIpv6HeaderSize = 40;
 inline constexpr std::uint32_t kUdpHeaderSize = 8;
@@ -26,9 +26,9 @@ constexpr std::uint32_t EncapsulationOverhead(IpFamily outer) {
 // Largest inner IP packet, in bytes, header included.
 class InnerMtu {
  public:
-  static constexpr std::uint32_t kMin = 68;  // RFC 791: what every module must forward unfragmented
+  static constexpr std::uint32_t kMin = 68;  // RFC 791: every router forwards 68 bytes unfragmented
   static constexpr std::uint32_t kMax = 65535 - EncapsulationOverhead(IpFamily::kV4);
-  static constexpr std::optional<InnerMtu> Of(std::uint64_t bytes) {
+  static constexpr std::optional<InnerMtu> From(std::uint64_t bytes) {
     if (bytes < kMin || bytes > kMax) return std::nullopt;
     return InnerMtu(static_cast<std::uint32_t>(bytes));
   }
@@ -45,15 +45,15 @@ class InnerMtu {
 class OuterMtu {
  public:
   static constexpr std::uint32_t kMax = 65535;
-  // Refuses what leaves no room for the smallest inner packet over IPv6.
-  static constexpr std::optional<OuterMtu> Of(std::uint64_t bytes) {
+  // Refuses values that leave no room for the smallest inner packet over IPv6.
+  static constexpr std::optional<OuterMtu> From(std::uint64_t bytes) {
     if (bytes < InnerMtu::kMin + EncapsulationOverhead(IpFamily::kV6) || bytes > kMax)
       return std::nullopt;
     return OuterMtu(static_cast<std::uint32_t>(bytes));
   }
   constexpr std::uint32_t bytes() const { return bytes_; }
   constexpr InnerMtu Inner(IpFamily outer) const {
-    return *InnerMtu::Of(bytes_ - EncapsulationOverhead(outer));
+    return *InnerMtu::From(bytes_ - EncapsulationOverhead(outer));
   }
   friend constexpr bool operator==(OuterMtu, OuterMtu) = default;
   friend constexpr auto operator<=>(OuterMtu, OuterMtu) = default;

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-Parsed<OuterPacket> detail::ParseAnyOuterPacket(Bytes in, OuterChecksums checksums) {
+Parsed<OuterPacket> detail::ParseOuterPacketSlow(Bytes in, OuterChecksums checksums) {
   const bool verify = checksums == OuterChecksums::kVerify;
   const Parsed<InnerPacket> ip = ParseInnerIp(in);
   if (!ip) return ip.error();

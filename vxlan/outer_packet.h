@@ -15,10 +15,10 @@
 
 namespace weft {
 
-// A checked UDP datagram in somebody else's buffer; valid as long as that buffer is unchanged.
+// View of a checked UDP datagram; valid as long as its buffer is unchanged.
 struct OuterPacket {
   const std::byte* data = nullptr;   // the outer IP header
-  std::uint32_t total_length = 0;    // bytes of the IP packet; the buffer may hold more
+  std::uint32_t total_length = 0;    // bytes of the IP packet; the buffer may be longer
   std::uint32_t payload_offset = 0;  // bytes from `data` to the UDP payload: the VXLAN header
   std::uint32_t payload_length = 0;  // bytes of UDP payload
   std::uint16_t source_port = 0;
@@ -33,31 +33,31 @@ struct OuterPacket {
   // Host order; the packet is IPv4.
   std::uint32_t source_v4() const { return LoadBe32(data + 12); }
   std::uint32_t destination_v4() const { return LoadBe32(data + 16); }
-  // Builds the wide value: not for every packet.
+  // Builds the wide value: not for the packet path.
   IpAddress source() const { return IpAddress::FromBytes(family, data + (is_v4() ? 12 : 8)); }
   IpAddress destination() const { return IpAddress::FromBytes(family, data + (is_v4() ? 16 : 24)); }
 };
 
-// Who looks at checksums: kTrust when the port below has verified IP and UDP already.
+// Whether to verify IP and UDP checksums; kTrust: the port below has done it.
 enum class OuterChecksums : std::uint8_t { kVerify, kTrust };
 
-// `in` starts at the outer IP header and may have padding behind the packet. Refuses a bad IP
+// `in` starts at the outer IP header and may have padding after the packet. Refuses a bad IP
 // header, any fragment (RFC 7348 section 4.3), another protocol, a UDP length that does not fit,
-// and a UDP checksum that is present and wrong. Checksum zero is taken over IPv4 (RFC 7348 section
+// and a UDP checksum that is present and wrong. Accepts checksum zero over IPv4 (RFC 7348 section
 // 5) and over IPv6, where RFC 6935 section 5 and RFC 6936 section 4 allow it for a tunnel's port.
-// Neither the destination port nor the VXLAN header is looked at.
+// Does not check the destination port and the VXLAN header.
 inline Parsed<OuterPacket> ParseOuterPacket(Bytes in,
                                             OuterChecksums checksums = OuterChecksums::kVerify);
 
 namespace detail {
-// The same for every packet, and with the reason for those it refuses.
-Parsed<OuterPacket> ParseAnyOuterPacket(Bytes in, OuterChecksums checksums);
+// Handles every packet and every refusal.
+Parsed<OuterPacket> ParseOuterPacketSlow(Bytes in, OuterChecksums checksums);
 }  // namespace detail
 
-// What almost all packets are is taken here: IPv4 without options, whole, valid, UDP checksum zero.
+// The fast path: whole, valid IPv4 without options, UDP checksum zero.
 inline Parsed<OuterPacket> ParseOuterPacket(Bytes in, OuterChecksums checksums) {
   constexpr std::uint32_t kHeaders = kIpv4HeaderSize + kUdpHeaderSize;
-  if (in.size() < kHeaders) return detail::ParseAnyOuterPacket(in, checksums);
+  if (in.size() < kHeaders) return detail::ParseOuterPacketSlow(in, checksums);
   const std::byte* const ip = in.data();
   const std::uint64_t first = LoadBe64(ip);  // version, IHL, TOS, total length, id, fragment
   const auto total_length = static_cast<std::uint32_t>(first >> 32 & 0xffff);
@@ -67,7 +67,7 @@ inline Parsed<OuterPacket> ParseOuterPacket(Bytes in, OuterChecksums checksums) 
                      static_cast<IpProtocol>(Load8(ip + 9)) == IpProtocol::kUdp &&
                      udp_length >= kUdpHeaderSize && udp_length + kIpv4HeaderSize <= total_length;
   if (!usual || (verify && (LoadBe16(ip + 26) != 0 || !SumIpv4Header(ip).IsRight()))) {
-    return detail::ParseAnyOuterPacket(in, checksums);
+    return detail::ParseOuterPacketSlow(in, checksums);
   }
   OuterPacket packet;
   packet.data = ip;

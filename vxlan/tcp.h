@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TCP header, RFC 9293 section 3.1: what checksums, segmentation and coalescing look at.
+// TCP header, RFC 9293 section 3.1: the fields for checksums, segmentation and coalescing.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct TcpHeader {
   static constexpr std::uint16_t kUrg = 0x020;
   static constexpr std::uint16_t kEce = 0x040;
   static constexpr std::uint16_t kCwr = 0x080;
-  static constexpr std::uint16_t kAe = 0x100;  // accurate ECN, once NS
+  static constexpr std::uint16_t kAe = 0x100;  // accurate ECN, formerly NS
 
   std::uint16_t source_port = 0;
   std::uint16_t destination_port = 0;

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// What a checksum covers and where it stands, as offsets from the IP header.
+// Range and position of a checksum, as offsets from the IP header.
 struct Coverage {
   IpProtocol protocol{};
   std::uint32_t begin = 0;
@@ -53,7 +53,7 @@ std::optional<Coverage> FindCoverage(Bytes in) {
       return std::nullopt;
   }
   if (coverage.has_pseudo_header) {
-    // With a routing header the final destination differs; such packets are not verified right.
+    // With a routing header the final destination differs, and verification fails for such packets.
     coverage.pseudo_header = packet->is_v4()
                                  ? PseudoHeaderV4(packet->source_v4(), packet->destination_v4(),
                                                   coverage.protocol, coverage.length)

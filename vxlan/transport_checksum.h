@@ -19,12 +19,12 @@ enum class TransportChecksum : std::uint8_t {
 // `packet` starts at the IP header; bytes after the packet's own length are ignored.
 [[nodiscard]] TransportChecksum VerifyTransportChecksum(Bytes packet);
 
-// Computes the checksum over the whole packet and stores it, whatever the field held. False, and
-// nothing written, where VerifyTransportChecksum would say kNotCovered.
+// Computes the checksum over the whole packet and stores it, whatever the field's value was. False,
+// and nothing written, if VerifyTransportChecksum would return kNotCovered.
 bool CompleteTransportChecksum(MutableBytes packet);
 
-// A checksum whose field holds no more than the pseudo-header's sum: a stack left the rest to its
-// device. Offsets in bytes, the first from the IP header, the second from there.
+// A checksum whose field contains only the pseudo-header's sum, because a stack left the rest to
+// its device. Offsets in bytes, the first from the IP header, the second from the first.
 struct UnfinishedChecksum {
   std::uint32_t start = 0;
   std::uint32_t field = 0;
@@ -32,7 +32,7 @@ struct UnfinishedChecksum {
 };
 
 // Empty for every other packet, except one in 65,536 whose finished checksum happens to equal that
-// sum: finishing it again changes nothing. `packet` is exactly one IP packet.
+// sum; completing it again changes nothing. `packet` is exactly one IP packet.
 [[nodiscard]] std::optional<UnfinishedChecksum> FindUnfinishedChecksum(Bytes packet);
 
 }  // namespace weft

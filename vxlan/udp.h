@@ -18,7 +18,7 @@ struct UdpHeader {
   std::uint16_t source_port = 0;
   std::uint16_t destination_port = 0;
   std::uint16_t length = kSize;  // bytes, header included
-  std::uint16_t checksum = 0;    // 0: the sender made none
+  std::uint16_t checksum = 0;    // 0: none
 
   // `in` is the IP payload. Refuses a length below kSize or beyond `in`; the checksum is not
   // verified (see transport_checksum.h).
@@ -40,7 +40,7 @@ struct UdpHeader {
   friend constexpr bool operator==(const UdpHeader&, const UdpHeader&) = default;
 };
 
-// RFC 768: a computed 0 is sent as 0xffff, since 0 says "none".
+// RFC 768: a computed 0 is sent as 0xffff, since 0 means "none".
 constexpr std::uint16_t NonZeroUdpChecksum(std::uint16_t computed) {
   return computed == 0 ? std::uint16_t{0xffff} : computed;
 }

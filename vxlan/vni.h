@@ -12,8 +12,8 @@ class Vni {
  public:
   static constexpr std::uint32_t kMax = 0xff'ffff;
 
-  // Refuses what does not fit in 24 bits.
-  static constexpr std::optional<Vni> Of(std::uint64_t value) {
+  // Refuses values that do not fit in 24 bits.
+  static constexpr std::optional<Vni> From(std::uint64_t value) {
     if (value > kMax) return std::nullopt;
     return Vni(static_cast<std::uint32_t>(value));
   }
@@ -26,8 +26,8 @@ class Vni {
   std::uint32_t value_;
 };
 
-// What flannel uses next to Windows nodes.
-inline constexpr Vni kFlannelWindowsVni = *Vni::Of(4096);
+// flannel's VNI in clusters with Windows nodes.
+inline constexpr Vni kFlannelWindowsVni = *Vni::From(4096);
 // IANA's port, RFC 7348 section 5.
 inline constexpr std::uint16_t kVxlanPort = 4789;
 

@@ -22,7 +22,7 @@ struct VxlanHeader {
   static constexpr Parsed<VxlanHeader> Parse(Bytes in) {
     if (in.size() < kSize) return Malformed::kTruncated;
     if ((Load8(in.data()) & kFlagVni) == 0) return Malformed::kNoVniFlag;
-    return VxlanHeader{*Vni::Of(LoadBe32(in.data() + 4) >> 8)};
+    return VxlanHeader{*Vni::From(LoadBe32(in.data() + 4) >> 8)};
   }
   // Writes all kSize bytes, reserved bits zero; `out` may hold an old packet.
   constexpr void Emit(std::span<std::byte, kSize> out) const {

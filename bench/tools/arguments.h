@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "--name=value" arguments of a measuring program.
+// "--name=value" arguments of a measurement program.
 #pragma once
 
 #include <cstdio>
@@ -11,12 +11,12 @@
 
 namespace weft::bench {
 
-// The values of the arguments from the second on; a name that nobody asked for is refused.
+// The arguments after the verb. End() refuses every option that was not read.
 class Arguments {
  public:
   // `usage` begins with "usage: " and the program's name.
   Arguments(int count, char** values, const char* usage) : usage_(usage) {
-    if (count < 2) Refuse("what to do?");
+    if (count < 2) Refuse("no command given");
     verb_ = values[1];
     for (int i = 2; i < count; ++i) {
       const std::string_view argument = values[i];
@@ -29,14 +29,14 @@ class Arguments {
 
   const std::string& verb() const { return verb_; }
 
-  void Take(const char* name, std::string& out) {
+  void Read(const char* name, std::string& out) {
     if (auto node = given_.extract(name)) out = std::move(node.mapped());
   }
-  void Take(const char* name, double& out) {
+  void Read(const char* name, double& out) {
     if (auto node = given_.extract(name)) out = std::strtod(node.mapped().c_str(), nullptr);
   }
   template <typename Integer>
-  void Take(const char* name, Integer& out) {
+  void Read(const char* name, Integer& out) {
     if (auto node = given_.extract(name))
       out = static_cast<Integer>(std::strtoull(node.mapped().c_str(), nullptr, 0));
   }

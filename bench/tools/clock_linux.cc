@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three cycles a multiplication, each waiting for the last, on every x86-64 of the last decade:
-// counts cycles where the time stamp counter counts something else. (Additions will not do: newer
-// cores do several in a cycle, dependent or not.)
+// Measures the clock with dependent multiplications, which take three cycles each on every x86-64
+// of the last decade; the time stamp counter does not count core cycles. (Not with additions: newer
+// cores do several in a cycle, even dependent ones.)
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 namespace weft::bench {
 
-// The best of several slices: what others take of the machine is not its clock.
+// The best of several slices, because other processes use some of the time.
 int MeasureClock() {
   constexpr int kSlices = 20;
   constexpr std::uint64_t kMultiplications = 5'000'000, kCycles = 3;
@@ -21,7 +21,7 @@ int MeasureClock() {
     const double began = Seconds();
     for (std::uint64_t i = 0; i < kMultiplications; ++i) {
       product *= product;
-      asm volatile("" : "+r"(product));  // neither joined nor removed
+      asm volatile("" : "+r"(product));  // prevents merging and removal
     }
     best = std::max(best, static_cast<double>(kMultiplications * kCycles) / (Seconds() - began));
   }

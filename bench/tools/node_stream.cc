@@ -19,21 +19,21 @@ int Main(int count, char** values) {
   Arguments arguments(count, values, kUsage);
   if (arguments.verb() == "drain") {
     DrainOptions options;
-    arguments.Take("kubeconfig", options.kubeconfig);
-    arguments.Take("capture", options.capture);
+    arguments.Read("kubeconfig", options.kubeconfig);
+    arguments.Read("capture", options.capture);
     arguments.End();
     return Drain(options);
   }
   if (arguments.verb() == "apply") {
     ApplyOptions options;
-    arguments.Take("capture", options.capture);
-    arguments.Take("own", options.own);
-    arguments.Take("network", options.network);
-    arguments.Take("events", options.events);
+    arguments.Read("capture", options.capture);
+    arguments.Read("own", options.own);
+    arguments.Read("network", options.network);
+    arguments.Read("events", options.events);
     arguments.End();
     return Apply(options);
   }
-  arguments.Refuse("cannot do '" + arguments.verb() + "'");
+  arguments.Refuse("unknown command '" + arguments.verb() + "'");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `node_stream` does with the streaming list of Nodes. Each verb prints one JSON object on
+// The commands of `node_stream`, on the streaming list of Nodes. Each prints one JSON object on
 // standard output; the return value is the exit code.
 #pragma once
 
@@ -8,12 +8,13 @@
 
 namespace weft::bench {
 
-// The sizes of the pieces in which the client handed over what is in a capture, one a line.
+// Suffix of the file with the sizes of a capture's pieces, as the client delivered them, one a
+// line.
 inline constexpr char kPiecesSuffix[] = ".pieces";
 
 struct DrainOptions {
   std::string kubeconfig;
-  std::string capture;  // file for the bytes, as they came; empty: none
+  std::string capture;  // file for the received bytes; empty: none
 };
 
 struct ApplyOptions {
@@ -23,12 +24,12 @@ struct ApplyOptions {
   std::size_t events = 1000;  // changes of single leases after the list
 };
 
-// Reads the stream to the end of its first part and does nothing with it: what any client has to
-// pay, TLS included. Prints the object as soon as the mark has come.
+// Reads the stream until the mark at the end of its initial events, without processing it: the cost
+// for any client, TLS included. Prints the object as soon as the mark is received.
 int Drain(const DrainOptions& options);
 
-// The same bytes in the same pieces from a file through list-and-watch, codec, lease table and
-// reconciler, without TLS; then all of it to a sink that takes everything, then single changes.
+// Passes the same bytes in the same pieces from a file to list-and-watch, codec, lease table and
+// reconciler, without TLS; then all leases to a sink that accepts everything, then single changes.
 int Apply(const ApplyOptions& options);
 
 }  // namespace weft::bench

@@ -16,7 +16,7 @@
 namespace weft::bench {
 namespace {
 
-// Takes everything, does nothing.
+// Accepts everything, does nothing.
 class Sink final : public lease::Sink {
  public:
   std::string name() const override { return "measured"; }
@@ -38,10 +38,11 @@ class Sink final : public lease::Sink {
   lease::SinkReport Report() const { return {peers, peers, {}}; }
 };
 
-// What flanneld has between the carrier and its sinks, of which --dataplane=none has none.
-class World {
+// flanneld's objects between the carrier and its sinks, without sinks at first, as with
+// --dataplane=none.
+class Pipeline {
  public:
-  explicit World(const ApplyOptions& options)
+  explicit Pipeline(const ApplyOptions& options)
       : identity_(KnownAtOnce(options)),
         reconciler_(clock_, Middle, Hooks(), {.own = identity_}),
         list_watch_(clock_, Middle, {}, options.own, reconciler_) {
@@ -49,11 +50,11 @@ class World {
     list_watch_.OnHead({200, "application/vnd.kubernetes.protobuf;stream=watch", {}});
   }
 
-  // False when the stream is refused.
+  // False: the stream was refused.
   bool Read(std::string_view bytes) {
     return std::holds_alternative<kube::Read>(list_watch_.OnBody(bytes));
   }
-  // Which gives it all leases at once, as to a data plane.
+  // Passes all leases at once to the sink, as to a data plane.
   void AddSink() { reconciler_.AddSink(sink_); }
   control::ReconcilerReport report() const { return reconciler_.report(); }
   const Sink& sink() const { return sink_; }
@@ -87,9 +88,9 @@ double CpuMilliseconds(std::clock_t ticks) {
   return static_cast<double>(ticks) * 1e3 / static_cast<double>(CLOCKS_PER_SEC);
 }
 
-// The processor's time for all of the file, without reading it. Negative: refused. The clock is a
-// system call: it is asked once a block.
-double ApplyFile(std::ifstream& file, std::ifstream& sizes, World& world) {
+// CPU time in ms to apply the file, without reading it. Negative: refused. The clock is a system
+// call, so it is read once a block.
+double ApplyFile(std::ifstream& file, std::ifstream& sizes, Pipeline& pipeline) {
   constexpr std::size_t kBlock = std::size_t{256} << 10;
   std::string block;
   std::vector<std::size_t> pieces;
@@ -107,7 +108,7 @@ double ApplyFile(std::ifstream& file, std::ifstream& sizes, World& world) {
     std::string_view rest = block;
     const std::clock_t began = std::clock();
     for (const std::size_t piece : pieces) {
-      if (!world.Read(rest.substr(0, piece))) return -1;
+      if (!pipeline.Read(rest.substr(0, piece))) return -1;
       rest.remove_prefix(piece);
     }
     spent += std::clock() - began;
@@ -115,7 +116,7 @@ double ApplyFile(std::ifstream& file, std::ifstream& sizes, World& world) {
   return CpuMilliseconds(spent);
 }
 
-// `wanted` of the file's frames, spread over all of it, each with another MAC in it.
+// `desired` of the file's frames, spread over the whole file, each with its MAC changed.
 std::vector<std::string> ChangedNodes(std::ifstream& file, std::size_t nodes, std::size_t desired) {
   std::vector<std::string> frames;
   const std::size_t step = std::max<std::size_t>(1, nodes / std::max<std::size_t>(1, desired));
@@ -150,11 +151,11 @@ int Apply(const ApplyOptions& options) {
                  kPiecesSuffix);
     return 1;
   }
-  World world(options);
-  const double cpu_ms = ApplyFile(file, sizes, world);
-  const control::ReconcilerReport report = world.report();
+  Pipeline pipeline(options);
+  const double cpu_ms = ApplyFile(file, sizes, pipeline);
+  const control::ReconcilerReport report = pipeline.report();
   const std::clock_t began_sink = std::clock();
-  world.AddSink();
+  pipeline.AddSink();
   const double sink_cpu_ms = CpuMilliseconds(std::clock() - began_sink);
   if (cpu_ms < 0 || !report.in_sync) {
     std::fprintf(stderr, "node_stream: %s is not taken as a streaming list: %s\n",
@@ -164,11 +165,11 @@ int Apply(const ApplyOptions& options) {
 
   std::vector<double> microseconds;
   for (const std::string& frame : ChangedNodes(file, report.leases, options.events)) {
-    const std::size_t before = world.sink().upserts;
+    const std::size_t before = pipeline.sink().upserts;
     const auto began = std::chrono::steady_clock::now();
-    const bool read = world.Read(frame);
+    const bool read = pipeline.Read(frame);
     const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - began;
-    if (!read || world.sink().upserts != before + 1) {
+    if (!read || pipeline.sink().upserts != before + 1) {
       std::fprintf(stderr, "node_stream: a changed lease did not reach the sink\n");
       return 1;
     }
@@ -183,8 +184,8 @@ int Apply(const ApplyOptions& options) {
       "{\"leases\": %zu, \"peers\": %zu, \"refused\": %zu, \"cpu_ms\": %.3f, \"sink_cpu_ms\": "
       "%.3f, \"events\": %zu, "
       "\"event_us\": %.2f, \"event_p99_us\": %.2f}\n",
-      report.leases, world.sink().peers, report.refused, cpu_ms, sink_cpu_ms, microseconds.size(),
-      share(0.5), share(0.99));
+      report.leases, pipeline.sink().peers, report.refused, cpu_ms, sink_cpu_ms,
+      microseconds.size(), share(0.5), share(0.99));
   return 0;
 }
 

@@ -13,7 +13,7 @@
 namespace weft::bench {
 namespace {
 
-// What control/kube/list_watch asks for first.
+// The first request of control/kube/list_watch.
 kube::HttpRequest StreamingList() {
   kube::HttpRequest request;
   request.target =
@@ -30,7 +30,7 @@ class Reader final : public kube::ExchangeHandler {
 
   void OnHead(const kube::HttpHead& head) override {
     if (head.status == 200 && head.content_type.find("protobuf") != std::string::npos) return;
-    std::fprintf(stderr, "node_stream: the server answers %d, %s\n", head.status,
+    std::fprintf(stderr, "node_stream: the server returned %d, %s\n", head.status,
                  head.content_type.c_str());
     io_.stop();
   }
@@ -43,12 +43,12 @@ class Reader final : public kube::ExchangeHandler {
     }
     if (!frames_.Read(bytes)) return;
     complete_ = true;
-    if (capture_ != nullptr) {  // who reads the line may end us
+    if (capture_ != nullptr) {  // before the line, whose reader may end this process
       capture_->flush();
       pieces_file_->flush();
     }
-    std::printf("{\"bytes\": %zu, \"nodes\": %zu, \"pieces\": %zu}\n", bytes_,
-                frames_.frames() - 1, pieces_);
+    std::printf("{\"bytes\": %zu, \"nodes\": %zu, \"pieces\": %zu}\n", bytes_, frames_.frames() - 1,
+                pieces_);
     std::fflush(stdout);
     io_.stop();
   }
@@ -65,7 +65,7 @@ class Reader final : public kube::ExchangeHandler {
   std::ofstream* const pieces_file_;
   WatchFrames frames_;
   std::size_t bytes_ = 0;
-  std::size_t pieces_ = 0;  // in which the client handed them over
+  std::size_t pieces_ = 0;  // in which the client delivered the bytes
   bool complete_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Payloads that prove themselves: pseudo-random bytes, and a digest that depends on every byte
-// and its place.
+// Verifiable payloads: pseudo-random bytes, and a digest that depends on every byte and its
+// position.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ inline std::uint64_t Mix(std::uint64_t x) {  // SplitMix64's output function
   return x ^ (x >> 31);
 }
 
-// Four independent lanes, so that hashing is faster than any tunnel. Not cryptographic: it looks
-// for faults, not for enemies.
+// Four independent lanes, so that hashing is faster than any tunnel. Not cryptographic: it detects
+// faults, not attacks.
 class Digest {
  public:
   void Add(std::span<const std::byte> bytes) {
@@ -67,8 +67,7 @@ class Digest {
   std::uint64_t length_ = 0;
 };
 
-// A datagram that can be told from every other: sequence number, digest of the rest, then bytes
-// made from both.
+// A unique datagram: sequence number, digest of the rest, then bytes derived from both.
 inline constexpr std::size_t kStampSize = 16;
 
 inline std::uint64_t StampDigest(std::uint64_t seed, std::uint64_t sequence,

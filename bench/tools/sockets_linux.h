@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets as values with one owner, and the few calls that the traffic programs share. Failures end
-// the program with one line.
+// Sockets with one owner, and the calls that the traffic programs share. A failure ends the program
+// with one line.
 #pragma once
 
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One TCP connection that carries bytes made from a seed. Both ends hash them, and the sink
-// answers with its digest.
+// One TCP connection that carries bytes generated from a seed. Both ends hash them, and the sink
+// returns its digest.
 #include <cinttypes>
 #include <cstdio>
 #include <vector>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kChunk = 256 * 1024;
 
-// A new chunk from the last one: every word changes, so that a chunk delivered twice or moved
-// shows.
+// Derives a new chunk from the last one: every word changes, so that a duplicated or reordered
+// chunk is detected.
 void Advance(std::vector<std::byte>& chunk, std::uint64_t step) {
   const std::uint64_t salt = Mix(step);
   for (std::size_t i = 0; i < chunk.size(); i += 8) {
@@ -54,13 +54,13 @@ int SendTcp(const TcpSendOptions& options) {
     }
   }
   shutdown(socket.descriptor(), SHUT_WR);
-  std::uint64_t theirs = 0;
-  if (recv(socket.descriptor(), &theirs, sizeof theirs, MSG_WAITALL) !=
-      static_cast<ssize_t>(sizeof theirs)) {
+  std::uint64_t received = 0;
+  if (recv(socket.descriptor(), &received, sizeof received, MSG_WAITALL) !=
+      static_cast<ssize_t>(sizeof received)) {
     Fail("the sink's digest");
   }
   const double took = Seconds() - began;
-  const bool same = theirs == digest.Value();
+  const bool same = received == digest.Value();
   std::printf("{\"bytes\": %" PRIu64
               ", \"seconds\": %.3f, \"gbit_per_second\": %.3f, \"digest\": \"%016" PRIx64
               "\", \"intact\": %s}\n",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `traffic` does. Each prints one JSON object on standard output when it ends;
-// the sinks first print "ready" once they are bound. The return value is the exit code.
+// The commands of `traffic`. Each prints one JSON object on standard output when it ends; the sinks
+// print "ready" once they are bound. The return value is the exit code.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ struct UdpSendOptions {
   std::string to;
   std::uint16_t port = 9999;
   std::uint32_t size = 18;  // payload bytes of a datagram
-  std::uint32_t flows = 1;  // sockets, each its own source port
+  std::uint32_t flows = 1;  // sockets, each with its own source port
   std::uint32_t gso = 0;    // datagrams in one UDP_SEGMENT send; 0: plain sendmmsg
-  std::uint64_t count = 0;  // datagrams in all; 0: by time
+  std::uint64_t count = 0;  // datagrams in total; 0: by time
   double seconds = 2;
-  std::uint64_t rate = 0;  // datagrams a second at most; 0: as fast as it goes
+  std::uint64_t rate = 0;  // maximum datagrams a second; 0: no limit
   std::uint64_t seed = 0;  // not zero: stamped datagrams that the sink verifies
 };
 
 struct UdpSinkOptions {
   std::uint16_t port = 9999;
-  bool gro = false;         // take aggregates (UDP_GRO)
+  bool gro = false;         // receive aggregates (UDP_GRO)
   std::uint64_t seed = 0;   // not zero: every datagram must carry the sender's stamp
-  std::uint64_t count = 0;  // end after so many datagrams
+  std::uint64_t count = 0;  // end after this many datagrams
   double idle_seconds = 1;  // or this long after the last one
 };
 
@@ -39,8 +39,8 @@ struct TcpSinkOptions {
   std::uint16_t port = 9998;
 };
 
-// How fast the processor runs now: a virtual machine's clock is its host's affair. Prints {"ghz":
-// N}.
+// Measures the processor's present clock rate, which in a virtual machine depends on the host.
+// Prints {"ghz": N}.
 int MeasureClock();
 int SendUdp(const UdpSendOptions& options);
 int SinkUdp(const UdpSinkOptions& options);

@@ -25,40 +25,40 @@ int Main(int count, char** values) {
   const std::string& verb = arguments.verb();
   if (verb == "udp-send") {
     UdpSendOptions options;
-    arguments.Take("to", options.to);
-    arguments.Take("port", options.port);
-    arguments.Take("size", options.size);
-    arguments.Take("flows", options.flows);
-    arguments.Take("gso", options.gso);
-    arguments.Take("count", options.count);
-    arguments.Take("seconds", options.seconds);
-    arguments.Take("rate", options.rate);
-    arguments.Take("seed", options.seed);
+    arguments.Read("to", options.to);
+    arguments.Read("port", options.port);
+    arguments.Read("size", options.size);
+    arguments.Read("flows", options.flows);
+    arguments.Read("gso", options.gso);
+    arguments.Read("count", options.count);
+    arguments.Read("seconds", options.seconds);
+    arguments.Read("rate", options.rate);
+    arguments.Read("seed", options.seed);
     arguments.End();
     return SendUdp(options);
   }
   if (verb == "udp-sink") {
     UdpSinkOptions options;
-    arguments.Take("port", options.port);
-    arguments.Take("gro", options.gro);
-    arguments.Take("seed", options.seed);
-    arguments.Take("count", options.count);
-    arguments.Take("idle", options.idle_seconds);
+    arguments.Read("port", options.port);
+    arguments.Read("gro", options.gro);
+    arguments.Read("seed", options.seed);
+    arguments.Read("count", options.count);
+    arguments.Read("idle", options.idle_seconds);
     arguments.End();
     return SinkUdp(options);
   }
   if (verb == "tcp-send") {
     TcpSendOptions options;
-    arguments.Take("to", options.to);
-    arguments.Take("port", options.port);
-    arguments.Take("bytes", options.bytes);
-    arguments.Take("seed", options.seed);
+    arguments.Read("to", options.to);
+    arguments.Read("port", options.port);
+    arguments.Read("bytes", options.bytes);
+    arguments.Read("seed", options.seed);
     arguments.End();
     return SendTcp(options);
   }
   if (verb == "tcp-sink") {
     TcpSinkOptions options;
-    arguments.Take("port", options.port);
+    arguments.Read("port", options.port);
     arguments.End();
     return SinkTcp(options);
   }
@@ -66,7 +66,7 @@ int Main(int count, char** values) {
     arguments.End();
     return MeasureClock();
   }
-  arguments.Refuse("cannot do '" + verb + "'");
+  arguments.Refuse("unknown command '" + verb + "'");
 }
 
 }  // namespace

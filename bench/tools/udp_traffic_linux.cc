@@ -23,13 +23,12 @@ namespace weft::bench {
 namespace {
 
 constexpr std::size_t kBurst = 64;
-constexpr int kReceiveBuffer =
-    32 << 20;  // what the sink asks for: it should be the last to lose anything
+constexpr int kReceiveBuffer = 32 << 20;  // of the sink, so that it does not lose datagrams itself
 
 volatile std::sig_atomic_t stop_requested = 0;
 void RequestStop(int) { stop_requested = 1; }
 
-// Keeps to a rate by sleeping when ahead of it.
+// Limits the rate by sleeping when ahead of it.
 class Pace {
  public:
   explicit Pace(std::uint64_t per_second) : per_second_(per_second), began_(Seconds()) {}
@@ -50,7 +49,7 @@ struct SinkState {
   std::vector<bool> seen;
   std::unordered_set<std::uint32_t> source_ports;
 
-  void Take(std::span<const std::byte> datagram, std::uint64_t seed) {
+  void Record(std::span<const std::byte> datagram, std::uint64_t seed) {
     ++datagrams;
     bytes += datagram.size();
     if (seed == 0) return;
@@ -192,7 +191,7 @@ int SinkUdp(const UdpSinkOptions& options) {
       if (segment == 0) segment = rest.size();
       do {
         const std::size_t size = std::min(segment, rest.size());
-        state.Take(rest.first(size), options.seed);
+        state.Record(rest.first(size), options.seed);
         rest = rest.subspan(size);
       } while (!rest.empty());
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frames of a protobuf watch, found by their lengths and otherwise not looked at.
+// Splits a protobuf watch into frames by their lengths, without decoding them.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace weft::bench {
 
-// Frames are a length of four bytes, big-endian, and so many bytes.
+// A frame is a length of four bytes, big-endian, and that many bytes.
 class WatchFrames {
  public:
-  // Cut anywhere. True once the mark that ends the first part of a streaming list has come, which
-  // is in a small frame; no Node is that small.
+  // `bytes` may be split anywhere. True once the mark at the end of a streaming list's initial
+  // events was read; it is in a small frame, and no Node is that small.
   bool Read(std::string_view bytes) {
     while (!bytes.empty() && !marked_) {
       if (head_bytes_ < 4) {
@@ -38,13 +38,14 @@ class WatchFrames {
     }
     return marked_;
   }
-  // The last one included.
+  // Including the mark's frame.
   std::size_t frames() const { return frames_; }
 
  private:
   static constexpr std::uint32_t kSmall = 512;
 
-  std::uint32_t rest_ = 0;  // of this frame; while its head is read, as much of the length
+  std::uint32_t rest_ =
+      0;  // unread bytes of this frame; while its head is read, the partial length
   unsigned head_bytes_ = 0;
   bool small_ = false;
   bool marked_ = false;

@@ -14,7 +14,7 @@
 namespace weft::admin {
 namespace {
 
-// The connection's error as the operator is to read it.
+// The connection's error with its next step, for the operator.
 absl::Status Explain(const absl::Status& status, const std::string& endpoint) {
   const auto text = [&](std::string_view what, std::string_view next_step) {
     return absl::StrCat(what, " (", endpoint, ": ", status.message(), "); ", next_step);
@@ -30,8 +30,8 @@ absl::Status Explain(const absl::Status& status, const std::string& endpoint) {
           text("the admin endpoint is closed to this user",
                "run as root or Administrator, or as the user that runs flanneld"));
     case absl::StatusCode::kDeadlineExceeded:
-      return absl::DeadlineExceededError(text("flanneld took the question and did not answer",
-                                              "look at its log; it may hang or be overloaded"));
+      return absl::DeadlineExceededError(text("flanneld accepted the request and did not answer",
+                                              "check its log: it may hang or be overloaded"));
     default:
       return status;
   }
@@ -50,25 +50,24 @@ absl::StatusOr<Response> Exchange(LocalConnection& connection, std::string_view 
     reading = *size == 0 ? reader.End() : reader.Take({buffer.data(), *size});
   }
   if (reading == Reading::kRefused)
-    return absl::UnavailableError("the answer is cut short or is not HTTP");
+    return absl::UnavailableError("the answer is truncated or is not HTTP");
   return reader.TakeResponse();
 }
 
-// What the daemon says about its refusal: a JSON document of kind Error, or plain text.
-std::string Complaint(const Response& response) {
+// The daemon's reason for a refusal: a JSON document of kind Error, or plain text.
+std::string ErrorText(const Response& response) {
   const auto json = nlohmann::json::parse(response.body, nullptr, /*allow_exceptions=*/false);
   if (json.contains("message") && json["message"].is_string())
     return json["message"].get<std::string>();
   return std::string(absl::StripSuffix(response.body, "\n"));
 }
 
-// Strict reading is how a version mismatch shows; it is the reader's to say, so no handshake is
-// needed.
+// There is no handshake: the strict reader refuses the documents of another version.
 template <class T>
 absl::StatusOr<T> Checked(absl::StatusOr<T> document, const std::string& endpoint) {
   if (document.ok()) return document;
   return absl::FailedPreconditionError(absl::StrCat(
-      "flanneld at ", endpoint, " answers in a form that this flannelctl does not read: ",
+      "flanneld at ", endpoint, " returned a document that this flannelctl cannot read: ",
       document.status().message(), "; use the flannelctl of flanneld's version"));
 }
 
@@ -82,13 +81,13 @@ absl::StatusOr<std::string> AdminClient::Get(std::string_view target,
   absl::StatusOr<Response> response = Exchange(**connection, target, method);
   if (!response.ok()) return Explain(response.status(), endpoint_);
   if (response->status == 200) return std::move(response->body);
-  if (response->status == 409) return absl::FailedPreconditionError(Complaint(*response));
+  if (response->status == 409) return absl::FailedPreconditionError(ErrorText(*response));
   const std::string message = absl::StrCat("flanneld at ", endpoint_, " refuses ", target, ": ",
-                                           response->status, ": ", Complaint(*response));
+                                           response->status, ": ", ErrorText(*response));
   if (response->status == 404)
     return absl::FailedPreconditionError(
         absl::StrCat(message, "; use the flannelctl of flanneld's version"));
-  return absl::UnavailableError(absl::StrCat(message, "; look at its log"));
+  return absl::UnavailableError(absl::StrCat(message, "; check its log"));
 }
 
 absl::StatusOr<Status> AdminClient::ReadStatus() const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks a running daemon over its admin endpoint. Blocking; for the CLI.
+// Client of a running daemon's admin endpoint. Blocking; for the CLI.
 #pragma once
 
 #include <chrono>
@@ -12,9 +12,9 @@
 
 namespace weft::admin {
 
-// One thread; each call is a connection of its own. Errors name the endpoint, the cause and what to
-// do: Unavailable when no daemon answers, PermissionDenied, DeadlineExceeded, FailedPrecondition
-// when the daemon speaks another version of the schema.
+// One thread; each call is a connection of its own. Errors name the endpoint, the cause and the
+// next step: Unavailable when no daemon answers, PermissionDenied, DeadlineExceeded,
+// FailedPrecondition when the daemon has another version of the schema.
 class AdminClient {
  public:
   explicit AdminClient(std::string endpoint,
@@ -28,10 +28,10 @@ class AdminClient {
 
   absl::StatusOr<Status> ReadStatus() const;
   absl::StatusOr<LeaseList> ReadLeases() const;
-  // What HNS lacks; `repair`: and has it put right.
+  // How HNS differs from the desired state; `repair`: and has flanneld correct it.
   absl::StatusOr<Plan> ReadPlan(bool repair) const;
-  // Waits until the list's generation differs from `after`, at most `wait` (then the list has that
-  // generation still).
+  // Waits until the list's generation differs from `after`, at most `wait`; then the list may still
+  // have that generation.
   absl::StatusOr<LeaseList> ReadLeasesAfter(std::uint64_t after, std::chrono::seconds wait) const;
 
  private:

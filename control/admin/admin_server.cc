@@ -13,8 +13,8 @@ namespace weft::admin {
 namespace {
 
 Response Document(const nlohmann::ordered_json& json) {
-  // Node names and reasons come from outside: bytes that are not UTF-8 are replaced, not thrown
-  // over.
+  // Node names and reasons come from outside: bytes that are not UTF-8 are replaced; by default
+  // dump throws.
   constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
   return {.content_type = "application/json",
           .body = absl::StrCat(json.dump(-1, ' ', false, kReplace), "\n")};
@@ -27,7 +27,7 @@ Response Error(int status, const std::string& message) {
   return response;
 }
 
-// A number from the query; absent is `fallback`, and false is "not a number".
+// Reads a number of the query; an absent one leaves `value` unchanged. False: not a number.
 bool ReadNumber(const Request& request, std::string_view name, std::uint64_t& value) {
   const auto found = request.query.find(name);
   return found == request.query.end() || absl::SimpleAtoi(found->second, &value);
@@ -53,14 +53,15 @@ Response AnswerPlan(const Request& request, StateProvider& state) {
   const bool repair = request.path == kRepairPath;
   const auto ask = request.query.find("ask");
   if (ask == request.query.end() || ask->second.empty())
-    return Error(400, absl::StrCat("a name is missing: ", request.path, "?ask=NAME"));
-  const auto plan = state.AskPlan(ask->second, repair);
+    return Error(400, absl::StrCat("the parameter ask is missing: ", request.path, "?ask=NAME"));
+  const auto plan = state.RequestPlan(ask->second, repair);
   if (!plan && !request.held) {
     Response response;
     response.hold = std::chrono::seconds(kPlanWait);
     return response;
   }
-  if (!plan) return Error(503, "HNS has not answered yet; flannelctl status says what it is at");
+  if (!plan)
+    return Error(503, "HNS has not answered yet; \"flannelctl status\" shows what it waits for");
   if (plan->ok()) return Document(ToJson(**plan));
   return Error(absl::IsFailedPrecondition(plan->status()) ? 409 : 503,
                std::string(plan->status().message()));
@@ -72,7 +73,7 @@ HttpLimits WithPost(HttpLimits limits) {
 }
 
 Response WrongMethod(std::string_view path, std::string_view allow) {
-  Response response = Error(405, absl::StrCat(path, " takes ", allow));
+  Response response = Error(405, absl::StrCat(path, " allows only ", allow));
   response.allow = allow;
   return response;
 }
@@ -101,7 +102,7 @@ absl::Status AdminServer::Listen(const std::string& path) {
   absl::Status status = http_.ListenLocal(path);
   const std::string other(ReservedEndpoint());
   if (!absl::IsAlreadyExists(status) || path != DefaultEndpoint() || other.empty()) return status;
-  const std::string who = WhoElseHolds(path);
+  const std::string who = ForeignHolder(path);
   if (who.empty()) return status;
   status = http_.ListenLocal(other);
   if (status.ok())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admin endpoint: who asks on the local socket is told leases and status as JSON.
+// The admin endpoint: leases, status and plans as JSON on the local socket.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ class StateProvider {
   virtual ~StateProvider() = default;
   virtual Status ReadStatus() = 0;
   virtual LeaseList ReadLeases() = 0;
-  // What HNS lacks, and, where `repair`, that put right. The first call with a name `ask` asks HNS;
-  // empty: not answered yet, and the implementer calls AdminServer::Answered once it is. An answer
-  // is given once.
-  virtual std::optional<absl::StatusOr<Plan>> AskPlan(const std::string& ask, bool repair) = 0;
+  // How HNS differs from the desired state; `repair`: and corrects it. The first call with a name
+  // `ask` starts the request. Empty: HNS has not answered yet; the implementer calls
+  // AdminServer::PlanReady once it has. A plan is returned once.
+  virtual std::optional<absl::StatusOr<Plan>> RequestPlan(const std::string& ask, bool repair) = 0;
   // Of the lease list: differs whenever ReadLeases().leases or .refused would. The first snapshot
   // makes it 1 or more. After it grew, the implementer calls AdminServer::LeasesChanged.
   virtual std::uint64_t generation() const = 0;
@@ -41,12 +41,12 @@ class AdminServer {
 
   // At ReservedEndpoint() where another user holds the default one.
   absl::Status Listen(const std::string& path);
-  // Why it listens elsewhere; empty: it does not.
+  // Why it listens at ReservedEndpoint(); empty: it does not.
   const std::string& note() const { return note_; }
-  // The generation grew: answers those who wait for that.
+  // The generation grew: requests that are on hold for that are answered.
   void LeasesChanged() { http_.Wake(); }
-  // There is an answer for AskPlan.
-  void Answered() { http_.Wake(); }
+  // An earlier RequestPlan has its plan.
+  void PlanReady() { http_.Wake(); }
   void Close() { http_.Close(); }
 
  private:

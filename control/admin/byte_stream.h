@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections as the server sees them, whatever they are made of. Internal: needs Asio's
-// coroutines.
+// Connections as the server sees them, over any transport. Internal: needs Asio's coroutines.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -24,7 +23,7 @@ class ByteStream {
   virtual boost::asio::awaitable<std::size_t> Read(std::span<char> into) = 0;
   // All of `bytes`, or false.
   virtual boost::asio::awaitable<bool> Write(std::string_view bytes) = 0;
-  // Tells the other side that nothing follows, where the transport can.
+  // Signals the end of the stream to the other side, where the transport can.
   virtual void FinishWriting() = 0;
   virtual void Close() = 0;
 };

@@ -7,6 +7,6 @@ std::string_view DefaultEndpoint() { return "/run/flannel/weft.sock"; }
 
 std::string_view ReservedEndpoint() { return {}; }
 
-std::string WhoElseHolds(const std::string&) { return {}; }
+std::string ForeignHolder(const std::string&) { return {}; }
 
 }  // namespace weft::admin

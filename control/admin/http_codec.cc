@@ -41,7 +41,7 @@ RequestReader::RequestReader(std::size_t header_bytes, bool post, bool any_metho
       limit_(header_bytes),
       post_(post),
       any_method_(any_method) {
-  // Beast's own limit depends a little on how the bytes were cut; ours does not.
+  // Beast's own limit depends on how the bytes arrive; ours does not.
   parser_->header_limit(std::numeric_limits<std::uint32_t>::max());
   parser_->body_limit(boost::none);  // a body is refused by Finish, with its own status
 }
@@ -60,7 +60,7 @@ Reading RequestReader::Take(std::string_view bytes) {
   }
   if (more) return Reading::kMore;
   if (error == http::error::bad_version)
-    return Refuse(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+    return Refuse(505, "only HTTP/1.0 and HTTP/1.1 are supported");
   if (error) return Refuse(400, absl::StrCat("not an HTTP request: ", error.message()));
   return parser_->is_header_done() ? Finish() : Reading::kMore;
 }
@@ -76,7 +76,7 @@ Reading RequestReader::Finish() {
     return Refuse(400, "the Host field is missing (RFC 9112 section 3.2)");
   }
   if (!any_method_ && (parser_->chunked() || parser_->content_length().value_or(0) > 0))
-    return Refuse(413, "request bodies are not taken here");
+    return Refuse(413, "request bodies are not accepted");
   const std::string_view target(message.target().data(), message.target().size());
   const std::size_t question = target.find('?');
   auto path = http1::DecodePercent(target.substr(0, question), /*plus_is_space=*/false);

@@ -21,7 +21,7 @@ struct Request {
   std::string path;    // percent-decoded, without the query: "/v1/leases"
   std::map<std::string, std::string, std::less<>>
       query;          // percent-decoded; the last of equal names counts
-  bool held = false;  // the `hold` that the handler asked for is over: answer now
+  bool held = false;  // the requested `hold` is over: answer now
 };
 
 struct Response {
@@ -37,14 +37,14 @@ struct Response {
 // Runs on the server's thread and must not block. What it throws becomes a 500.
 using Handler = std::function<Response(const Request&)>;
 
-// What taking in some bytes led to.
+// The result of Take.
 enum class Reading { kMore, kDone, kRefused };
 
-// Reads one request's line and fields. Once kDone or kRefused was returned, nothing more is taken.
+// Reads one request's line and fields. After kDone or kRefused it accepts no more bytes.
 class RequestReader {
  public:
-  // Limit on line and fields together; whether POST is taken; whether any method is, and a body is
-  // discarded.
+  // Limit on line and fields together; whether POST is accepted; whether any method is, and a body
+  // is discarded.
   explicit RequestReader(std::size_t header_bytes, bool post = false, bool any_method = false);
   ~RequestReader();
 
@@ -63,8 +63,8 @@ class RequestReader {
   std::size_t limit_;
   bool post_;
   bool any_method_;
-  std::size_t taken_ = 0;  // bytes that the parser is done with
-  std::string pending_;    // bytes that it will want again
+  std::size_t taken_ = 0;  // bytes that the parser has consumed
+  std::string pending_;    // bytes that it has not consumed
   Request request_;
   Response refusal_;
 };
@@ -86,7 +86,7 @@ class ResponseReader final : http1::AnswerSink {
   bool too_long_ = false;
 };
 
-// Says "Connection: close". `head` leaves the body out and keeps its length.
+// With "Connection: close". `head` leaves the body out and keeps its length.
 std::string WriteResponse(const Response& response, bool head);
 // `target`: percent-encoded path and query.
 std::string WriteRequest(std::string_view target, std::string_view method = "GET");

@@ -57,8 +57,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
     return (*listener)->port();
   }
 
-  // Nothing ends it but Close: without memory a connection is dropped, and the next one may find
-  // some.
+  // Only Close ends it: out of memory, one connection is dropped, and the next one may succeed.
   static awaitable<void> AcceptAll(std::shared_ptr<Impl> self, std::shared_ptr<Listener> listener) {
     steady_timer pause(self->io);
     for (bool failed = false; !self->closed;) {
@@ -88,7 +87,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
     Open(const Open&) = delete;
     Open& operator=(const Open&) = delete;
 
-    // Its coroutine ends when it next looks.
+    // Its coroutine ends when it resumes.
     void Cut() {
       deadline.cancel();
       stream->Close();
@@ -100,10 +99,10 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
     StreamPtr stream;
     steady_timer deadline;
     Phase phase = Phase::kReads;
-    std::size_t bytes = 0;  // of its response, until the client has taken them
+    std::size_t bytes = 0;  // of its response, until the client has read them
   };
 
-  // The oldest in one of these phases, next to `but`.
+  // The oldest in one of these phases, except `but`.
   Open* Oldest(std::initializer_list<Phase> phases, const Open* but) const {
     for (Open* each : open) {
       if (each != but && std::find(phases.begin(), phases.end(), each->phase) != phases.end())
@@ -152,8 +151,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
     co_await SendAndDrain(open, std::move(response), reader.request().method == "HEAD");
   }
 
-  // What the client still sends is read and thrown away: closing over it would reset the connection
-  // under the response.
+  // Discards what the client still sends: closing with unread bytes would reset the connection
+  // before the client has the response.
   static awaitable<void> SendAndDrain(Open& open, Response response, bool head) {
     Impl& self = *open.self;
     open.phase = Phase::kWrites;
@@ -218,7 +217,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<Impl> {
   const HttpLimits limits;
   bool closed = false;
   std::vector<std::shared_ptr<Listener>> listeners;
-  std::list<Open*> open;         // in the order of their beginning; each lives in Serve's frame
+  std::list<Open*> open;         // oldest first; each lives in Serve's frame
   std::size_t bytes = 0;         // of their responses, together
   std::set<steady_timer*> held;  // each lives in the frame of the Answer that waits on it
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small HTTP/1.1 server for TCP (health checks, metrics) and for a local endpoint (Unix-domain
-// socket, named pipe). One request a connection, no request bodies, GET and HEAD, POST if asked
-// for.
+// socket, named pipe). One request per connection, no request bodies, GET and HEAD, optionally
+// POST.
 #pragma once
 
 #include <chrono>
@@ -23,21 +23,21 @@ namespace weft::admin {
 class Listener;
 
 struct HttpLimits {
-  // At a time, over all listeners. For a further one the oldest that waits for its client is cut;
-  // only where all are on hold it is refused, by 503.
+  // At a time, over all listeners. A further one closes the oldest that waits for its client; where
+  // all are on hold, it gets a 503.
   std::size_t connections = 64;
-  // Of responses that their clients have not taken: beyond, the one that began first is cut.
+  // Of responses that their clients have not read; beyond, the oldest is closed.
   std::size_t response_bytes = 16 << 20;
   std::size_t header_bytes = 8 * 1024;  // request line and fields; more is 431
   std::chrono::milliseconds deadline{
-      10'000};              // to send the request, and again to take the response
-  bool post = false;        // POST, without a body, is the handler's too
-  bool any_method = false;  // all are the handler's, as in Go's server
+      10'000};              // to send the request, and again to read the response
+  bool post = false;        // the handler gets POST too, without a body
+  bool any_method = false;  // the handler gets every method, as in Go's server
 };
 
 // Lives on the thread that runs `io`, which outlives it; every call comes from there. The
-// destructor (or Close) stops listening, cuts open connections and calls the handler no more,
-// though `io` may run on. Nothing that a client does throws.
+// destructor (or Close) stops listening, closes connections and no longer calls the handler, though
+// `io` may keep running. Nothing that a client does throws.
 class HttpServer {
  public:
   HttpServer(boost::asio::io_context& io, Handler handler, HttpLimits limits = {});
@@ -49,15 +49,15 @@ class HttpServer {
   // called more than once.
   absl::StatusOr<std::uint16_t> ListenTcp(const std::string& address, std::uint16_t port);
 
-  // A Unix-domain socket (mode 0600; a socket file that nobody answers on is replaced, anything
-  // else is not), or on Windows a pipe for its owner, Administrators and SYSTEM. Unix: the file
-  // goes away with the server.
+  // A Unix-domain socket (mode 0600; replaces a stale socket file, and no other file), or on
+  // Windows a pipe for its owner, Administrators and SYSTEM. Unix: the server removes the file at
+  // its end.
   absl::Status ListenLocal(const std::string& path);
 
   // For tests: one that is open already.
   absl::StatusOr<std::uint16_t> ListenOn(std::shared_ptr<Listener> listener);
 
-  // Asks the handler again for every request it has put on hold.
+  // Calls the handler again for every request that is on hold.
   void Wake();
   void Close();
 

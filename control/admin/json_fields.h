@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 template <class V, class T>
 using Described = typename V::template Value<T>;
 
-// A value whose JSON is its text form, with what an error calls it.
+// What an error calls a type whose JSON is its text form; empty: any other type.
 template <class T>
 inline constexpr std::string_view kTextValue = "";
 template <>
@@ -92,8 +92,8 @@ class JsonWriter {
   Json json_ = Json::object();
 };
 
-// Reads one object. The first error stays and names its field by path; later fields are then left
-// alone.
+// Reads one object. The first error stays and names its field by path; later fields are then
+// skipped.
 class JsonReader {
  public:
   template <class T>
@@ -141,7 +141,7 @@ class JsonReader {
   void Decode(const Json& json, const std::string& path, T& value) {
     if (!status_.ok()) return;
     if constexpr (!kTextValue<T>.empty()) {
-      std::string text;  // stays empty, which is none of them, where json is no string
+      std::string text;  // stays empty, which no type accepts, where json is not a string
       Decode(json, path, text);
       const std::optional<T> parsed = T::Parse(text);
       if (!parsed) return Refuse(path, absl::StrCat("\"", text, "\" is not ", kTextValue<T>));
@@ -153,7 +153,7 @@ class JsonReader {
       if (!json.is_boolean()) return Refuse(path, "is neither true nor false");
       value = json.get<bool>();
     } else if constexpr (std::is_unsigned_v<T>) {
-      if (!json.is_number_unsigned()) return Refuse(path, "is not a number from zero up");
+      if (!json.is_number_unsigned()) return Refuse(path, "is not an unsigned number");
       if (json.get<std::uint64_t>() > std::numeric_limits<T>::max()) {
         return Refuse(path, absl::StrCat("exceeds ", std::numeric_limits<T>::max()));
       }

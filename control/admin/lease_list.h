@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lease table as the document that daemon and CLI show: the same rows whoever made the table.
+// A lease table as the document that daemon and CLI show.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace weft::admin {
 
-// One row a node, both families in it, by name. `source` is for people. O(n log n).
+// One row for each node, with both families, by name. `source` is for display. O(n log n).
 LeaseList ListLeases(const lease::LeaseTable& table, std::string source);
 
-// How many address-family halves are in each state that occurs, in the order of PeerState; of those
-// that people should look at, the first five nodes.
+// How many address-family halves are in each state that occurs, in the order of PeerState; with the
+// first five nodes of each state that needs attention.
 std::vector<LeaseCount> CountLeases(const lease::LeaseTable& table);
 
 }  // namespace weft::admin

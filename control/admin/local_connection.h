@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection to a program of this machine, through a Unix-domain socket or a named pipe:
-// blocking.
+// A blocking connection to a program on this machine: Unix-domain socket or named pipe.
 #pragma once
 
 #include <chrono>
@@ -15,9 +14,9 @@
 
 namespace weft::admin {
 
-// One thread reads, one writes. Errors are the system's text under a code that says which case it
-// is: NotFound (no such socket or pipe), Unavailable (nobody answers there), PermissionDenied,
-// DeadlineExceeded, InvalidArgument (not a possible path).
+// One thread reads, one writes. Errors have the system's text and one of the codes NotFound (no
+// such socket or pipe), Unavailable (no program answers there), PermissionDenied, DeadlineExceeded,
+// InvalidArgument (not a possible path).
 class LocalConnection {
  public:
   virtual ~LocalConnection() = default;

@@ -78,8 +78,8 @@ class PipeConnection : public LocalConnection {
     return overlapped;
   }
 
-  // Waits for the operation; one that is late or shut down is cancelled and waited for, since it
-  // uses the caller's buffer.
+  // Waits for the operation. On timeout or shutdown it cancels the operation and waits for its end,
+  // because the operation uses the caller's buffer.
   absl::StatusOr<DWORD> Finish(bool done, OVERLAPPED& overlapped) {
     if (!done && ::GetLastError() != ERROR_IO_PENDING) return Ended(::GetLastError());
     const HANDLE events[] = {ended_, overlapped.hEvent};
@@ -109,13 +109,13 @@ absl::StatusOr<std::unique_ptr<LocalConnection>> Connect(const std::string& path
   const std::wstring name = control::PathOf(path).wstring();
   const auto wait = timeout == timeout.zero() ? INFINITE : static_cast<DWORD>(timeout.count());
   for (;;) {
-    // The server may learn who we are, but not act in our name.
+    // The server may identify us, but not impersonate us.
     const HANDLE pipe = ::CreateFileW(
         name.c_str(), GENERIC_READ | GENERIC_WRITE, 0, nullptr, OPEN_EXISTING,
         FILE_FLAG_OVERLAPPED | SECURITY_SQOS_PRESENT | SECURITY_IDENTIFICATION, nullptr);
     if (pipe != INVALID_HANDLE_VALUE) {
-      // Any process may create the pipe's name first and answer falsely.
-      const std::string who = control::WhoElseOwns(pipe);
+      // Any process may create a pipe of this name first and send false answers.
+      const std::string who = control::ForeignOwner(pipe);
       if (who.empty()) return std::make_unique<PipeConnection>(pipe, wait);
       ::CloseHandle(pipe);
       return absl::UnavailableError(absl::StrCat("the pipe ", who, " and is not flanneld's"));

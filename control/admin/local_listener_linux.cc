@@ -36,15 +36,15 @@ absl::Status SystemError(const std::string& what, std::string_view next_step) {
                       absl::StrCat(what, ": ", std::strerror(error), "; ", next_step));
 }
 
-// Whoever can write to the folder can put a socket of their own in the place of ours.
+// Another user who can write to the folder could replace our socket.
 absl::Status CheckFolder(const std::filesystem::path& folder) {
   if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) {
-    return SystemError(absl::StrCat("cannot make folder ", folder.native()),
-                       "make it, or choose another socket");
+    return SystemError(absl::StrCat("cannot create folder ", folder.native()),
+                       "create it, or choose another path");
   }
   struct stat info {};
   if (::stat(folder.c_str(), &info) != 0)
-    return SystemError(absl::StrCat("cannot look at ", folder.native()), "check its permissions");
+    return SystemError(absl::StrCat("cannot inspect ", folder.native()), "check its permissions");
   if (!S_ISDIR(info.st_mode))
     return absl::FailedPreconditionError(absl::StrCat(folder.native(), " is not a folder"));
   const bool foreign = info.st_uid != 0 && info.st_uid != ::geteuid();
@@ -52,18 +52,18 @@ absl::Status CheckFolder(const std::filesystem::path& folder) {
   if (!foreign && !open) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("folder ", folder.native(),
-                   foreign ? " belongs to another user" : " can be written by others",
+                   foreign ? " belongs to another user" : " is writable by other users",
                    ", who could replace the socket in it; chown root and chmod go-w it, or "
-                   "choose another"));
+                   "choose another folder"));
 }
 
-// Takes away a socket file that a dead process left behind.
-absl::Status ClearWay(const std::string& path, const sockaddr_un& address) {
+// Removes the socket file of a process that has ended.
+absl::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) {
     return errno == ENOENT
                ? absl::OkStatus()
-               : SystemError(absl::StrCat("cannot look at ", path), "check its permissions");
+               : SystemError(absl::StrCat("cannot inspect ", path), "check its permissions");
   }
   if (!S_ISSOCK(info.st_mode)) {
     return absl::FailedPreconditionError(
@@ -71,7 +71,7 @@ absl::Status ClearWay(const std::string& path, const sockaddr_un& address) {
   }
   const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (probe.get() < 0) return SystemError("cannot open a socket", "check the limit on open files");
-  // EAGAIN: somebody listens whose queue is full.
+  // EAGAIN: a server listens, but its queue is full.
   if (::connect(probe.get(), Generic(address), sizeof address) == 0 || errno == EAGAIN) {
     return absl::AlreadyExistsError(
         absl::StrCat("another program answers on ", path,
@@ -79,14 +79,14 @@ absl::Status ClearWay(const std::string& path, const sockaddr_un& address) {
                      "--subnet-file and --state-dir"));
   }
   if (errno != ECONNREFUSED)
-    return SystemError(absl::StrCat("cannot tell whether anybody answers on ", path),
-                       "remove it if nobody does");
+    return SystemError(absl::StrCat("cannot determine whether a program answers on ", path),
+                       "remove it if none does");
   if (::unlink(path.c_str()) != 0)
     return SystemError(absl::StrCat("cannot remove the stale socket ", path), "remove it");
   return absl::OkStatus();
 }
 
-// Removes the socket's file at the end, unless another has taken its place.
+// Removes the socket's file at the end, unless another file has replaced it.
 class UnixListener : public SocketListener {
  public:
   UnixListener(Acceptor acceptor, std::string path, const struct stat& file)
@@ -105,7 +105,7 @@ class UnixListener : public SocketListener {
     struct stat now {};
     if (::lstat(path_.c_str(), &now) == 0 && now.st_dev == device_ && now.st_ino == inode_)
       ::unlink(path_.c_str());
-    path_.clear();  // the empty path is no file's
+    path_.clear();  // a second call then finds no file
   }
 
   std::string path_;
@@ -121,18 +121,18 @@ absl::StatusOr<std::shared_ptr<Listener>> OpenLocalListener(boost::asio::io_cont
   if (!address.ok()) return address.status();
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (absl::Status status = CheckFolder(folder.empty() ? "." : folder); !status.ok()) return status;
-  if (absl::Status status = ClearWay(path, *address); !status.ok()) return status;
+  if (absl::Status status = RemoveStale(path, *address); !status.ok()) return status;
 
   Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  // On Linux the new file's mode is the descriptor's, less the umask: there is no moment at which
-  // others may connect.
+  // On Linux the new file's mode is the descriptor's, less the umask: other users can never
+  // connect.
   if (fd.get() < 0 || ::fchmod(fd.get(), 0600) != 0)
     return SystemError("cannot open a socket", "check the limit on open files");
   if (::bind(fd.get(), Generic(*address), sizeof *address) != 0)
     return SystemError(absl::StrCat("cannot bind ", path), "choose another path");
   struct stat file {};
   if (::lstat(path.c_str(), &file) != 0)
-    return SystemError(absl::StrCat("cannot look at ", path), "choose another path");
+    return SystemError(absl::StrCat("cannot inspect ", path), "choose another path");
   if (::listen(fd.get(), SOMAXCONN) != 0)
     return SystemError(absl::StrCat("cannot listen on ", path), "choose another path");
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A named pipe for its owner, Administrators and SYSTEM, one instance a connection.
-// Asio wants winsock2.h first.
+// Asio requires winsock2.h first.
 #include <winsock2.h>
 
 #include <boost/asio/async_result.hpp>
@@ -30,8 +30,8 @@ class PipeListener : public Listener {
   PipeListener(asio::io_context& io, std::wstring name)
       : io_(io), name_(std::move(name)), next_(io) {}
 
-  // Makes the instance that the next client will reach. `first`: fails when somebody else has the
-  // name.
+  // Creates the instance that the next client will reach. `first`: fails when another process has
+  // the name.
   DWORD MakeInstance(bool first) {
     HANDLE pipe = INVALID_HANDLE_VALUE;
     const DWORD made = control::WithOwnAttributes([&](SECURITY_ATTRIBUTES* attributes) -> DWORD {
@@ -56,7 +56,8 @@ class PipeListener : public Listener {
         co_await asio::async_initiate<const NoThrow, void(boost::system::error_code, std::size_t)>(
             [this](auto handler) { Connect(std::move(handler)); }, kNoThrow);
     if (error || closed_) {
-      // As of a client that is gone already. The name stays ours: the next instance comes first.
+      // For example, the client is gone already. The next instance is created before the last one
+      // closes, so that the name stays ours.
       const asio::windows::stream_handle last =
           std::exchange(next_, asio::windows::stream_handle(io_));
       if (!closed_) MakeInstance(/*first=*/false);
@@ -64,7 +65,7 @@ class PipeListener : public Listener {
     }
     auto stream = std::make_shared<AsioByteStream<asio::windows::stream_handle>>(std::move(next_));
     next_ = asio::windows::stream_handle(io_);
-    // Before the caller serves this one: a client that comes now finds the name.
+    // Before the caller serves this client: the next one must find the name.
     if (!closed_) MakeInstance(/*first=*/false);
     co_return stream;
   }
@@ -87,7 +88,7 @@ class PipeListener : public Listener {
     if (error == ERROR_IO_PENDING) {
       overlapped.release();
     } else {
-      // A client that was faster than this call is a success.
+      // ERROR_PIPE_CONNECTED: the client connected before this call.
       const DWORD outcome = error == ERROR_PIPE_CONNECTED ? ERROR_SUCCESS : error;
       overlapped.complete(
           boost::system::error_code(static_cast<int>(outcome), asio::error::get_system_category()),
@@ -108,8 +109,8 @@ absl::Status Taken(const std::string& path) {
                    "--admin, --subnet-file and --state-dir"));
 }
 
-// Whether somebody has a pipe of that name, without connecting to it. FIRST_PIPE_INSTANCE is what
-// refuses the second server, without a gap; but Wine 8 takes no notice of it.
+// Whether a pipe of that name exists, without connecting to it. FIRST_PIPE_INSTANCE refuses the
+// second server without a race, but Wine 8 ignores it.
 bool IsServed(const std::wstring& name) {
   return ::WaitNamedPipeW(name.c_str(), 1) != 0 || ::GetLastError() == ERROR_SEM_TIMEOUT;
 }
@@ -133,7 +134,7 @@ absl::StatusOr<std::shared_ptr<Listener>> OpenLocalListener(asio::io_context& io
       return Taken(path);
     default:
       return absl::UnavailableError(
-          absl::StrCat("cannot make pipe ", path, ": ", Message(error), "; choose another name"));
+          absl::StrCat("cannot create pipe ", path, ": ", Message(error), "; choose another name"));
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include "control/admin/json_fields.h"
 
-// The descriptions are found by argument-dependent lookup, so each stands in its struct's own
+// The descriptions are found by argument-dependent lookup, so each is in its struct's own
 // namespace.
 namespace weft::lease {
 
@@ -231,15 +231,15 @@ Json Document(std::string_view kind, const T& value) {
   return json;
 }
 
-absl::Status Expect(const Json& json, const char* field, std::string_view wanted) {
+absl::Status Expect(const Json& json, const char* field, std::string_view expected) {
   const auto found = json.find(field);
   if (found == json.end() || !found->is_string()) {
     return absl::InvalidArgumentError(absl::StrCat(field, " is missing or not a string"));
   }
   const auto& text = found->get_ref<const std::string&>();
-  if (text == wanted) return absl::OkStatus();
+  if (text == expected) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(field, " is \"", text, "\"; this program reads \"", wanted, "\""));
+      absl::StrCat(field, " is \"", text, "\"; this program reads \"", expected, "\""));
 }
 
 template <class T>

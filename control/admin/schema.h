@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon tells about itself on the local admin endpoint: versioned documents as plain
-// values, and their JSON.
+// What the daemon reports on the local admin endpoint: versioned documents as plain values, and
+// their JSON.
 //
-// Both sides of the endpoint use this file, so it names neither of them. Values copy and compare;
-// any thread.
+// Both sides of the endpoint use this file, so it includes neither. Values copy and compare; any
+// thread.
 //
 // Promise for "weft/v1": a field keeps its name, type and meaning; fields may be added; a reader
 // ignores what it does not know and refuses what is missing or has the wrong type, naming the field
-// ("leases[3].ipv4.subnet"). A field marked `?` is left out when there is nothing to say. Counts
-// are JSON numbers and wrap at 2^64.
+// ("leases[3].ipv4.subnet"). A field marked `?` is omitted when it has no value. Counts are
+// JSON numbers and wrap at 2^64.
 //
 //   LeaseList           | type   | meaning
 //   apiVersion, kind    | string | "weft/v1", "LeaseList"
 //   generation          | number | differs after each change; what the long poll's `after` names
 //   source              | string | where leases come from: "file nodes.json"
-//   leases[]            |        | one row a node, by name
+//   leases[]            |        | one row for each node, by name
 //     node, uid?        | string | metadata.name, metadata.uid
-//     backendType       | string | as the node writes it: "vxlan", "host-gw", ...
-//     ipv4?, ipv6?      |        | one half an address family
+//     backendType       | string | as the node publishes it: "vxlan", "host-gw", ...
+//     ipv4?, ipv6?      |        | one half for each address family
 //       subnet          | string | the node's pod CIDR
 //       publicIP?       | string | where peers send outer packets
 //       vtepMAC?        | string | inner destination MAC, lower case with colons
-//       vni?            | number | as the node writes it, not range-checked
+//       vni?            | number | as the node publishes it, not range-checked
 //       state           | string | a name of control/lease/peer_state.h
-//       stateSentence   | string | the same for people
-//       usable          | bool   | whether it is handed to the data plane
-//       keptSince?      | string | RFC 3339: since then the node leaves out its MAC, and this is
-//                       |        | its last complete half
+//       stateSentence   | string | the state as a sentence
+//       usable          | bool   | whether the data plane uses it
+//       keptSince?      | string | RFC 3339: since when the node publishes no MAC; this is its
+//                       |        | last complete half
 //   refused[]           |        | nodes that could not be read as leases
 //     name, reason      | string |
 //     uid?              | string | metadata.uid
-//   notJoined[]?        |        | nodes that no flannel has joined
+//   notJoined[]?        |        | nodes on which no flannel has published a lease
 //     name, uid?        | string | metadata.name, metadata.uid
 //     reason            | string | the annotation that is missing
 //
@@ -40,13 +40,13 @@
 //   pid                 | number |
 //   started             | string | RFC 3339, UTC
 //   backend, dataplane  | string | net-conf's Backend.Type; "hns", "userspace", "routes", "none"
-//   ready, checks[]     | bool   | /readyz, and what it is made of: {name, ok, text}
+//   ready, checks[]     | bool   | /readyz and its checks: {name, ok, text}
 //   interface           | string | the adapter that carries outer packets
 //   mtu                 | number | inner MTU in bytes, as in subnet.env
 //   ipv4?, ipv6?        |        | own facts: {subnet?, publicIP?, vtepMAC?}
 //   source              |        | {description, inSync, trouble?}
-//     trouble           | string | a sentence, while it lasts
-//   troubles[]          |        | {subject, trouble?, times}: what was wrong and fails no check
+//     trouble           | string | the condition as a sentence, while it lasts
+//   troubles[]          |        | {subject, trouble?, times}: conditions that fail no check
 //     subject           | string | "net-conf", "health", "admin", "subnet-file", "public-ip",
 //                       |        | "interface", "mtu", "vni", "masquerade", "forward-rules", "hns",
 //                       |        | "ledger", "static-routes", "left-routes", "firewall",
@@ -55,54 +55,54 @@
 //     times             | number | how often it began or changed
 //   leases[]            |        | address-family halves by state: {state, sentence, count,
 //                       |        |  examples[]?}
-//     examples[]        |        | {node, why}: the first five that are not plainly usable
+//     examples[]        |        | {node, why}: the first five nodes, where a state needs attention
 //   refusedNodes        | number |
-//   notJoinedNodes?     | number | nodes that no flannel has joined; left out while there are none
-//   reach?              |        | {peers, reached}: nodes that should be reached, and are; left
-//                       |        |  out where flanneld programs no way to them
+//   notJoinedNodes?     | number | as notJoined counts; omitted while there are none
+//   reach?              |        | {peers, reached}: nodes to reach, and nodes reached; omitted
+//                       |        |  where flanneld programs no peers
 //   sinks[]             |        | {name, desired, applied, pending[]}
 //     pending[]         | string | a sentence that names its object
-//   tunnels[]           |        | one a device of the userspace data plane
+//   tunnels[]           |        | one for each device of the userspace data plane
 //     device, family    | string | "flannel.4096"; "ipv4" or "ipv6": the outer family
 //     vni, port, mtu    | number | mtu: of the device, inner bytes
-//     toWire, toPods    |        | {bytes, packets[]}; bytes: inner, forwarded
-//       packets[]       |        | {name, sentence, packets} by verdict, "forward" among them
+//     toWire, toPods    |        | {octets, packets[]}; octets: inner bytes, forwarded
+//       packets[]       |        | {name, sentence, packets} by verdict, "forward" included
 //     icmpErrors        | number | ICMP errors sent to own pods
 //     kernel[]          |        | {name, value}: counts kept below the data plane
 //     peerCheck?        | string | how the sender of a packet is checked: --peer-check
-//     strictWouldDrop?  | number | with "lease": packets let in that "strict" would have dropped
+//     strictWouldDrop?  | number | with "lease": accepted packets that "strict" would have dropped
 //   hns?                |        | this node's network in HNS, where that is programmed
-//     network, state    | string | its name; what is worked at or waited for: "hns", "network",
+//     network, state    | string | its name; what is programmed or waited for: "hns", "network",
 //                       |        | "management-ip", then "routes", or with host-gw "endpoint" and
-//                       |        | "forwarding", then "holds"
-//     text              | string | the same for people, and why
-//     id?               | string | HNS's, lower case
-//     managementIP?     | string | that HNS gave it: what it puts on outer packets
-//     routerMAC?        | string | distributed router MAC: what peers are told
-//     calls             | number | into HNS since the start; modifyingCalls: of those
-//     notes[]           | string | worth knowing, and no reason to wait
-//   peers[]             |        | {node, device, sentPackets, sentBytes, receivedPackets,
-//                       |        |  receivedBytes, pathMTU?, sentWithoutDF?, otherSource?,
+//                       |        | "forwarding", then "holds": in sync
+//     text              | string | the state as a sentence, with its cause
+//     id?               | string | in HNS, lower case
+//     managementIP?     | string | chosen by HNS: the source of outer packets
+//     routerMAC?        | string | distributed router MAC, which peers get as VTEP MAC
+//     calls             | number | into HNS since the start; modifyingCalls: those that change
+//     notes[]           | string | remarks that delay nothing
+//   peers[]             |        | {node, device, sentPackets, sentOctets, receivedPackets,
+//                       |        |  receivedOctets, pathMTU?, sentWithoutDF?, otherSource?,
 //                       |        |  otherSourcePackets?}
-//     pathMTU           | number | outer bytes; left out while none below the link's is known
-//     sentWithoutDF     | number | packets for which the path was too narrow, and pods follow no
-//                       |        | smaller MTU: sent without DF, over IPv6 in fragments
-//     otherSource       | string | an address that is not the peer's public IP, from which packets
-//                       |        | with its inner MAC and address came last
-//     otherSourcePackets| number | how many came from such addresses; peerCheck says what became
-//                       |        | of them
+//     pathMTU           | number | outer bytes; omitted while none below the link's is known
+//     sentWithoutDF     | number | packets sent without DF, over IPv6 in fragments, because the
+//                       |        | path's MTU is below what pods follow
+//     otherSource       | string | the last outer source of packets with the peer's inner MAC and
+//                       |        | address that is not its public IP
+//     otherSourcePackets| number | how many came from such addresses; peerCheck decides whether
+//                       |        | they are dropped
 //
 //   Plan                | type   | meaning
 //   apiVersion, kind    | string | "weft/v1", "Plan"
 //   network             | string | in HNS
-//   refused?            | string | why nothing may be done, and what a person does next
-//   differences[]       | string | what HNS has otherwise, or lacks
+//   refused?            | string | why flanneld may not change HNS, and the next step
+//   differences[]       | string | how HNS differs from the desired state
 //   calls[]             |        | that flanneld would make, in order: {what, document?}
-//     document          | string | JSON, as HNS is given it; left out for a delete
-//   repaired            | bool   | they were made since
-//   left[]              | string | differences after a repair; empty: it is as it should be
-//   done[]?             | string | of a repair: the differences that are none any more
-//   causes[]?           | string | of a repair: what HNS says of those that are left
+//     document          | string | JSON as passed to HNS; omitted for a delete
+//   repaired            | bool   | whether they were made
+//   left[]              | string | differences that remain after a repair; empty: in sync
+//   done[]?             | string | of a repair: the differences that it corrected
+//   causes[]?           | string | of a repair: HNS's errors for those that remain
 #pragma once
 
 #include <cstdint>
@@ -153,7 +153,7 @@ struct LeaseList {
 struct Check {
   std::string name;
   bool ok = false;
-  std::string text;  // why not, and what to do; or what is so
+  std::string text;  // why not, and the next step; or details
   friend bool operator==(const Check&, const Check&) = default;
 };
 
@@ -173,7 +173,7 @@ struct SourceStatus {
 
 struct ConditionStatus {
   std::string subject;
-  std::string condition;  // empty: it is over
+  std::string condition;  // empty: it has ended
   std::uint64_t times = 0;
   friend bool operator==(const ConditionStatus&, const ConditionStatus&) = default;
 };
@@ -206,7 +206,7 @@ struct SinkStatus {
   friend bool operator==(const SinkStatus&, const SinkStatus&) = default;
 };
 
-// Packets that had one verdict; "forward" is the one that is no drop.
+// Packets with one verdict; every verdict but "forward" is a drop.
 struct VerdictCount {
   std::string name;
   std::string sentence;
@@ -236,7 +236,7 @@ struct TunnelStatus {
   DirectionStatus to_pods;
   std::uint64_t icmp_errors = 0;
   std::vector<KernelCount> kernel;
-  std::string peer_check{};  // empty: not said
+  std::string peer_check{};  // empty: not reported
   std::optional<std::uint64_t> strict_would_drop{};
   friend bool operator==(const TunnelStatus&, const TunnelStatus&) = default;
 };
@@ -259,7 +259,7 @@ struct HnsStatus {
   std::string network;
   std::string state;
   std::string text;
-  std::string id;  // empty: not there
+  std::string id;  // empty: it does not exist
   std::optional<IpAddress> management_ip;
   std::optional<MacAddress> router_mac;
   std::uint64_t calls = 0;
@@ -307,14 +307,14 @@ struct Plan {
   std::vector<PlanCall> calls;
   bool repaired = false;
   std::vector<std::string> left;
-  // Of a repair: the differences that are none any more, and what HNS says of those that are left.
-  // Empty: an earlier version does not say.
+  // Of a repair: the differences that it corrected, and HNS's errors for those that remain. Empty:
+  // an earlier version does not report them.
   std::optional<std::vector<std::string>> done{};
   std::optional<std::vector<std::string>> causes{};
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-// Fields stand in the order of the tables above.
+// Fields are in the order of the tables above.
 nlohmann::ordered_json ToJson(const LeaseList& list);
 nlohmann::ordered_json ToJson(const LeaseRow& row);
 nlohmann::ordered_json ToJson(const Status& status);

@@ -13,8 +13,7 @@
 
 namespace weft::admin {
 
-// sun_path holds 107 bytes and a NUL. A longer path would be cut silently by those who do not
-// check.
+// sun_path holds 107 bytes and a NUL. Without this check a longer path would be truncated silently.
 inline constexpr std::size_t kLongestSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 
 inline absl::StatusOr<sockaddr_un> UnixAddress(const std::string& path) {

@@ -25,17 +25,17 @@
 
 namespace weft::backend {
 
-// What backends are built on. All of it outlives them.
+// What backends use. All of it outlives them.
 struct Context {
   const config::Options& options;
   const control::NetConf& conf;
   host::Host& host;
   control::Reconciler& reconciler;
-  // Where what is created is recorded; null: nowhere.
+  // Records what is created; null: nothing is recorded.
   std::shared_ptr<ledger::NodeLedger> ledger;
   std::shared_ptr<hns::Api> hns;        // null: HNS is not programmed
-  std::function<void()> on_hns_change;  // on the HNS thread: OnHnsChange has something to do
-  // On a packet thread that ended by itself: its device is to be given to CloseDevice.
+  std::function<void()> on_hns_change;  // on the HNS thread: OnHnsChange is due
+  // Called on a packet thread that ends by itself; `device` must then be passed to CloseDevice.
   std::function<void(const std::string& device, const absl::Status& why)> on_broken;
 };
 
@@ -53,8 +53,8 @@ struct NamedCondition {
 
 using PlanReply = std::function<void(absl::StatusOr<admin::Plan>)>;
 
-// Control thread. A backend adds its sinks to the reconciler and removes them. Its end removes its
-// devices; host routes and HNS keep what they have.
+// Control thread. A backend adds its sinks to the reconciler and removes them. Its destructor
+// removes its devices; host routes and HNS stay as they are.
 class Backend {
  public:
   Backend() = default;
@@ -62,25 +62,25 @@ class Backend {
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
-  // Stores what is to exist for `plan`; opens and ends nothing. Error: the plan cannot be had.
+  // Stores the desired state for `plan`; opens and closes nothing. Error: the plan is impossible.
   virtual absl::Status Configure(const NodePlan& plan, const underlay::HostFacts& host) = 0;
-  // Ends what is not configured any more, and what another program changed.
+  // Closes what is no longer configured, and what another program changed.
   virtual void Inspect(const underlay::HostFacts&) {}
   // Opens what is configured and missing. Error: what it waits for; called again in each round.
   virtual absl::Status Open() = 0;
-  // What is open is what is configured.
+  // Everything that is configured is open.
   virtual bool IsComplete() const = 0;
   // It works, so that the next backend may be opened and subnet.env written.
   virtual bool IsUp() const { return IsComplete(); }
   virtual void Close() = 0;
-  // What belongs to `device`, whose packet thread ended; the next Open opens it again.
+  // Closes what belongs to `device`, whose packet thread ended; the next Open opens it again.
   virtual void CloseDevice(const std::string& /*device*/) {}
 
-  // Empty: this backend decides nothing of the lease.
+  // What this backend decides of the lease; empty: nothing.
   virtual std::optional<LeaseFacts> lease_facts() const { return std::nullopt; }
-  // A virtual switch takes the underlay's adapter, and its static routes with it.
+  // Whether a virtual switch takes over the underlay's adapter, and with it its static routes.
   virtual bool TakesUnderlay() const { return false; }
-  // Adapters that are this backend's, by name.
+  // Names of this backend's adapters.
   virtual std::vector<std::string> devices() const { return {}; }
 
   // The host's adapters as just read, also while no interface fits.
@@ -88,16 +88,16 @@ class Backend {
   virtual void OnHnsChange() {}
   // About every second.
   virtual void Poll(control::TimePoint) {}
-  // Whether these may be routes of ours.
+  // Whether `changes` may concern our routes.
   virtual bool IsConcernedBy(const host::RouteChanges&) const { return false; }
-  // Reads our routes again and puts what is missing; `all`: also where nothing was written since.
+  // Reads our routes again and restores missing ones; `all`: also where nothing was written since.
   virtual void RecheckRoutes(bool /*all*/) {}
 
   // What differs in HNS, read on the HNS thread; `repair`: after it was corrected. False: nothing
   // of this backend is in HNS.
   virtual bool RequestPlan(bool /*repair*/, const PlanReply&) { return false; }
   // For the check "tunnels": what carries packets while all is `up`, else what is waited for;
-  // empty: another backend says so.
+  // empty: another backend supplies the text.
   virtual std::string TunnelsText(bool /*up*/) const { return ""; }
   virtual void AppendChecks(std::vector<admin::Check>&) const {}
   // Conditions that fail no check.

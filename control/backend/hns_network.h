@@ -29,11 +29,12 @@ admin::HnsStatus HnsStatusOf(const std::string& network,
   status.modifying_calls = state.modifying_calls;
   status.notes = outcome.notes;
   if (state.known && !state.notified)
-    status.notes.push_back("HNS does not tell of its restarts: looking every minute finds them");
+    status.notes.push_back(
+        "HNS does not report its restarts; flanneld checks for them every minute");
   return status;
 }
 
-// Why what is left is left: each with HNS's own code.
+// Why differences remain, each with HNS's error code.
 template <typename Outcome>
 std::vector<std::string> CausesOf(const Outcome& outcome) {
   std::vector<std::string> causes;
@@ -44,12 +45,12 @@ std::vector<std::string> CausesOf(const Outcome& outcome) {
   return causes;
 }
 
-// On the HNS thread. What differs in HNS from what `keeper` desires; `repair`: after it was
-// corrected.
+// On the HNS thread. How HNS differs from the desired state of `keeper`; `repair`: and corrects it.
 template <typename Keeper>
 absl::StatusOr<admin::Plan> ReadPlan(Keeper& keeper, const std::string& network, bool repair) {
   using Clock = std::chrono::steady_clock;
-  // A round writes some routes and wants to go on; more of them are left to the usual rounds.
+  // A round writes a part of the routes and requests the next one; beyond this limit the usual
+  // rounds continue.
   constexpr int kMostRounds = 1000;
   const absl::StatusOr<hns::Drift> drift = keeper.Inspect();
   if (!drift.ok()) return drift.status();
@@ -60,7 +61,7 @@ absl::StatusOr<admin::Plan> ReadPlan(Keeper& keeper, const std::string& network,
   for (const hns::PlannedCall& call : drift->calls)
     plan.calls.push_back({call.what, call.document});
   if (!repair || !plan.refused.empty()) return plan;
-  keeper.OnServiceGone();  // what was refused is tried now, not when its time comes
+  keeper.OnServiceGone();  // retries refused items now, not after their pause
   for (int rounds = 0; rounds < kMostRounds; ++rounds) {
     const auto outcome = keeper.Round(Clock::now());
     plan.causes = CausesOf(outcome);
@@ -70,7 +71,7 @@ absl::StatusOr<admin::Plan> ReadPlan(Keeper& keeper, const std::string& network,
   if (!after.ok()) return after.status();
   plan.repaired = true;
   plan.left = after->differences;
-  plan.done = hns::PutRight(*drift, *after);
+  plan.done = hns::Repaired(*drift, *after);
   if (!after->refused.empty()) {  // it lists no differences then
     plan.left = {after->refused};
     plan.done->clear();
@@ -101,11 +102,11 @@ class HnsNetwork : public Backend {
   bool IsComplete() const override { return keeper_ ? desired_ == programmed_ : !desired_; }
   bool TakesUnderlay() const override { return !follower_; }
   void Poll(control::TimePoint now) override {
-    if (keeper_) condition_.Set(keeper_->Look(now));
+    if (keeper_) condition_.Set(keeper_->Supervise(now));
   }
   bool RequestPlan(bool repair, const PlanReply& reply) override {
     if (!keeper_) return false;
-    keeper_->Ask([repair, reply, name = programmed_->name](auto& keeper) {
+    keeper_->Request([repair, reply, name = programmed_->name](auto& keeper) {
       reply(ReadPlan(keeper, name, repair));
     });
     return true;
@@ -123,9 +124,9 @@ class HnsNetwork : public Backend {
 
   const Context& context_;
   const bool follower_;
-  // Empty: the plan has no IPv4. What the keeper has received.
+  // Empty: the plan has no IPv4. `programmed_` is what the keeper has received.
   std::optional<Desired> desired_, programmed_;
-  control::Condition condition_;  // a call into HNS takes too long, or never came back
+  control::Condition condition_;  // a call into HNS takes too long, or has not returned
   std::unique_ptr<Keeper> keeper_;
 };
 

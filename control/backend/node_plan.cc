@@ -7,8 +7,8 @@
 
 namespace weft::backend {
 
-// Shorter where upstream's name would exceed what Linux takes for a device (IFNAMSIZ): upstream
-// cannot start with such a VNI.
+// Shorter where upstream's name would exceed the longest name of a Linux device (IFNAMSIZ):
+// upstream cannot start with such a VNI.
 std::string TunnelDevice(IpFamily family, Vni vni) {
   constexpr std::size_t kLongest = 15;  // bytes
   const bool v4 = family == IpFamily::kV4;
@@ -45,7 +45,7 @@ absl::StatusOr<NodePlan> MakeNodePlan(const control::OwnFacts& facts, const cont
                      "; raise that MTU, choose another interface with --iface, or switch "
                      "EnableIPv6 off in net-conf.json"));
   }
-  plan.mtu = *InnerMtu::Of(mtu);
+  plan.mtu = *InnerMtu::From(mtu);
   return plan;
 }
 

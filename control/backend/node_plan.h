@@ -23,7 +23,7 @@ struct FamilyPlan {
 struct NodePlan {
   underlay::InterfaceChoice underlay;  // has an address of each family that follows
   std::optional<FamilyPlan> v4, v6;
-  InnerMtu mtu = *InnerMtu::Of(1450);  // of the pods: the least of all families'
+  InnerMtu mtu = *InnerMtu::From(1450);  // of the pods: the least of all families'
   const std::optional<FamilyPlan>& of(IpFamily family) const {
     return family == IpFamily::kV4 ? v4 : v6;
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// flannelctl completion: scripts made of the table of verbs and their parsers, so that they cannot
-// lag behind.
+// flannelctl completion: scripts generated from the table of verbs and their parsers.
 #include <memory>
 #include <utility>
 

@@ -28,8 +28,8 @@ std::string Overview() {
   line("help", "This text, or that of a verb: flannelctl help VERB");
   absl::StrAppend(
       &text,
-      "\nExit codes: 0 well; 1 answered, and the answer is bad; 2 not answered (usage,\n"
-      "unreadable input, no daemon). Data goes to stdout, messages to stderr.\n\n"
+      "\nExit codes: 0 good; 1 a finding: degraded, dropped; 2 no answer: wrong usage,\n"
+      "unreadable input, no daemon. Data goes to stdout, messages to stderr.\n\n"
       "Examples:\n"
       "  flannelctl status\n"
       "  flannelctl leases -o wide\n"
@@ -69,7 +69,7 @@ std::string Unexpected(const CLI::App& verb, const std::vector<std::string>& wor
                       nearest.empty() ? "" : absl::StrCat(", did you mean ", nearest, "?"));
 }
 
-// CLI11's error in our words. `rest`: what no option or argument took.
+// CLI11's error in our words. `rest`: words that no option or argument accepted.
 std::string UsageText(const CLI::App& verb, const CLI::ParseError& error,
                       const std::vector<std::string>& rest) {
   const std::string text = error.what();

@@ -44,7 +44,8 @@ ExitCode Run(const Options& options, Io& io) {
 
 Action AddHnsControl(CLI::App& parser) {
   auto options = std::make_shared<Options>();
-  parser.add_option("PATH", options->path, "Where it listens, as it was given with --listen")
+  parser.add_option("PATH", options->path, "The emulator's socket or pipe, as given with --listen")
+      ->type_name("PATH")
       ->required();
   parser
       .add_option("COMMAND", options->command,

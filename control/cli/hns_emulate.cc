@@ -34,7 +34,7 @@ struct Options {
 };
 
 // The machine's adapters and its default routes.
-absl::Status Furnish(const Options& options, host::EmulatedHost& host) {
+absl::Status AddAdapters(const Options& options, host::EmulatedHost& host) {
   for (const std::string& text : options.adapters) {
     absl::StatusOr<host::Adapter> adapter = emulator::ParseAdapter(text);
     if (!adapter.ok())
@@ -46,13 +46,13 @@ absl::Status Furnish(const Options& options, host::EmulatedHost& host) {
   route.gateway = IpAddress::Parse(options.gateway);
   if (!route.gateway)
     return absl::InvalidArgumentError(
-        absl::StrCat("--gateway ", options.gateway, ": it is no address; correct it"));
+        absl::StrCat("--gateway ", options.gateway, ": not an IP address; correct it"));
   if (!route.gateway->is_v4()) route.destination = *IpPrefix::Parse("::/0");
-  const absl::StatusOr<host::Route> way = host.RouteTo(*route.gateway);
-  if (!way.ok())
+  const absl::StatusOr<host::Route> on_link = host.RouteTo(*route.gateway);
+  if (!on_link.ok())
     return absl::InvalidArgumentError(
         absl::StrCat("--gateway ", options.gateway, ": no --adapter is on its link; correct one"));
-  route.adapter_index = way->adapter_index;
+  route.adapter_index = on_link->adapter_index;
   return host.PutRoutes({route}).front();
 }
 
@@ -60,7 +60,7 @@ absl::Status Apply(const Options& options, emulator::EmulatedNode& node) {
   absl::StatusOr<nlohmann::json> settings = JsonFields(options.settings);
   if (!settings.ok()) return settings.status();
   if (!options.version.empty()) (*settings)["version"] = options.version;
-  if (!settings->empty()) {  // else those of the state file stay
+  if (!settings->empty()) {  // else the settings of the state file stay
     auto set = emulator::CarryOut(node, {{"command", "set"}, {"settings", *settings}});
     if (!set.ok()) return set.status();
   }
@@ -89,7 +89,7 @@ ExitCode Run(const Options& options, Io& io) {
   emulator::EmulatedNode node(clock);
   std::optional<emulator::NodeFile> file;
   if (!options.state.empty()) file.emplace(node, options.state);
-  absl::Status status = Furnish(options, node.host());
+  absl::Status status = AddAdapters(options, node.host());
   if (status.ok() && file) status = file->Open();
   if (status.ok()) status = Apply(options, node);
   if (!status.ok()) return Fail(io, kVerb, status);
@@ -115,12 +115,12 @@ Action AddHnsEmulate(CLI::App& parser) {
   auto options = std::make_shared<Options>();
   parser
       .add_option("--listen", options->listen,
-                  "Where: a Unix-domain socket, on Windows a pipe's name; its owner's alone")
+                  "A Unix-domain socket, on Windows a pipe's name; only its owner can connect")
       ->type_name("PATH")
       ->required();
   parser
       .add_option("--state", options->state,
-                  "Keep the node in FILE; where there is one, its adapters and settings count")
+                  "Keep the node in FILE; if FILE exists, its adapters and settings are used")
       ->type_name("FILE");
   parser.add_option("--version", options->version, "HNS's version, such as 9.5 or 13.3")
       ->type_name("X.Y");
@@ -133,11 +133,11 @@ Action AddHnsEmulate(CLI::App& parser) {
       ->type_name("ADDRESS");
   parser.add_option("--set", options->settings, "A setting: latency_ms=20, atomic_batches=false")
       ->type_name("KEY=VALUE");
-  parser.add_option("--fault", options->faults, "A call that goes wrong; more by \"hns control\"")
+  parser.add_option("--fault", options->faults, "A call that fails; \"hns control\" adds more")
       ->type_name("KEY=VALUE,...");
   parser.footer(
-      "flanneld uses it with --hns=emulator:PATH. Programs under Wine see it through the\n"
-      "DLLs that tests/wine/hns.sh puts into a prefix, when WEFT_HNS_EMULATOR is its\n"
+      "flanneld uses it with --hns=emulator:PATH. Programs under Wine reach it through\n"
+      "the DLLs that tests/wine/hns.sh puts into a prefix, if WEFT_HNS_EMULATOR is its\n"
       "pipe. It ends on SIGTERM.\n\n"
       "Examples:\n"
       "  flannelctl hns emulate --listen hns.sock --state node.json\n"

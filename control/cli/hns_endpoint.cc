@@ -44,7 +44,7 @@ ExitCode Refused(Io& io, std::string_view verb, const absl::Status& status) {
 
 std::string NoNetwork(const std::string& name) {
   return absl::StrCat("HNS has no network ", Quoted(name),
-                      "; \"flannelctl hns list\" names those it has");
+                      "; \"flannelctl hns list\" lists those it has");
 }
 
 nlohmann::ordered_json Document(const hns::Endpoint& endpoint) {
@@ -66,7 +66,7 @@ ExitCode List(const Options& options, Io& io) {
   const auto networks = client.Networks(options.network, &unread);
   if (!networks.ok()) return Fail(io, kVerb, networks.status());
   if (!options.network.empty() && networks->empty()) {
-    NameUnread(io, kVerb, unread);
+    ReportUnread(io, kVerb, unread);
     return Found(io, kVerb, NoNetwork(options.network));
   }
   std::map<hns::Guid, std::string> names;
@@ -74,7 +74,7 @@ ExitCode List(const Options& options, Io& io) {
   const auto endpoints =
       client.Endpoints(options.network.empty() ? hns::Guid() : networks->front().id, &unread);
   if (!endpoints.ok()) return Fail(io, kVerb, endpoints.status());
-  NameUnread(io, kVerb, unread);
+  ReportUnread(io, kVerb, unread);
   if (options.output == "json") {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const hns::Endpoint& endpoint : *endpoints) list.push_back(Document(endpoint));
@@ -139,12 +139,12 @@ ExitCode Add(const Options& options, Io& io) {
   return ExitCode::kOk;
 }
 
-// Whose it is and who uses it is not known.
+// Its owner and its users are unknown.
 ExitCode DeleteUnread(const Options& options, hns::Client& client, const hns::Unread& unread,
                       Io& io) {
   constexpr char kVerb[] = "hns endpoint delete";
   if (!options.force)
-    return Found(io, kVerb, absl::StrCat(unread.why, "; --force deletes it all the same"));
+    return Found(io, kVerb, absl::StrCat(unread.why, "; --force deletes it anyway"));
   const absl::Status status = client.DeleteEndpoint(unread.id, "");
   return status.ok() ? ExitCode::kOk : Refused(io, kVerb, status);
 }
@@ -166,20 +166,20 @@ ExitCode Delete(const Options& options, Io& io) {
     for (const hns::Unread& each : unread) {
       if (id == each.id) return DeleteUnread(options, client, each, io);
     }
-    NameUnread(io, kVerb, unread);
+    ReportUnread(io, kVerb, unread);
     return Found(io, kVerb,
                  absl::StrCat("HNS has no endpoint ", Quoted(options.which),
-                              "; \"flannelctl hns endpoint list\" names those it has"));
+                              "; \"flannelctl hns endpoint list\" lists those it has"));
   }
   if (found.size() > 1) {
     return Found(io, kVerb,
-                 absl::StrCat(found.size(), " endpoints are called ", Quoted(options.which),
-                              "; give an id of \"flannelctl hns endpoint list\""));
+                 absl::StrCat(found.size(), " endpoints are named ", Quoted(options.which),
+                              "; give an id that \"flannelctl hns endpoint list\" shows"));
   }
   const std::string what = absl::StrCat("the endpoint ", Quoted(options.which));
   const std::string why = hns::WhyKept(found.front());
   if (!why.empty() && !options.force) {
-    return Found(io, kVerb, absl::StrCat(what, " ", why, "; --force deletes it all the same"));
+    return Found(io, kVerb, absl::StrCat(what, " ", why, "; --force deletes it anyway"));
   }
   const absl::Status status = client.DeleteEndpoint(found.front().id, found.front().name);
   if (!status.ok()) return Refused(io, kVerb, status);
@@ -191,7 +191,7 @@ Action AddList(CLI::App& parser) {
   auto options = std::make_shared<Options>();
   parser.add_option("--network", options->network, "Only those of this network")->type_name("NAME");
   AddOutputOption(parser, options->output, {"table", "json"},
-                  "Form of the output; json is the documents that would make such endpoints");
+                  "Form of the output; json is the documents that would create them");
   parser.add_flag("--no-headers", options->no_headers, "Omit the line of column names");
   AddHnsOption(parser, options->hns);
   parser.footer(
@@ -210,27 +210,28 @@ Action AddAdd(CLI::App& parser) {
       ->required();
   parser.add_option("--ip", options->ip, "Its address")->type_name("IP")->required();
   parser
-      .add_option("--mac", options->mac,
-                  "Its MAC address; else made of the address, as CNI plugins and kube-proxy do")
+      .add_option(
+          "--mac", options->mac,
+          "Its MAC address; else derived from the address, as by CNI plugins and kube-proxy")
       ->type_name("MAC");
   CLI::Option* const remote =
       parser.add_flag("--remote", options->remote, "It represents a pod of another node");
   parser
       .add_option("--provider-address", options->provider_address,
-                  "With --remote: that node's address; else as the network's routes say")
+                  "With --remote: that node's address; else from the network's routes")
       ->type_name("IP")
       ->needs(remote);
   parser
       .add_option(
           "--name", options->name,
-          "Its name; else \"weft-IP\". One that begins otherwise is deleted by --force only")
+          "Its name; else \"weft-IP\". Without the prefix \"weft-\" only --force deletes it")
       ->type_name("NAME");
   AddOutputOption(parser, options->output, {"id", "json"},
                   "Form of the output; id is its id in HNS");
   AddHnsOption(parser, options->hns);
   parser.footer(
-      "It is attached to no container. Exit code: 0 made, 1 refused, 2 HNS does not\n"
-      "answer, or wrong usage.\n\n"
+      "It is attached to no container. Exit code: 0 created, 1 refused, 2 HNS does\n"
+      "not answer, or wrong usage.\n\n"
       "Examples:\n"
       "  flannelctl hns endpoint add --network flannel.4096 --ip 10.244.3.77\n"
       "  flannelctl hns endpoint add --network flannel.4096 --ip 10.244.1.5 --remote");
@@ -242,12 +243,13 @@ Action AddDelete(CLI::App& parser) {
   parser.add_option("ENDPOINT", options->which, "Its id, or its name where only one has it")
       ->type_name("ENDPOINT")
       ->required();
-  parser.add_flag("--force", options->force,
-                  "Also one that is not weft's, or that a container uses; it is named");
+  parser.add_flag(
+      "--force", options->force,
+      "Also an endpoint that is not weft's, or that a container uses; a message says so");
   AddHnsOption(parser, options->hns);
   parser.footer(
-      "Weft's are those whose names begin with \"weft-\". Exit code: 0 deleted, 1 not\n"
-      "there or refused, 2 HNS does not answer.\n\n"
+      "The names of weft's endpoints begin with \"weft-\". Exit code: 0 deleted, 1 not\n"
+      "found or refused, 2 HNS does not answer.\n\n"
       "Examples:\n"
       "  flannelctl hns endpoint delete weft-10.244.1.5\n"
       "  flannelctl hns endpoint delete --force 55fedb88-4b11-4da4-8cd1-59970718a804");
@@ -255,7 +257,7 @@ Action AddDelete(CLI::App& parser) {
 }
 
 constexpr Verb kEndpointVerbs[] = {
-    {"add", "Make an endpoint on an overlay network", AddAdd},
+    {"add", "Create an endpoint on an overlay network", AddAdd},
     {"list", "The endpoints that HNS has", AddList},
     {"delete", "Delete an endpoint", AddDelete},
 };

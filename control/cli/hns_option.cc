@@ -21,9 +21,9 @@ absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const std::string& hns) {
   return emulator::OpenHns(config::EmulatorPath(hns));
 }
 
-void NameUnread(Io& io, std::string_view verb, const std::vector<hns::Unread>& unread) {
+void ReportUnread(Io& io, std::string_view verb, const std::vector<hns::Unread>& unread) {
   for (const hns::Unread& each : unread)
-    io.err << "flannelctl " << verb << ": left out: " << each.why << "\n";
+    io.err << "flannelctl " << verb << ": omitted: " << each.why << "\n";
 }
 
 }  // namespace weft::cli

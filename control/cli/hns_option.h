@@ -22,7 +22,7 @@ void AddHnsOption(CLI::App& parser, std::string& hns);
 // "emulator:PATH" of a socket; empty: this machine's own.
 absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const std::string& hns);
 
-// Reports on `err` what a list lacks, and why.
-void NameUnread(Io& io, std::string_view verb, const std::vector<hns::Unread>& unread);
+// Reports on `err` which objects a list omits, and why.
+void ReportUnread(Io& io, std::string_view verb, const std::vector<hns::Unread>& unread);
 
 }  // namespace weft::cli

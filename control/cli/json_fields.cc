@@ -15,8 +15,8 @@ absl::StatusOr<nlohmann::json> JsonFields(std::span<const std::string> words) {
     }
     const std::string value = word.substr(equals + 1);
     Json json = Json::parse(value, nullptr, false);
-    const bool meant = json.is_boolean() || json.is_number_integer() || json.is_structured();
-    fields[word.substr(0, equals)] = meant ? std::move(json) : Json(value);
+    const bool is_json = json.is_boolean() || json.is_number_integer() || json.is_structured();
+    fields[word.substr(0, equals)] = is_json ? std::move(json) : Json(value);
   }
   return fields;
 }

@@ -10,7 +10,7 @@
 
 namespace weft::cli {
 
-// true, false, digits, objects and lists are JSON; all else is a text, "13.3" too.
+// true, false, digits, objects and lists are JSON; everything else is a string, "13.3" too.
 absl::StatusOr<nlohmann::json> JsonFields(std::span<const std::string> words);
 
 }  // namespace weft::cli

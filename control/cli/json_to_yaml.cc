@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Whether a YAML reader reads the plain text as a string. Plain is kept for words; anything
-// with a digit first (numbers, addresses, times), with signs or of YAML 1.1's truth words is not.
+// with a digit first (numbers, addresses, times), with signs or of YAML 1.1's boolean words is not.
 bool IsPlain(const std::string& text) {
   if (text.empty() || text.find_first_of(":#{}[],&*!|>'\"%@`\\~") != std::string::npos)
     return false;

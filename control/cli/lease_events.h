@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs between two lists of leases, for those who watch.
+// The differences between two lists of leases, for --watch.
 #pragma once
 
 #include <string_view>
@@ -26,8 +26,8 @@ struct LeaseEvents {
   std::vector<Event<lease::NotJoinedNode>> not_joined;
 };
 
-// Both lists ordered by node name, as they come. A node that came back under another UID is one
-// deleted and one added.
+// Both lists are ordered by node name, as flanneld orders them. A node that returns with another
+// UID is one deleted and one added.
 LeaseEvents Compare(const admin::LeaseList& before, const admin::LeaseList& after);
 
 }  // namespace weft::cli

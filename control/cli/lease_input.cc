@@ -47,14 +47,14 @@ class FileInput : public LeaseInput, private lease::SourceListener {
                 kube::NodeJsonCodec(std::move(keys), options.node_name)),
         node_name_(options.node_name) {
     own_.node_name = options.node_name;
-    own_.vni = *Vni::Of(options.vni);
+    own_.vni = *Vni::From(options.vni);
     table_.SetOwn(own_);
   }
 
   absl::StatusOr<admin::LeaseList> Read() override {
     source_.Start(*this);
     if (!source_.status().ok()) return source_.status();
-    // With a mistyped name every lease would be a peer's, and nothing explained.
+    // With a mistyped name every lease would be a peer's, and no frame could be explained.
     if (!node_name_.empty() && !found_own_) {
       return absl::NotFoundError(absl::StrCat("no Node is named \"", node_name_, "\" in ",
                                               source_.Describe(),
@@ -78,7 +78,7 @@ class FileInput : public LeaseInput, private lease::SourceListener {
   void OnDelete(const lease::NodeKey& node) override { table_.Remove(node); }
   void OnRefused(const lease::RefusedNode& node) override { table_.Refuse(node); }
   void OnNotJoined(const lease::NotJoinedNode& node) override { table_.SetNotJoined(node); }
-  // Read checks the source's status; a watch waits until the file is whole again.
+  // Read checks the source's status; a watch waits until the file is complete again.
   void OnCondition(const absl::Status& /*status*/) override {}
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {
     found_own_ = node.has_value();
@@ -102,7 +102,7 @@ absl::StatusOr<std::unique_ptr<LeaseInput>> OpenLeases(const LeaseOptions& optio
   }
   absl::StatusOr<kube::AnnotationKeys> keys = kube::AnnotationKeys::Of(options.annotation_prefix);
   if (!keys.ok()) return keys.status();
-  if (!Vni::Of(options.vni)) {
+  if (!Vni::From(options.vni)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--vni ", options.vni, " does not fit into 24 bits; the largest is ", Vni::kMax));
   }

@@ -19,7 +19,7 @@ namespace weft::cli {
 struct LeaseOptions {
   std::string admin;      // endpoint of a running flanneld; empty: the default one
   std::string from;       // file; empty: from flanneld
-  std::string node_name;  // whose view; with `from` only
+  std::string node_name;  // the Node that is this node; with `from` only
   std::uint32_t vni = 4096;
   std::string annotation_prefix = "flannel.alpha.coreos.com";
 };
@@ -32,8 +32,8 @@ class LeaseInput {
  public:
   virtual ~LeaseInput() = default;
   virtual absl::StatusOr<admin::LeaseList> Read() = 0;
-  // The list when it has another generation than the last one returned, or some time later. An
-  // error of the file (it is being replaced) is waited out; flanneld's end is an error.
+  // Returns when the generation differs from that of the last list returned, or after some time.
+  // Errors of the file (it is being replaced) are waited out; the end of flanneld is an error.
   virtual absl::StatusOr<admin::LeaseList> ReadNext() = 0;
 };
 

@@ -46,7 +46,7 @@ Json ToJson(const lease::RefusedNode& node) {
   return json;
 }
 
-// A Node without a lease, as one that is refused.
+// A Node without a lease, in the form of a refused one.
 lease::RefusedNode Unleased(const lease::NotJoinedNode& node) {
   return {node.node.name, node.reason, node.node.uid};
 }
@@ -84,8 +84,8 @@ std::string LeasePrinter::Whole(const admin::LeaseList& list) {
 
 std::string LeasePrinter::Changes(const LeaseEvents& events) {
   std::string text;
-  // A line or a document each, so that a reader need not wait for the next to know that it is
-  // whole.
+  // A line or a document each, so that a reader knows that it is complete without waiting for the
+  // next.
   const auto document = [&](const Json& json) {
     if (form_ == LeaseForm::kJson) text += Dump(json, -1);
     if (form_ == LeaseForm::kYaml) absl::StrAppend(&text, "---\n", ToYaml(json));

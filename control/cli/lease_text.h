@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases in every form that `flannelctl leases -o` knows. The columns of the tables are promised in
-// flannelctl.8.
+// Leases in every form of `flannelctl leases -o`. flannelctl.8 promises the columns of the tables.
 #pragma once
 
 #include <optional>
@@ -23,8 +22,8 @@ class LeasePrinter {
  public:
   LeasePrinter(LeaseForm form, bool headers);
 
-  // The whole list: one line a family-half, nodes that are refused or have not joined as lines of
-  // their own; or one document.
+  // The whole list: one line for each address-family half, nodes that are refused or have not
+  // joined as lines of their own; or one document.
   std::string Whole(const admin::LeaseList& list);
   // Lines or documents for what changed; deleted rows have the state "deleted". Empty: nothing did.
   std::string Changes(const LeaseEvents& events);

@@ -83,8 +83,9 @@ Action AddLeases(CLI::App& parser) {
   parser.add_flag("-w,--watch", options->watch, "Then print each change, until interrupted");
   AddLeaseOptions(parser, options->leases);
   parser.footer(
-      "One line an address family of a node. --watch shows a deleted lease with the\n"
-      "state \"deleted\"; a node that cannot be read has \"refused\". -o wide says why.\n\n"
+      "One line for each address family of a node. --watch shows a deleted lease with\n"
+      "the state \"deleted\"; a node that cannot be read has \"refused\". -o wide has the\n"
+      "reasons.\n\n"
       "Examples:\n"
       "  flannelctl leases\n"
       "  flannelctl leases -o wide --watch\n"

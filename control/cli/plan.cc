@@ -31,26 +31,27 @@ void Print(const std::vector<std::string>& lines, Io& io) {
     io.out << "and " << lines.size() - shown << " more; -o json has them all\n";
 }
 
-// What is the same for all three.
+// What all three verbs print alike; false: nothing was printed.
 bool Printed(const admin::Plan& plan, const Options& options, Io& io) {
   if (options.output == "json") {
     io.out << admin::ToJson(plan).dump(2) << "\n";
     return true;
   }
   if (!plan.refused.empty()) {
-    io.out << "nothing may be done: " << plan.refused << "\n";
+    io.out << "the network " << plan.network << " must not be changed: " << plan.refused << "\n";
     return true;
   }
   if (plan.calls.empty() && plan.differences.empty()) {
-    io.out << "nothing to do: the network " << plan.network << " is as it should be\n";
+    io.out << "nothing to do: the network " << plan.network << " is in sync\n";
     return true;
   }
   return false;
 }
 
 ExitCode CodeOf(const admin::Plan& plan) {
-  const bool well = plan.refused.empty() && (plan.repaired ? plan.left : plan.differences).empty();
-  return well ? ExitCode::kOk : ExitCode::kFinding;
+  const bool in_sync =
+      plan.refused.empty() && (plan.repaired ? plan.left : plan.differences).empty();
+  return in_sync ? ExitCode::kOk : ExitCode::kFinding;
 }
 
 ExitCode RunPlan(const Options& options, Io& io) {
@@ -79,16 +80,17 @@ ExitCode RunRepair(const Options& options, Io& io) {
   const absl::StatusOr<admin::Plan> plan = Read(options, /*repair=*/true);
   if (!plan.ok()) return Fail(io, "hns repair", plan.status());
   if (!Printed(*plan, options, io)) {
-    // An earlier flanneld does not report what was done; where nothing is left, all was.
+    // An earlier flanneld does not report what it repaired; if nothing is left, it repaired
+    // everything.
     std::vector<std::string> done = plan->done.value_or(std::vector<std::string>());
     if (!plan->done && plan->left.empty()) done = plan->differences;
     const auto part = [&](std::string_view title, const std::vector<std::string>& lines) {
       if (!lines.empty()) io.out << title << "\n";
       Print(lines, io);
     };
-    part("put right:", done);
-    part("not put right, and tried again by flanneld:", plan->left);
-    if (!plan->left.empty()) part("because:", plan->causes.value_or(std::vector<std::string>()));
+    part("repaired:", done);
+    part("not repaired; flanneld tries again:", plan->left);
+    if (!plan->left.empty()) part("causes:", plan->causes.value_or(std::vector<std::string>()));
   }
   return CodeOf(*plan);
 }
@@ -105,8 +107,8 @@ std::shared_ptr<Options> AddOptions(CLI::App& parser) {
 Action AddPlan(CLI::App& parser) {
   const auto options = AddOptions(parser);
   parser.footer(
-      "Exit code: 0 nothing to do, 1 something, or nothing may be done, 2 flanneld\n"
-      "or HNS does not answer.\n\n"
+      "Exit code: 0 nothing to do, 1 something to do, or changes are refused,\n"
+      "2 flanneld or HNS does not answer.\n\n"
       "Examples:\n"
       "  flannelctl plan\n"
       "  flannelctl plan -o json | jq -r '.calls[].document'");
@@ -127,8 +129,8 @@ Action AddHnsRepair(CLI::App& parser) {
   const auto options = AddOptions(parser);
   parser.footer(
       "flanneld does so by itself every minute; start it where it does not run.\n\n"
-      "Exit code: 0 all is as it should be, 1 something is left, or nothing may be done,\n"
-      "2 flanneld or HNS does not answer.\n\n"
+      "Exit code: 0 in sync, 1 differences remain, or changes are refused, 2 flanneld\n"
+      "or HNS does not answer.\n\n"
       "Examples:\n"
       "  flannelctl hns repair");
   return [options](Io& io) { return RunRepair(*options, io); };

@@ -32,11 +32,12 @@ struct Options {
 absl::Status DaemonRuns(const std::string& how) {
   return absl::FailedPreconditionError(absl::StrCat(
       "flanneld runs (", how,
-      ") and would make everything again: stop it first (its service, pod or process), then run "
+      ") and would create everything again: stop it first (its service, pod or process), then run "
       "this again"));
 }
 
-// Of this ledger by its lock; one that has made nothing yet by its answer.
+// A flanneld with this ledger holds its lock; one that has created nothing yet answers at its
+// endpoint.
 absl::Status RefuseWhileADaemonRuns(const Options& options, const absl::Status& lock) {
   if (absl::IsFailedPrecondition(lock)) return DaemonRuns(std::string(lock.message()));
   if (!lock.ok()) return lock;
@@ -62,7 +63,7 @@ absl::Status CheckFolder(const std::string& folder) {
   const bool moves = folder == control::DefaultStateFolder() && !former.empty() &&
                      std::filesystem::exists(control::PathOf(former), error);
   return absl::NotFoundError(
-      absl::StrCat("there is no folder ", folder, ", so what flanneld made here is not known; ",
+      absl::StrCat("there is no folder ", folder, ", so what flanneld created here is not known; ",
                    moves ? absl::StrCat("an earlier version kept it in ", former,
                                         ": start this version once, which takes it over")
                          : "if flanneld ran with another --state-dir, give that one"));
@@ -79,9 +80,9 @@ ExitCode Run(Options options, Io& io) {
   if (const absl::Status status = ledger.Load(); !status.ok()) return Fail(io, kVerb, status);
   if (ledger::ListsNothing(ledger)) {
     std::error_code error;
-    const bool there = std::filesystem::exists(control::PathOf(ledger.path()), error);
+    const bool exists = std::filesystem::exists(control::PathOf(ledger.path()), error);
     io.out << "nothing to do: the ledger " << ledger.path()
-           << (there ? " lists nothing that weft made\n" : " was never written\n");
+           << (exists ? " lists nothing that weft created\n" : " was never written\n");
     return ExitCode::kOk;
   }
   std::shared_ptr<hns::Api> api;
@@ -116,7 +117,7 @@ ExitCode Run(Options options, Io& io) {
   if (!undone.refused.empty())
     io.err << "flannelctl reset: it would be refused: " << undone.refused << "\n";
   if (undone.failed.empty()) return undone.refused.empty() ? ExitCode::kOk : ExitCode::kFinding;
-  io.err << "flannelctl reset: these are left, and stay in the ledger; run it again\n";
+  io.err << "flannelctl reset: these remain, also in the ledger; run it again\n";
   return ExitCode::kFinding;
 }
 
@@ -129,26 +130,25 @@ Action AddReset(CLI::App& parser) {
   parser.add_flag("--keep-vswitch", options->undo.keep_vswitch,
                   "Leave the base network, which keeps HNS's switch, so that the node is not cut "
                   "off for seconds");
-  parser.add_flag("--force", options->undo.force,
-                  "Also under running pods, which lose their network");
+  parser.add_flag("--force", options->undo.force, "Also while pods run, which lose their network");
   parser
       .add_option("--state-dir", options->state_dir,
-                  "The folder that flanneld was given with --state-dir; else its default, "
+                  "The folder of flanneld's --state-dir; else its default, "
                   "/var/lib/weft, on Windows ProgramData\\weft on the system drive")
       ->type_name("PATH");
   AddHnsOption(parser, options->hns);
   parser
       .add_option("--admin", options->admin,
-                  "Where a flanneld that still runs would answer, if not at this node's own "
-                  "endpoint; none: do not check")
+                  "Admin endpoint of a flanneld that may still run, if not this node's own; none: "
+                  "do not check")
       ->type_name("PATH");
   parser.footer(
-      "Deleted is what flanneld's ledger says it made: networks and endpoints in HNS,\n"
-      "with what lives in them, host routes to peers, the firewall's rule, and on\n"
-      "Linux the rules for --ip-masq and --iptables-forward-rules. What was there\n"
-      "before is left. subnet.env and the Node's annotations stay.\n\n"
-      "Exit code: 0 done, or nothing to do, 1 something is left, or a dry run is\n"
-      "one that would be refused, 2 not begun: flanneld or pods run, HNS does not\n"
+      "Deletes what flanneld's ledger lists: networks and endpoints in HNS with their\n"
+      "contents, host routes to peers, the firewall rule, and on Linux the rules for\n"
+      "--ip-masq and --iptables-forward-rules. What existed before stays, and so do\n"
+      "subnet.env and the Node's annotations.\n\n"
+      "Exit code: 0 done, or nothing to do, 1 something remains, or the dry run of a\n"
+      "reset that would be refused, 2 not started: flanneld or pods run, HNS does not\n"
       "answer, there is no such --state-dir.\n\n"
       "Examples:\n"
       "  flannelctl reset --dry-run\n"

@@ -78,16 +78,16 @@ void AddDrops(TextTable& table, const std::string& device, std::string_view dire
   }
 }
 
-// What happened where the kernel counts it; for most the name has to do.
+// The sentence for a count of the kernel; most have only their name.
 std::string_view KernelSentence(std::string_view name) {
   if (name == "device-tx-dropped")
     return "the device's queue was full: a pod sent faster than this node encapsulates";
   if (name == "socket-overflow")
-    return "the socket's buffer was full: more came in than this node takes";
-  if (name == "empty-datagram") return "a UDP datagram with nothing in it, from any sender";
+    return "the socket's buffer was full: more arrived than this node processes";
+  if (name == "empty-datagram") return "an empty UDP datagram, from any sender";
   if (name == "icmp-unexpected")
-    return "an ICMP error that answers nothing sent lately, so perhaps forged; ignored";
-  return "counted by the kernel below";
+    return "an ICMP error that matches no packet sent recently, perhaps forged; ignored";
+  return "counted by the kernel";
 }
 
 // Counts since the data plane began; a restart begins again at zero.
@@ -134,22 +134,21 @@ std::vector<std::string> PeerSteps(const Status& status) {
     if (peer.other_source_packets.value_or(0) > 0) {
       const admin::TunnelStatus* const tunnel = TunnelOf(status, peer.device);
       const bool dropped = tunnel != nullptr && tunnel->peer_check == "strict";
-      steps.push_back(
-          absl::StrCat("peer ", peer.node, " sends from ",
-                       peer.other_source ? peer.other_source->ToString() : "another address",
-                       ", not from its public IP: ", *peer.other_source_packets, " packets ",
-                       dropped ? "dropped (unknown-peer)" : "let in by inner MAC and address alone",
-                       "; if that is its address, give it as its --public-ip, and behind NAT ",
-                       dropped ? "use --peer-check=lease" : "leave --peer-check=lease"));
+      steps.push_back(absl::StrCat(
+          "peer ", peer.node, " sends from ",
+          peer.other_source ? peer.other_source->ToString() : "another address",
+          ", not from its public IP: ", *peer.other_source_packets, " packets ",
+          dropped ? "dropped (unknown-peer)" : "accepted by inner MAC and address only",
+          "; if that is its address, set it as its --public-ip; behind NAT ",
+          dropped ? "use --peer-check=lease" : "keep --peer-check=lease"));
     }
     if (peer.sent_without_df.value_or(0) > 0) {
       steps.push_back(absl::StrCat(
           "peer ", peer.node, ": the path",
           peer.path_mtu ? absl::StrCat(" carries ", *peer.path_mtu, " bytes,") : " carried",
           " less than pods can follow: ", *peer.sent_without_df,
-          " packets left without DF, over IPv6 in fragments; raise the MTU of the links between, "
-          "or "
-          "look for forged ICMP errors"));
+          " packets were sent without DF, over IPv6 in fragments; raise the MTU of the links "
+          "between, or check for forged ICMP errors"));
     }
   }
   return steps;
@@ -166,7 +165,7 @@ std::vector<std::string> NextSteps(const Status& status) {
   const std::string source = absl::StrCat("source: ", status.source.condition);
   if (!status.source.condition.empty() &&
       std::find(steps.begin(), steps.end(), source) == steps.end())
-    steps.push_back(source);  // else a check has it
+    steps.push_back(source);  // else a check reports it
   for (const admin::ConditionStatus& each : status.conditions) {
     if (!each.condition.empty()) steps.push_back(each.condition);
   }
@@ -225,11 +224,11 @@ std::string PeerTable(const Status& status) {
 bool IsWell(const Status& status) {
   const bool pending = std::any_of(status.sinks.begin(), status.sinks.end(),
                                    [](const auto& sink) { return !sink.pending.empty(); });
-  const bool troubled = std::any_of(status.conditions.begin(), status.conditions.end(),
-                                    [](const auto& each) { return !each.condition.empty(); });
-  const bool missed = status.reach && status.reach->reached < status.reach->peers;
-  return status.ready && status.source.in_sync && status.source.condition.empty() && !troubled &&
-         !pending && !missed;
+  const bool has_condition = std::any_of(status.conditions.begin(), status.conditions.end(),
+                                         [](const auto& each) { return !each.condition.empty(); });
+  const bool unreached = status.reach && status.reach->reached < status.reach->peers;
+  return status.ready && status.source.in_sync && status.source.condition.empty() &&
+         !has_condition && !pending && !unreached;
 }
 
 std::string StatusText(const Status& status, bool peers) {
@@ -255,7 +254,7 @@ std::string StatusText(const Status& status, bool peers) {
   for (const admin::ConditionStatus& each : status.conditions) {
     Line(out, "condition",
          absl::StrCat(each.subject, ", ", each.times, each.times == 1 ? " time" : " times",
-                      each.condition.empty() ? ", over" : ", lasting"));
+                      each.condition.empty() ? ", ended" : ", active"));
   }
   if (status.reach) Line(out, "peers", ReachLine(status));
   Line(out, "leases", LeaseLine(status));
@@ -297,7 +296,7 @@ std::string StatusText(const Status& status, bool peers) {
   if (HasDrops(status))
     absl::StrAppend(&out, "\nDropped since the tunnel came up:\n", Drops(status));
   if (const std::vector<std::string> steps = NextSteps(status); !steps.empty()) {
-    absl::StrAppend(&out, "\nTo look at:\n");
+    absl::StrAppend(&out, "\nNext steps:\n");
     for (const std::string& step : steps) absl::StrAppend(&out, "  ", step, "\n");
   }
   if (peers) absl::StrAppend(&out, "\n", PeerTable(status));

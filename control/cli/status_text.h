@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A daemon's status for people: one screen, and what to do next.
+// A daemon's status as text: one screen, and the next steps.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace weft::cli {
 // Ready, its source readable, and nothing pending.
 bool IsWell(const admin::Status& status);
 
-// Ends in a list of what to do, if there is anything. Contains every counted drop with its
+// Ends with a list of next steps, if there are any. Contains every counted drop with its
 // sentence. `peers` appends a table of all peers.
 std::string StatusText(const admin::Status& status, bool peers);
 

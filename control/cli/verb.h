@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a verb of flannelctl is, and what it may use of the outside.
+// A verb of flannelctl, and its streams.
 #pragma once
 
 #include <functional>
@@ -16,10 +16,10 @@ class App;
 
 namespace weft::cli {
 
-// A promise to scripts.
+// Scripts depend on these values.
 enum class ExitCode : int {
   kOk = 0,
-  kFinding = 1,   // an answer, and a bad one: not ready, the frame is dropped
+  kFinding = 1,   // an answer with a finding: not ready, the frame is dropped
   kUnusable = 2,  // no answer: wrong usage, unreadable input, no daemon
 };
 
@@ -35,7 +35,7 @@ using Action = std::function<ExitCode(Io&)>;
 struct Verb {
   std::string_view name;
   std::string_view summary;  // one line
-  // Adds the verb's options and examples to its own parser and returns what is to be done once they
+  // Adds the verb's options and examples to its own parser and returns the action to run once they
   // are parsed. The action does not outlive the parser.
   Action (*add)(CLI::App& parser);
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every verb of flannelctl, once: its function, and its row in a table. Help, completion, manual
-// and reference follow.
+// and reference are generated from it.
 #pragma once
 
 #include <span>
@@ -20,12 +20,12 @@ Action AddCompletion(CLI::App& parser);
 
 // In the order of the help text. "help" is not among them: it is the parser's.
 inline constexpr Verb kVerbs[] = {
-    {"status", "What flanneld does and whether it is well, on one screen", AddStatus},
+    {"status", "What flanneld does and whether it is healthy, on one screen", AddStatus},
     {"leases", "Every node's lease, and whether it can be used", AddLeases},
     {"explain", "A frame's layers, and what flanneld does with it and why", AddExplain},
     {"hns", "Windows' Host Network Service: inspect it, repair it, emulate it", AddHns},
     {"plan", "What flanneld would change in HNS now, with each document", AddPlan},
-    {"reset", "Delete what flanneld made in HNS and on the host, and nothing else", AddReset},
+    {"reset", "Delete only what flanneld created in HNS and on the host", AddReset},
     {"version", "This program's version", AddVersion},
     {"completion", "Completion of verbs and options for a shell", AddCompletion},
 };
@@ -40,15 +40,15 @@ Action AddHnsControl(CLI::App& parser);
 
 inline constexpr Verb kHnsVerbs[] = {
     {"list", "The networks that HNS has", AddHnsList},
-    {"show", "A network of HNS, and where its routes lead", AddHnsShow},
+    {"show", "A network of HNS, and its remote subnet routes", AddHnsShow},
     {"endpoint", "Endpoints of HNS's networks: add, list, delete", AddHnsEndpoint},
     {"drift", "How HNS differs from what flanneld desires", AddHnsDrift},
-    {"repair", "Have flanneld repair that now", AddHnsRepair},
+    {"repair", "Have flanneld repair the drift now", AddHnsRepair},
     {"emulate", "Emulate an HNS for other programs, for development and tests", AddHnsEmulate},
     {"control", "Send an HNS emulator a command: fail, restart, dump its state", AddHnsControl},
 };
 
-// Adds `verbs` to a verb of verbs.
+// Adds `verbs` as subcommands of a verb.
 Action AddVerbs(CLI::App& parser, std::span<const Verb> verbs);
 
 }  // namespace weft::cli

@@ -50,23 +50,26 @@ constexpr FlagRow kTable[] = {
      false, "userspace", "hns"},
     {kDataPlane, "hns", &V::hns, "emulator:PATH",
      "on Linux, for development: the HNS to program is the emulator that `flannelctl hns emulate` "
-     "serves on the socket PATH; next to userspace it follows: it receives what a Windows node's "
-     "would have"},
+     "serves on the socket PATH; next to another data plane it only receives the state that a "
+     "Windows node's HNS would have"},
     {kDataPlane, "hns-base-network", &V::hns_base_network, "",
-     "keep a persistent network in HNS, so that only the first start cuts the node off for some "
-     "seconds, and no reboot, where the NIC keeps its identity"},
+     "keep a persistent network in HNS, so that the first start cuts the node off for some "
+     "seconds, "
+     "and reboots do not, if the NIC keeps its identity"},
     {kDataPlane, "peer-check", &V::peer_check, "strict|lease|off",
-     "how the sender of a received packet is checked: strict, by the lease that holds the inner "
+     "how the sender of a received packet is checked: strict, by the lease that contains the inner "
      "source; lease, by any lease's address; off, not at all"},
     {kDataPlane, "udp-checksum", &V::udp_checksum, "",
      "fill in the UDP checksum of outer IPv4 packets; outer IPv6 always has it"},
     {kDataPlane, "ip-masq", &V::ip_masq, "",
-     "masquerade what pods send out of the cluster, by nftables' table inet weft, and write "
+     "masquerade packets that pods send out of the cluster, by nftables' table inet weft, and "
+     "write "
      "FLANNEL_IPMASQ=true to subnet.env; on Windows the CNI plugin masquerades"},
     {kDataPlane, "ip-masq-fully-random-disable", &V::ip_masq_fully_random_disable, "",
      "masquerade with the kernel's usual choice of source ports, not a random one; Linux"},
     {kDataPlane, "iptables-forward-rules", &V::iptables_forward_rules, "",
-     "accept what pods send and receive in iptables' chain FORWARD, where the host has it; Linux"},
+     "accept packets that pods send and receive in iptables' chain FORWARD, if the host has it; "
+     "Linux"},
     {kDataPlane, "iptables-resync", &V::iptables_resync, "SECONDS",
      "how often these rules are read in iptables-legacy, which reports no changes; Linux"},
     {kDataPlane, "replace-kernel-device", &V::replace_kernel_device, "",
@@ -81,9 +84,8 @@ constexpr FlagRow kTable[] = {
     {kOutputs, "admin", &V::admin, "PATH", "socket or pipe for flannelctl; none: no such endpoint",
      false, "/run/flannel/weft.sock", R"(\\.\pipe\weft)"},
     {kOutputs, "state-dir", &V::state_dir, "PATH",
-     "folder of the ledger (ledger.json, ledger.changes): what was made in HNS and on the host, "
-     "for "
-     "flannelctl reset",
+     "folder of the ledger (ledger.json, ledger.changes): what flanneld created in HNS and on the "
+     "host, for flannelctl reset",
      false, "/var/lib/weft", R"(ProgramData\weft on the system drive)"},
 
     {kLogs, "log-format", &V::log_format, "klog|json", "form of the lines on stderr"},
@@ -119,7 +121,7 @@ constexpr VariableRow kVariables[] = {
     {"SSL_CERT_DIR", "a folder of trusted certificates, where none is configured; Linux"},
     {"NOTIFY_SOCKET", "systemd's socket, which receives READY=1; Linux"},
     {"EVENT_QUEUE_DEPTH", "upstream's event queue", true},
-    {"CONT_WHEN_CACHE_NOT_READY", "upstream ends where its first leases are late", true},
+    {"CONT_WHEN_CACHE_NOT_READY", "upstream exits if its first leases are late", true},
     {"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP/2; flanneld uses HTTP/1.1", true},
     {"HTTP2_PING_TIMEOUT_SECONDS", "HTTP/2; flanneld uses HTTP/1.1", true},
 };

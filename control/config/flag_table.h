@@ -31,10 +31,10 @@ struct FlagRow {
   FlagGroup group;
   std::string_view name;
   FlagPlace place;
-  std::string_view value;  // what --help calls it: "PATH"; the closed list "a|b|c" is checked.
-                           // Empty for booleans
-  std::string_view help;   // one sentence, no full stop
-  bool without_meaning = false;  // accepted, has no effect
+  std::string_view value;       // its name in --help: "PATH"; the closed list "a|b|c" is checked.
+                                // Empty for booleans
+  std::string_view help;        // one sentence, no full stop
+  bool without_effect = false;  // accepted, has no effect
   // The program's own default where FlagValues has an empty one; empty: the same on both systems.
   std::string_view linux_default = "", windows_default = "";
 };
@@ -42,17 +42,17 @@ struct FlagRow {
 struct VariableRow {
   std::string_view name;
   std::string_view help;  // one sentence, no full stop
-  bool without_meaning = false;
+  bool without_effect = false;
 };
 
 std::span<const FlagRow> FlagTable();
-// Apart from FLANNELD_*, of which each flag has one (VariableOf).
+// Apart from FLANNELD_*: each flag has one (VariableOf).
 std::span<const VariableRow> VariableTable();
 std::string_view Title(FlagGroup group);
 // As Go prints it; empty for a list.
 std::string TextOf(const FlagRow& row, const FlagValues& values);
 std::string DefaultOf(const FlagRow& row);
-// For people: "userspace, on Windows hns"; empty: none that is worth a word.
+// For display: "userspace, on Windows hns"; empty: nothing to display.
 std::string DefaultText(const FlagRow& row);
 // The row of `name`, or null.
 const FlagRow* FindFlag(std::string_view name);

@@ -8,7 +8,7 @@
 
 namespace weft::config {
 
-// Those that Options (options.h) has as they were given, once they are known to be valid.
+// Values that Options (options.h) has as they were given, once they are validated.
 struct PlainValues {
   bool kube_subnet_mgr = false;
   std::string net_config_path = "/etc/kube-flannel/net-conf.json";
@@ -25,22 +25,22 @@ struct PlainValues {
   std::string public_ip;
   std::string public_ipv6;
 
-  // How packets go.
+  // How packets are forwarded.
   bool hns_base_network = false;
   bool udp_checksum = true;
   bool ip_masq = false;
   bool ip_masq_fully_random_disable = false;  // Linux
-  bool iptables_forward_rules = true;         // the same
-  bool replace_kernel_device = false;         // the same
+  bool iptables_forward_rules = true;         // Linux
+  bool replace_kernel_device = false;         // Linux
 
-  // What is written and answered.
+  // Files and endpoints.
   std::string subnet_file = "/run/flannel/subnet.env";
   std::string healthz_ip = "0.0.0.0";
   std::string state_dir;  // empty: control::DefaultStateFolder()
 };
 
-// As given: ParseFlags has checked no more than the closed lists (dataplane, peer_check,
-// log_format). What they mean is in Options.
+// As given: ParseFlags has checked only the closed lists (dataplane, peer_check, log_format).
+// Options has their meaning.
 struct FlagValues : PlainValues {
   std::string lease_source;  // "file:PATH"
 
@@ -57,7 +57,7 @@ struct FlagValues : PlainValues {
   std::string vmodule;
   std::string log_backtrace_at;
 
-  // Accepted because invocations written for upstream carry them.
+  // Accepted because command lines written for upstream have them.
   std::string etcd_endpoints = "http://127.0.0.1:4001,http://127.0.0.1:2379";
   std::string etcd_prefix = "/coreos.com/network";
   std::string etcd_keyfile, etcd_certfile, etcd_cafile, etcd_username, etcd_password;

@@ -63,7 +63,7 @@ std::string Suggestion(std::string_view name) {
   const FlagRow* nearest = nullptr;
   std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const FlagRow& row : FlagTable()) {
-    // Letters only: kube_subnet_mgr and KubeSubnetMgr are meant as kube-subnet-mgr.
+    // Case is ignored: KubeSubnetMgr means kube-subnet-mgr.
     const std::size_t distance = EditDistance(absl::AsciiStrToLower(name), row.name);
     if (distance < least) {
       least = distance;
@@ -133,7 +133,7 @@ class Parser {
   void ReportIgnored() {
     if (next_ >= words_.size()) return;
     std::vector<std::string> ignored;
-    bool secret = false;  // the word before asked for one
+    bool secret = false;  // the previous word takes one
     for (const std::string& word : words_.subspan(next_)) {
       const std::string_view name = std::string_view(word).substr(0, word.find('='));
       ignored.push_back(Quoted(secret ? "..." : Shown(IsSecret(name) ? name : word)));
@@ -141,7 +141,7 @@ class Parser {
     }
     out_.warnings.push_back(absl::StrCat(
         "IGNORED on the command line: ", absl::StrJoin(ignored, " "),
-        ": parsing stops at the first word that is no flag",
+        ": parsing stops at the first word that is not a flag",
         after_terminator_
             ? " or at --"
             : "; a boolean takes its value after an equals sign only (--ip-masq=true)"));
@@ -195,9 +195,9 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
   absl::StatusOr<std::set<std::string_view>> given = Parser(words, out).Run();
   if (!given.ok()) return given.status();
   if (out.help || out.values.version)
-    return out;  // upstream looks at --version before the environment
+    return out;  // upstream checks --version before the environment
 
-  std::vector<std::string> without_meaning;
+  std::vector<std::string> without_effect;
   for (const FlagRow& row : FlagTable()) {
     bool set = given->contains(row.name);
     const std::optional<std::string> value = environment(VariableOf(row.name));
@@ -210,17 +210,17 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
                                             ": ", status.message()));
       }
     }
-    if (set && row.without_meaning) without_meaning.push_back(absl::StrCat("--", row.name));
+    if (set && row.without_effect) without_effect.push_back(absl::StrCat("--", row.name));
   }
   for (const VariableRow& row : VariableTable()) {
-    if (!row.without_meaning) continue;
+    if (!row.without_effect) continue;
     const std::optional<std::string> value = environment(std::string(row.name));
-    if (value && !value->empty()) without_meaning.emplace_back(row.name);
+    if (value && !value->empty()) without_effect.emplace_back(row.name);
   }
-  std::sort(without_meaning.begin(), without_meaning.end());
-  if (!without_meaning.empty()) {
-    out.warnings.push_back(absl::StrCat("accepted for upstream's sake, without meaning here: ",
-                                        absl::StrJoin(without_meaning, ", ")));
+  std::sort(without_effect.begin(), without_effect.end());
+  if (!without_effect.empty()) {
+    out.warnings.push_back(absl::StrCat("accepted from upstream, without effect: ",
+                                        absl::StrJoin(without_effect, ", ")));
   }
   return out;
 }

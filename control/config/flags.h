@@ -3,7 +3,7 @@
 // environment, and our own flags.
 //
 // Where we differ from upstream: an error exits with 2 (there: 0), and words after the end of
-// parsing are reported (there: lost in silence, with every flag among them).
+// parsing are reported (there: ignored silently, flags included).
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ using Environment = std::function<std::optional<std::string>(const std::string&)
 struct CommandLine {
   FlagValues values;
   bool help = false;
-  // For the log, one line each: flags without meaning here, variables that could not be read, words
+  // For the log, one line each: flags without effect here, variables with an invalid value, words
   // that were ignored.
   std::vector<std::string> warnings;
 };
@@ -41,8 +41,8 @@ std::string Usage();
 // What differs from the defaults, as flags: "--iface=eth0 --ip-masq=true". Secrets are left out.
 std::string Describe(const FlagValues& given);
 
-// A word as it may be shown: without the user name and password that a URL can hold, with a scheme
-// or without. A password may hold any character, so that all up to the last '@' may be it.
+// A word for display: without the user name and password of a URL, which may lack its scheme. A
+// password may contain any character, so everything up to the last '@' is removed.
 std::string Shown(std::string_view word);
 
 // FLANNELD_KUBE_SUBNET_MGR for kube-subnet-mgr.

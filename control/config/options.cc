@@ -22,13 +22,13 @@ absl::Status SetLeaseSource(const FlagValues& values, Options& options) {
   constexpr std::string_view kFile = "file:";
   if (values.kube_subnet_mgr && !values.lease_source.empty()) {
     return Wrong(absl::StrCat("--kube-subnet-mgr and --lease-source=", Shown(values.lease_source),
-                              " both say where leases come from; give one of them"));
+                              " both name a source of leases; give one of them"));
   }
   if (values.kube_subnet_mgr) return absl::OkStatus();
   if (values.lease_source.empty()) {
     return Wrong(
         "no source of leases: give --kube-subnet-mgr or --lease-source=file:PATH (without either "
-        "upstream asks etcd, which flanneld does not speak)");
+        "upstream uses etcd, which flanneld does not support)");
   }
   options.lease_file = std::string(absl::StripPrefix(values.lease_source, kFile));
   if (!absl::StartsWith(values.lease_source, kFile) || options.lease_file.empty()) {
@@ -38,8 +38,7 @@ absl::Status SetLeaseSource(const FlagValues& values, Options& options) {
   return absl::OkStatus();
 }
 
-// What can be known to be wrong before the host is read; an interface that is not there is waited
-// for.
+// Finds errors that do not depend on the host; a missing interface is waited for.
 absl::Status CheckInterface(const PlainValues& values) {
   const struct {
     std::string_view flag;
@@ -66,7 +65,8 @@ absl::Status CheckInterface(const PlainValues& values) {
   return absl::OkStatus();
 }
 
-// What can stand in the path of a request as it is: client-go's rule, and nothing invisible.
+// A name that needs no escaping in the path of a request: client-go's rule, without invisible
+// characters.
 bool IsObjectName(std::string_view name) {
   return !name.empty() && name.size() <= 253 && name != "." && name != ".." &&
          std::all_of(name.begin(), name.end(),
@@ -76,7 +76,7 @@ bool IsObjectName(std::string_view name) {
 absl::Status CheckObjectName(std::string_view what, const std::string& name) {
   if (IsObjectName(name)) return absl::OkStatus();
   return Wrong(absl::StrCat(what, " ", Quoted(name),
-                            " is no name that the Kubernetes API takes; correct it"));
+                            " is not a name that the Kubernetes API accepts; correct it"));
 }
 
 // Upstream's order, with --node-name before it.
@@ -137,7 +137,7 @@ absl::Status SetDataPlane(const FlagValues& values, Options& options) {
 }
 
 void SetOutputs(const FlagValues& values, Options& options) {
-  // Where the CNI plugin looks: containerd's current drive is the system's.
+  // Where the CNI plugin reads it: containerd's current drive is the system drive.
   if (options.subnet_file == PlainValues().subnet_file)
     options.subnet_file = control::OnSystemDrive(options.subnet_file);
   if (values.healthz_port > 0)
@@ -197,9 +197,9 @@ absl::StatusOr<NodeConfig> MakeNodeConfig(Options options, control::NetConf conf
   }
   if (options.data_plane == DataPlane::kHns && conf.direct_routing) {
     return absl::InvalidArgumentError(
-        "Backend.DirectRouting: true of net-conf cannot be had with --dataplane=hns: an HNS "
+        "Backend.DirectRouting: true of net-conf is impossible with --dataplane=hns: an HNS "
         "overlay "
-        "network takes nothing that comes around its tunnel; remove the key for all nodes");
+        "network accepts no packets that bypass its tunnel; remove the key for all nodes");
   }
   if (options.data_plane == DataPlane::kUserspace && conf.type == control::BackendType::kHostGw)
     options.data_plane = DataPlane::kRoutes;
@@ -207,7 +207,7 @@ absl::StatusOr<NodeConfig> MakeNodeConfig(Options options, control::NetConf conf
   if ((by_hns || options.hns_emulator) && conf.type != control::BackendType::kAlloc) {
     if (!conf.enable_ipv4) {
       return absl::InvalidArgumentError(
-          "EnableIPv4: false in net-conf leaves IPv6 alone, and HNS has no network of IPv6: "
+          "EnableIPv4: false in net-conf leaves only IPv6, and HNS has no IPv6 networks: "
           "enable IPv4 for this cluster, or keep its pods off Windows nodes");
     }
     if (by_hns) control::LeaveOutIPv6(conf);

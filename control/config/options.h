@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What flanneld is to do, as valid values: made once from its flags and environment.
+// The configuration of flanneld as valid values, made once from its flags and environment.
 #pragma once
 
 #include <chrono>
@@ -24,11 +24,11 @@ enum class DataPlane : std::uint8_t {
   kUserspace,  // flanneld itself, by VXLAN over a TUN device
   kRoutes,     // the host's routes to each peer
   kHns,        // Windows' Host Network Service
-  kNone,       // another program: flanneld takes the lease and writes subnet.env
+  kNone,       // none: flanneld takes the lease and writes subnet.env
 };
-// As --dataplane has it.
+// The value of --dataplane.
 std::string_view Name(DataPlane data_plane);
-// This system's.
+// The default on this system.
 DataPlane DefaultDataPlane();
 // Unimplemented, with what to do instead, where this system has no device for kUserspace.
 absl::Status PodDeviceSupport();
@@ -49,12 +49,12 @@ struct Options : PlainValues {
   std::optional<std::string> admin;           // the endpoint; empty: none
 };
 
-// InvalidArgument: contradictions and what is malformed; Unimplemented: what this system cannot do.
-// The error names flag and remedy.
+// InvalidArgument: contradictions and malformed values; Unimplemented: what this system cannot do.
+// The error names the flag and the next step.
 absl::StatusOr<Options> MakeOptions(const FlagValues& values, const Environment& environment);
 
-// What net-conf means where it names no VNI or port: HNS has its own defaults, and what runs on
-// Linux those of its kernel, weft's own data plane included.
+// The VNI and port where net-conf names none: HNS has its own defaults; on Linux those of the
+// kernel apply, also for weft's own data plane.
 control::VxlanDefaults DefaultsFor(DataPlane data_plane);
 
 // `options` and `conf` of one node: kUserspace becomes kRoutes where there is no tunnel (host-gw),
@@ -64,7 +64,7 @@ struct NodeConfig {
   control::NetConf conf;
 };
 absl::StatusOr<NodeConfig> MakeNodeConfig(Options options, control::NetConf conf);
-// The same of flags and environment, with the net-conf that they name.
+// The same from flags and environment, with the net-conf that they name.
 absl::StatusOr<NodeConfig> LoadNodeConfig(const FlagValues& values, const Environment& environment);
 
 }  // namespace weft::config

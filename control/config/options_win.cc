@@ -7,9 +7,8 @@ DataPlane DefaultDataPlane() { return DataPlane::kHns; }
 
 absl::Status PodDeviceSupport() {
   return absl::UnimplementedError(
-      "--dataplane=userspace needs Npcap on Windows, and that part is not built yet; "
-      "--dataplane=none takes the lease and "
-      "writes subnet.env only");
+      "--dataplane=userspace needs Npcap on Windows, which is not implemented yet; "
+      "--dataplane=none takes the lease and writes subnet.env only");
 }
 
 }  // namespace weft::config

@@ -49,12 +49,11 @@ std::string Usage() {
   std::string out =
       "usage: flanneld [FLAG...]\n"
       "\n"
-      "Keeps this node's pods reachable from every other node of a flannel cluster, and theirs "
-      "from here.\n"
+      "Connects this node's pods with those of the other nodes of a flannel cluster.\n"
       "\n"
       "-name and --name are the same. A value follows after = or as the next word, that of a "
       "boolean after\n"
-      "= only. What is not given may come from the environment: FLANNELD_PUBLIC_IP for "
+      "= only. A flag that is not given is read from its variable: FLANNELD_PUBLIC_IP for "
       "--public-ip.\n";
   for (FlagGroup group : {FlagGroup::kLeases, FlagGroup::kInterface, FlagGroup::kDataPlane,
                           FlagGroup::kOutputs, FlagGroup::kLogs, FlagGroup::kCompatible}) {

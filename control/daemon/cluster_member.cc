@@ -23,17 +23,17 @@ kube::ApiStatus StatusOf(const kube::ApiAnswer& answer) {
   return status;
 }
 
-// Why an answer to the question for our pod is of no use.
+// Why the answer to the request for our pod is unusable.
 std::string Refusal(const kube::ApiStatus& status) {
-  const std::string said = absl::StrCat("the API server answers ", status.code, ": ",
+  const std::string text = absl::StrCat("the API server answers ", status.code, ": ",
                                         status.message.empty() ? status.reason : status.message);
   switch (status.code) {
     case 401:
-      return absl::StrCat(said, "; check the credentials");
+      return absl::StrCat(text, "; check the credentials");
     case 403:
-      return absl::StrCat(said, "; let this account `get` pods, or set NODE_NAME");
+      return absl::StrCat(text, "; let this account `get` pods, or set NODE_NAME");
     default:
-      return said;
+      return text;
   }
 }
 
@@ -66,8 +66,8 @@ ClusterMember::~ClusterMember() = default;
 void ClusterMember::Start(lease::SourceListener& listener) {
   listener_ = &listener;
   if (!options_.node_name.empty()) return OnName(options_.node_name);
-  control::LogInfo(absl::StrCat("asking the API server for the node of pod ",
-                                options_.pod_namespace, "/", options_.pod_name));
+  control::LogInfo(absl::StrCat("requesting the node of pod ", options_.pod_namespace, "/",
+                                options_.pod_name, " from the API server"));
   RequestName();
 }
 
@@ -83,9 +83,9 @@ void ClusterMember::RequestName() {
 void ClusterMember::OnPod(const absl::StatusOr<kube::ApiAnswer>& answer) {
   const absl::StatusOr<std::string> name = NodeNameOf(answer);
   if (name.ok()) return OnName(*name);
-  name_condition_.Set(absl::StrCat("the node of pod ", options_.pod_namespace, "/",
-                                   options_.pod_name, " is not known: ", name.status().message(),
-                                   "; trying again (NODE_NAME would tell it)"));
+  name_condition_.Set(absl::StrCat(
+      "the node of pod ", options_.pod_namespace, "/", options_.pod_name, " is not known: ",
+      name.status().message(), "; flanneld tries again; the variable NODE_NAME would avoid this"));
   on_change_();
   timer_.Set(clock_.Now() + name_backoff_.Next(), [this] { RequestName(); });
 }

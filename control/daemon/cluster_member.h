@@ -24,7 +24,7 @@
 
 namespace weft::daemon {
 
-// Control thread. Waits for whatever is missing, without end; what it waits for is a condition.
+// Control thread. Waits for what is missing, without limit; a condition names it.
 class ClusterMember {
  public:
   // `loop`, `clock` and `options` outlive it. `on_name` is called once, from Start or later, before
@@ -37,11 +37,11 @@ class ClusterMember {
   ClusterMember& operator=(const ClusterMember&) = delete;
 
   void Start(lease::SourceListener& listener);
-  // Our Node as last reported, and what peers are to read in it (empty: not known yet).
+  // Our Node as last reported, and the annotations to publish in it (empty: not known yet).
   void Update(const std::optional<lease::OwnNode>& node, std::optional<kube::Publication> desired);
   void SetReady(bool ready);  // the node's network works
 
-  std::string Describe() const;  // the source, for people
+  std::string Describe() const;  // the source, for display
   std::vector<IpAddress> ServerAddresses() const { return client_.ServerAddresses(); }
   // Why our name is not known; empty when it is.
   const control::Condition& name_condition() const { return name_condition_; }

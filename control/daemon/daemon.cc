@@ -24,13 +24,13 @@ constexpr auto kRoundPause = std::chrono::milliseconds(50);
 constexpr int kHostRounds = 5;    // the host's adapters are read in every fifth round
 constexpr int kFactsRounds = 60;  // its default routes, where the system reports changes
 constexpr int kRouteRounds = 9;   // our routes, where it may not; at least every 10 s
-// Between readings of our routes, each of which reads all that there are: a tenth of the time at
-// most, as long as that leaves a flushed one away for no more than a second.
+// Between readings of our routes, each of which reads all routes: they take at most a tenth of the
+// time, unless a flushed route would then be missing for more than a second.
 constexpr steady_clock::duration kRecheckPause = std::chrono::milliseconds(200);
 constexpr steady_clock::duration kMostRecheckPause = std::chrono::seconds(1);
 
-// Of the health port, which every pod reaches: with flannelctl's and the API server's they stay
-// within the 1,024 files that a service may be limited to.
+// Of the health port, which every pod can reach: with those of flannelctl and the API server they
+// stay within a service's limit of 1,024 open files.
 constexpr std::size_t kHealthConnections = 256;
 constexpr auto kHealthDeadline = std::chrono::seconds(3);
 
@@ -164,7 +164,7 @@ absl::Status Daemon::OpenHealth() {
   const std::string message =
       absl::StrCat("health checks: ", bound.status().message(), " (--healthz-ip, --healthz-port)");
   if (absl::IsInvalidArgument(bound.status())) return absl::InvalidArgumentError(message);
-  health_condition_.Set(absl::StrCat(message, "; tried again"));
+  health_condition_.Set(absl::StrCat(message, "; flanneld tries again"));
   return absl::OkStatus();
 }
 
@@ -178,8 +178,8 @@ absl::Status Daemon::OpenAdmin() {
     return status;
   }
   if (absl::IsInvalidArgument(status)) return status;
-  admin_condition_.Set(
-      absl::StrCat("flannelctl cannot ask this flanneld: ", status.message(), "; tried again"));
+  admin_condition_.Set(absl::StrCat("flannelctl cannot reach this flanneld: ", status.message(),
+                                    "; flanneld tries again"));
   return absl::OkStatus();
 }
 
@@ -215,27 +215,27 @@ void Daemon::Identify() {
     for (const IpAddress& address : member_->ServerAddresses())
       claims.push_back(underlay::ClaimOf(address, "the API server's address"));
   }
-  // Those of our own pod network: no other node has it, and it may be another one tomorrow.
+  // Claims inside our own subnet: no other node has that subnet, and ours may change.
   std::erase_if(claims, [this](const lease::HostClaim& claim) {
     const auto& own = facts_->of(claim.prefix.family());
     return own && own->subnet.Contains(claim.prefix);
   });
-  needs_.See(claims, clock_.Now());
+  needs_.Update(claims, clock_.Now());
   lease::OwnIdentity own = control::IdentityOf(*facts_, config_.conf);
   own.v4.network = net_conf_.network_of(IpFamily::kV4);
   own.v6.network = net_conf_.network_of(IpFamily::kV6);
-  own.v4.claims = needs_.Of(IpFamily::kV4);
-  own.v6.claims = needs_.Of(IpFamily::kV6);
+  own.v4.claims = needs_.Claims(IpFamily::kV4);
+  own.v6.claims = needs_.Claims(IpFamily::kV6);
   reconciler_.SetOwn(std::move(own));
 }
 
 void Daemon::DeriveFacts() {
   const std::optional<lease::OwnNode>& node = reconciler_.own_node();
-  if (!node && !reconciler_.source_synced()) return;  // it is not known yet to be missing
+  if (!node && !reconciler_.source_synced()) return;  // it is not known to be missing yet
   facts_ = control::DeriveOwnFacts(
-      node_name_, node, config_.conf, standing_,
+      node_name_, node, config_.conf, published_facts_,
       node ? std::string() : reconciler_.table().NameInOtherCase(node_name_));
-  if (member_ && facts_.ok()) standing_ = *facts_;
+  if (member_ && facts_.ok()) published_facts_ = *facts_;
 }
 
 std::optional<kube::Publication> Daemon::DesiredPublication() const {
@@ -253,7 +253,7 @@ std::optional<kube::Publication> Daemon::DesiredPublication() const {
 }
 
 void Daemon::Schedule() {
-  // Everybody waits for the end of the first snapshot: its round is at once.
+  // Everything waits for the end of the first snapshot: its round is immediate.
   const bool first = !synced_ && reconciler_.source_synced();
   if (stopped_ || (scheduled_ && !first)) return;
   scheduled_ = true;
@@ -290,13 +290,13 @@ void Daemon::ArmTick() {
 void Daemon::ArmHousekeeping() {
   housekeeping_timer_.Set(steady_clock::now() + kHousekeepingPeriod, [this] {
     ++rounds_;
-    const bool untold = !watch_ || host_->is_windows();
+    const bool unreported = !watch_ || host_->is_windows();
     if (config_.polls_host && rounds_ % kHostRounds == 0) {
-      if (untold || rounds_ % kFactsRounds == 0) network_.HostChanged();
+      if (unreported || rounds_ % kFactsRounds == 0) network_.HostChanged();
       Schedule();
     }
     if (config_.polls_host && rounds_ % kRouteRounds == 0)
-      network_.RecheckRoutes(/*all=*/untold || !routes_watch_);
+      network_.RecheckRoutes(/*all=*/unreported || !routes_watch_);
     OpenHealth().IgnoreError();
     OpenAdmin().IgnoreError();
     net_conf_.Poll();
@@ -309,7 +309,8 @@ void Daemon::ArmHousekeeping() {
   });
 }
 
-// Next to the reading in every fifth round, which is all where the system reports nothing.
+// In addition to the reading in every fifth round, which remains the only one where the system
+// reports no changes.
 void Daemon::WatchHost() {
   auto watch = host_->WatchChanges([this, alive = std::weak_ptr(alive_)] {
     Post(alive, [this] {
@@ -323,7 +324,7 @@ void Daemon::WatchHost() {
     control::LogInfo(absl::StrCat("the host is only read every 5 s: ", watch.status().message()));
   auto routes =
       host_->WatchRoutes([this, alive = std::weak_ptr(alive_)](const host::RouteChanges& changes) {
-        // By pointer: the loop copies what it is given, and these may be thousands.
+        // By pointer: the loop copies its tasks, and there may be thousands of changes.
         Post(alive, [this, all = std::make_shared<const host::RouteChanges>(changes)] {
           if (network_.RoutesChanged(*all)) RecheckRoutes();
           if (network_.host_changed()) Schedule();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The composition root: every object of flanneld, its owner, its thread and its end.
+// The composition root: creates every object of flanneld, owns it, and ends it.
 //
 //   file source, or cluster member ──► reconciler ──► sinks of each tunnel
 //                      ▲                    │ own Node, changes
 //      what peers read │                    ▼
 //   of us: publication └── own facts ──► node network (tunnels, subnet.env) ──► ready
 //
-// Everything here lives on the control thread but for one worker thread in each tunnel. Nothing
-// waits: what is missing (the lease file, the API server, our Node, its podCIDR, an interface) is
-// tried again, and is in log, status and /readyz.
+// Everything here lives on the control thread except one worker thread in each tunnel. Nothing
+// blocks: what is missing (the lease file, the API server, our Node, its podCIDR, an interface) is
+// tried again and reported in log, status and /readyz.
 #pragma once
 
 #include <chrono>
@@ -59,23 +59,24 @@ struct DaemonConfig {
 
 class Daemon final : public admin::StateProvider {
  public:
-  // `loop` outlives the daemon. --kube-annotation-prefix is the one thing that can be wrong here.
+  // `loop` outlives the daemon. The only error is an invalid --kube-annotation-prefix.
   static absl::StatusOr<std::unique_ptr<Daemon>> Make(EventLoop& loop, DaemonConfig config,
                                                       std::unique_ptr<host::Host> host);
   ~Daemon() override;
 
-  // Health first, so that a probe is answered while everything else waits; then admin, source, and
-  // as much of the setup as is known. An error is one that only another command line mends; all
-  // else is waited for, and nothing ends the daemon after this.
+  // Opens health first, so that probes are answered while everything else waits; then admin,
+  // source, and as much of the node's network as is known. Errors are those of the command line;
+  // everything else is waited for, and nothing ends the daemon after this.
   absl::Status Start();
-  // Takes the devices and the admin socket away and stops answering; subnet.env stays. Idempotent,
-  // under a second.
+  // Removes the devices and the admin socket and stops answering; subnet.env stays. Idempotent,
+  // takes less than a second.
   void Stop();
   std::uint16_t healthz_port() const { return healthz_port_; }  // zero: none
   std::vector<admin::Check> Checks() const { return Checks(reconciler_.report()); }
   admin::Status ReadStatus() override;
   admin::LeaseList ReadLeases() override;
-  std::optional<absl::StatusOr<admin::Plan>> AskPlan(const std::string& ask, bool repair) override;
+  std::optional<absl::StatusOr<admin::Plan>> RequestPlan(const std::string& name,
+                                                         bool repair) override;
   std::uint64_t generation() const override;
 
  private:
@@ -90,13 +91,13 @@ class Daemon final : public admin::StateProvider {
   std::string DescribeSource() const;
   void OnOwnNode();
   void DeriveFacts();
-  // Gives the reconciler our identity and what this host needs, once both are known: a lease that
-  // is in use before would stay.
+  // Passes our identity and what this host needs to the reconciler, once both are known: leases
+  // that are in use before would stay in use.
   void Identify();
-  // What peers are to read of us, once the node's network is up.
+  // What to publish of us, once the node's network is up.
   std::optional<kube::Publication> DesiredPublication() const;
-  // Applies what changed soon, outside the reconciler's calls; at most every 50 ms, since that
-  // compares everything.
+  // Schedules a round that applies changes, outside the reconciler's calls; at most every 50 ms,
+  // since a round compares everything.
   void Schedule();
   void ArmSourcePoll();
   void ArmTick();
@@ -104,8 +105,8 @@ class Daemon final : public admin::StateProvider {
   void WatchHost();
   // Soon; at most five times a second, since that reads all routes.
   void RecheckRoutes();
-  // Again until each is open: another program may have the address for a while. The error is of the
-  // command line.
+  // Called again until each is open: another program may have the address for a while. Errors are
+  // those of the command line.
   absl::Status OpenHealth();
   absl::Status OpenAdmin();
   void CheckVni();
@@ -116,7 +117,7 @@ class Daemon final : public admin::StateProvider {
   EventLoop& loop_;
   const DaemonConfig config_;
   const std::int64_t started_;                                  // Unix seconds
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // read first by what was posted
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // posted tasks check it first
   control::SystemClock clock_;
   control::Reconciler reconciler_;
   // Where leases come from: one of the two.
@@ -131,7 +132,7 @@ class Daemon final : public admin::StateProvider {
 
   absl::StatusOr<control::OwnFacts> facts_ =
       absl::UnavailableError("the source of leases has not been read yet");
-  std::optional<control::OwnFacts> standing_;  // the last good ones, where we publish them
+  std::optional<control::OwnFacts> published_facts_;  // the last valid ones, where we publish them
   NetConfFile net_conf_;
   underlay::HostNeeds needs_;
   const std::unique_ptr<host::Host> host_;
@@ -148,17 +149,17 @@ class Daemon final : public admin::StateProvider {
   bool ready_ = false;  // as last logged
   std::uint16_t healthz_port_ = 0;
   std::uint64_t seen_generation_ = 0;
-  // Questions of the admin endpoint in the order in which they came; the latest few.
-  struct Asked {
-    std::string ask;
-    std::optional<absl::StatusOr<admin::Plan>> answer{};  // empty: HNS has not answered
+  // Plan requests of the admin endpoint, oldest first; at most 16.
+  struct PlanRequest {
+    std::string name;
+    std::optional<absl::StatusOr<admin::Plan>> plan{};  // empty: HNS has not answered
   };
-  std::list<Asked> plans_;
+  std::list<PlanRequest> plans_;
   std::chrono::steady_clock::time_point last_round_{};    // of Schedule
   std::chrono::steady_clock::time_point next_recheck_{};  // of RecheckRoutes, not before
   int rounds_ = 0;                                        // of housekeeping
   control::LogLimit limit_;                               // of ready and not ready
-  bool unready_logged_ = true;                            // so that the first ready is
+  bool unready_logged_ = true;                            // true: the first "ready" is logged
 };
 
 }  // namespace weft::daemon

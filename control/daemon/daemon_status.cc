@@ -14,21 +14,22 @@
 namespace weft::daemon {
 namespace {
 
-// Nodes that should be reached, and those that every sink has a way to. A sink counts halves, not
-// nodes: rather one too few than one too many.
+// Nodes to reach, and nodes that every sink reaches. A sink counts halves, not nodes, so the second
+// count may be too low, never too high.
 std::optional<admin::Reach> ReachOf(const lease::LeaseTable& table,
                                     const control::ReconcilerReport& report) {
-  if (report.sinks.empty()) return std::nullopt;  // no node is to be reached, or not yet
+  if (report.sinks.empty()) return std::nullopt;  // there are no nodes to reach, or no sinks yet
   const lease::PeerCounts peers = table.Peers();
-  std::size_t missed = 0;
+  std::size_t unreached = 0;
   for (const control::SinkStatus& sink : report.sinks) {
     const lease::SinkReport& is = sink.report;
-    missed += is.desired - std::min(is.applied, is.desired) + is.refused.size();
+    unreached += is.desired - std::min(is.applied, is.desired) + is.refused.size();
   }
-  return admin::Reach{peers.all, peers.usable - std::min(missed, peers.usable)};
+  return admin::Reach{peers.all, peers.usable - std::min(unreached, peers.usable)};
 }
 
-// Of several with one subject the text is the first one's that has any; all count.
+// Conditions with the same subject become one: its text is the first that is not empty, its count
+// the sum.
 std::vector<admin::ConditionStatus> Aggregate(
     const std::vector<backend::NamedCondition>& conditions) {
   std::vector<admin::ConditionStatus> out;
@@ -46,25 +47,27 @@ std::vector<admin::ConditionStatus> Aggregate(
 
 std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report) const {
   std::vector<admin::Check> checks;
-  const std::string trouble = report.condition.value_or("");
-  // control::Trouble after the first truth is told but fails nothing: the data plane keeps what it
-  // has.
-  checks.push_back({"source", report.source_synced,
-                    !trouble.empty() ? trouble
-                                     : absl::StrCat(DescribeSource(),
-                                                    report.source_synced ? "" : " not read yet")});
-  const std::string nameless = member_ ? member_->name_condition().text() : "";
+  const std::string condition = report.condition.value_or("");
+  // After the first snapshot a condition of the source is reported but fails no check: the data
+  // plane keeps its state.
+  checks.push_back(
+      {"source", report.source_synced,
+       !condition.empty()
+           ? condition
+           : absl::StrCat(DescribeSource(), report.source_synced ? "" : " not read yet")});
+  const std::string name_condition = member_ ? member_->name_condition().text() : "";
   checks.push_back({"own-node", facts_.ok(),
-                    facts_.ok()         ? ""
-                    : !nameless.empty() ? nameless
-                                        : std::string(facts_.status().message())});
+                    facts_.ok()               ? ""
+                    : !name_condition.empty() ? name_condition
+                                              : std::string(facts_.status().message())});
   network_.AppendChecks(report, checks);
   if (member_) {
     const std::string& why = member_->publish_condition().text();
     const bool published = member_->published();
     checks.push_back({"published", published, published || !why.empty() ? why : "not yet"});
   }
-  // Without the admin endpoint it is read here; the network works without.
+  // Without the admin endpoint only /readyz shows this condition; the network works without the
+  // endpoint.
   if (!admin_condition_.text().empty()) checks.push_back({"admin", true, admin_condition_.text()});
   return checks;
 }
@@ -104,13 +107,13 @@ admin::Status Daemon::ReadStatus() {
   }
   status.conditions = Aggregate(conditions);
   for (const control::SinkStatus& sink : report.sinks) {
-    if (sink.refusals_told > 0) {
+    if (sink.refusal_changes > 0) {
       status.conditions.push_back(
-          {sink.name, absl::StrJoin(sink.report.refused, "; "), sink.refusals_told});
+          {sink.name, absl::StrJoin(sink.report.refused, "; "), sink.refusal_changes});
     }
-    if (sink.notes_told > 0) {
+    if (sink.note_changes > 0) {
       status.conditions.push_back(
-          {sink.name, absl::StrJoin(sink.report.notes, "; "), sink.notes_told});
+          {sink.name, absl::StrJoin(sink.report.notes, "; "), sink.note_changes});
     }
   }
   status.leases = admin::CountLeases(reconciler_.table());

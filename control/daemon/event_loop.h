@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control thread's loop and its timers, so that those who use them need not compile Asio.
+// The control thread's loop and its timers, so that their users need not compile Asio.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,8 @@ class EventLoop {
   EventLoop& operator=(const EventLoop&) = delete;
 
   boost::asio::io_context& io() { return *io_; }
-  // Runs handlers on this thread until Stop; may be called again. What a handler throws comes out.
+  // Runs handlers on this thread until Stop; may be called again. Exceptions of a handler
+  // propagate.
   void Run();
   void Stop();                               // any thread
   void Post(std::function<void()> handler);  // any thread
@@ -38,7 +39,7 @@ class Timer {
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
-  // In place of what was set before.
+  // Replaces what was set before.
   void Set(std::chrono::steady_clock::time_point when, std::function<void()> handler);
   void Cancel();
 

@@ -49,7 +49,7 @@ admin::Handler HealthHandler(ReadChecks read_checks) {
     if (request.path != "/readyz") return Answer(404, "404 page not found\n");
     const std::vector<admin::Check> checks = read_checks();
     const bool ready = AllOk(checks);
-    // The first thing that is waited for; what depends on it waits too.
+    // The first failing check; those after it may depend on it.
     const auto failing = std::find_if(checks.begin(), checks.end(),
                                       [](const admin::Check& check) { return !check.ok; });
     const std::string sentence =

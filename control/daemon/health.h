@@ -19,7 +19,7 @@ using ReadChecks = std::function<std::vector<admin::Check>()>;
 // Ready: every check is ok.
 bool AllOk(const std::vector<admin::Check>& checks);
 
-// What `read` said, at most 100 ms old: any process may ask at any rate.
+// The result of `read`, at most 100 ms old: any process may request it at any rate.
 class RecentChecks {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -32,7 +32,7 @@ class RecentChecks {
   std::optional<TimePoint> read_at_;
 };
 
-// Health says that the process answers, and nothing else; a restart would mend no failing check.
+// /healthz shows only that the process answers: a restart would correct no failing check.
 admin::Handler HealthHandler(ReadChecks checks);
 
 }  // namespace weft::daemon

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// flanneld: from words to a daemon, and from its end to an exit status.
+// flanneld: from the command line to a daemon, and from its end to an exit status.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -24,8 +24,8 @@ constexpr auto kEndTime = std::chrono::milliseconds(300);
 
 constexpr int kStopped = 0, kWrongConfiguration = 1, kWrongFlags = 2;
 
-// Ends the process soon, whatever holds up its orderly end: Asio waits for a name that the system
-// is looking up, which takes half a minute where DNS does not answer.
+// Ends the process after kEndTime, even if its orderly end is delayed: Asio waits for a name lookup
+// in progress, which takes half a minute where DNS does not answer.
 void EndSoon() {
   std::thread([] {
     std::this_thread::sleep_for(kEndTime);
@@ -44,19 +44,18 @@ int Run(const config::FlagValues& values) {
   const config::Options& options = node->options;
   const control::NetConf& conf = node->conf;
   if (const absl::Status own = control::CheckOwn(options.net_config_path); !own.ok())
-    control::LogWarning(
-        absl::StrCat("net-conf ", own.message(),
-                     ": those who can write it decide what this node does; let only root "
-                     "or Administrators own and write it"));
+    control::LogWarning(absl::StrCat("net-conf ", own.message(),
+                                     ": whoever can write it controls this node; let only root "
+                                     "or Administrators own and write it"));
   for (const std::string& note : conf.notes) control::LogInfo(note);
   if (conf.ipv6_left_out) {
     control::LogWarning(
-        "EnableIPv6 of net-conf is left out on this node, because HNS has no such network: its "
-        "pods have IPv4 alone, and other nodes send it no IPv6 packets for pods");
+        "EnableIPv6 of net-conf has no effect on this node, because HNS has no IPv6 networks: its "
+        "pods have only IPv4, and other nodes send it no IPv6 packets for pods");
   }
   if (conf.type == control::BackendType::kVxlan) {
     control::LogInfo(absl::StrCat("vxlan: VNI ", conf.vni.value(), ", UDP port ", conf.port,
-                                  "; every node must use this port, which none publishes"));
+                                  "; all nodes must use this port, which is not published"));
   }
   absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
   if (!host.ok()) return Fail(host.status());

@@ -32,13 +32,13 @@ void NetConfFile::Poll() {
   const bool differed = !condition_.text().empty();
   condition_.Set(Read());
   if (differed && condition_.text().empty())
-    control::LogInfo(absl::StrCat("net-conf ", path_, " says again what runs"));
+    control::LogInfo(absl::StrCat("net-conf ", path_, " matches the running configuration again"));
 }
 
 std::string VniCondition(const control::NetConf& conf, const lease::LeaseTable& table,
                          bool in_sync) {
   if (conf.type != control::BackendType::kVxlan || !in_sync) return "";
-  // Most clusters agree, and the rows of a large one are not copied for nothing.
+  // In most clusters the VNIs agree, and copying the rows of a large one is expensive.
   std::size_t mismatches = 0;
   for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const lease::StateCounts counts = table.Counts(family);
@@ -48,7 +48,7 @@ std::string VniCondition(const control::NetConf& conf, const lease::LeaseTable& 
   if (mismatches == 0) return "";
   std::size_t nodes = 0;
   std::string example;
-  std::uint32_t theirs = 0;
+  std::uint32_t other_vni = 0;
   std::string last;
   for (const lease::LeaseRow& row : table.Rows()) {
     if (row.state == lease::PeerState::kSelf || !row.lease.vni) continue;
@@ -57,11 +57,12 @@ std::string VniCondition(const control::NetConf& conf, const lease::LeaseTable& 
     last = row.node.name;
     if (nodes++ != 0) continue;
     example = row.node.name;
-    theirs = *row.lease.vni;
+    other_vni = *row.lease.vni;
   }
   return absl::StrCat("our VNI ", conf.vni.value(), " is used by none of the ", nodes,
                       nodes == 1 ? " other node" : " other nodes", " (", example, " publishes ",
-                      theirs, "), so none is reached: write the same Backend.VNI and Backend.Port ",
+                      other_vni,
+                      "), so none is reached: write the same Backend.VNI and Backend.Port ",
                       "in net-conf.json for all nodes");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether net-conf, which is read at start, is still what its file and the cluster have.
+// Whether net-conf as read at start still matches its file and the cluster.
 #pragma once
 
 #include <optional>
@@ -23,14 +23,14 @@ class NetConfFile {
 
   // Reads the file.
   void Poll();
-  // Network as the file had it last; what is running where it had none. While a cluster's Network
-  // is widened, the file of each node changes before its flanneld is restarted, and peers of the
-  // wider one have to be reached.
+  // Network as last read from the file; the running one where the file had none. While a cluster's
+  // Network is widened, the file of each node changes before its flanneld is restarted, and peers
+  // of the wider Network have to be reached.
   const std::optional<IpPrefix>& network_of(IpFamily family) const {
     return family == IpFamily::kV4 ? v4_ : v6_;
   }
-  // The file, the place and the cause, what stays in force and what to do; empty while its content
-  // means what is running.
+  // File, place, cause, what stays in force and the next step; empty while the file matches the
+  // running configuration.
   const control::Condition& condition() const { return condition_; }
 
  private:
@@ -42,8 +42,8 @@ class NetConfFile {
   control::Condition condition_;
 };
 
-// One sentence when every other node that published a VNI published another one than net-conf's;
-// empty otherwise. `in_sync`: the table has had all nodes; before, there is no verdict.
+// A sentence when every other node that published a VNI published another one than net-conf's; else
+// empty. `in_sync`: the table has received all nodes; before that, the result is empty.
 std::string VniCondition(const control::NetConf& conf, const lease::LeaseTable& table,
                          bool in_sync);
 

@@ -15,17 +15,17 @@ class io_context;
 namespace weft::daemon {
 
 std::uint64_t ProcessId();
-// What a daemon with hundreds of sockets wants of its process: the highest limit of open files it
-// may have, no death by SIGPIPE.
+// Raises the limit of open files to the highest that is allowed, for hundreds of sockets, and
+// ignores SIGPIPE.
 void PrepareProcess();
-// Gives the system back what was freed: a start needs far more memory than what comes after it.
+// Returns freed memory to the system: a start needs far more than normal operation.
 void ReleaseFreeMemory();
-// READY=1 to systemd, sd_notify(3), when NOTIFY_SOCKET asks for it; upstream does the same.
+// Sends READY=1 to systemd, sd_notify(3), if NOTIFY_SOCKET is set; upstream does the same.
 void NotifySupervisorReady();
 
-// Calls `stop` on the io thread once, with the name of what asked for it ("SIGTERM", "Ctrl-C"),
-// when the process is asked to end. The second request ends it at once. SIGHUP is ignored. `io`
-// outlives this. On Linux made before the process has other threads: they inherit the signal mask.
+// Calls `stop` on the io thread once, with the cause ("SIGTERM", "Ctrl-C"), when the process is to
+// end. The second request ends it at once. SIGHUP is ignored. `io` outlives this. On Linux create
+// it before other threads: they inherit the signal mask.
 class StopSignals {
  public:
   StopSignals(boost::asio::io_context& io, std::function<void(std::string_view)> stop);

@@ -48,8 +48,8 @@ void NotifySupervisorReady() {
   ::close(socket);
 }
 
-// A descriptor, not a handler: nothing runs in the midst of anything, and under the thread
-// sanitizer, which puts handlers off, a signal that comes right before the loop blocks is not lost.
+// A descriptor, not a handler: no code runs asynchronously, and under the thread sanitizer, which
+// defers handlers, a signal that arrives right before the loop blocks is not lost.
 struct StopSignals::Impl {
   explicit Impl(boost::asio::io_context& io) : descriptor(io) {
     sigemptyset(&signals);
@@ -59,7 +59,7 @@ struct StopSignals::Impl {
     descriptor.assign(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   }
   ~Impl() { Unblock(); }
-  // Back to the system's own way: the next one kills.
+  // Restores the default action: the next signal kills the process.
   void Unblock() const { ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr); }
 
   sigset_t signals;

@@ -14,7 +14,7 @@
 namespace weft::daemon {
 namespace {
 
-// The handler runs on a thread of the system and is told nothing but the event.
+// The handler runs on a thread of the system and receives only the event.
 std::atomic<StopSignals*> current{nullptr};
 
 std::string_view NameOf(DWORD event) {
@@ -45,15 +45,15 @@ void NotifySupervisorReady() {}
 struct StopSignals::Impl {
   boost::asio::io_context& io;
   std::function<void(std::string_view)> stop;
-  std::atomic<bool> asked{false};
+  std::atomic<bool> requested{false};
 
   static BOOL WINAPI Handle(DWORD event) {
     StopSignals* const signals = current.load();
-    if (!signals || signals->impl_->asked.exchange(true))
-      return FALSE;  // the system's own way: the process ends
+    if (!signals || signals->impl_->requested.exchange(true))
+      return FALSE;  // the default action: the process ends
     boost::asio::post(signals->impl_->io,
                       [impl = signals->impl_.get(), event] { impl->stop(NameOf(event)); });
-    // After these the process ends as soon as this returns; the orderly end comes first, or the
+    // After these events the process ends as soon as this returns: wait for the orderly end, or the
     // system's own deadline.
     if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT) ::Sleep(10'000);
     return TRUE;

@@ -29,7 +29,8 @@ using Answer = absl::StatusOr<Json>;
 
 absl::Status Wrong(std::string_view what) { return absl::InvalidArgumentError(what); }
 
-// Reads the fields of one command; the first that is wrong is kept, and so is one that nobody read.
+// Reads the fields of one command. Keeps the first error; a field that was never read is an error
+// too.
 class Fields {
  public:
   explicit Fields(const Json& json) : json_(json) { unread_ = json; }
@@ -46,7 +47,7 @@ class Fields {
     if (!value->is_boolean()) Refuse(key, "true or false");
     return value->is_boolean() ? value->get<bool>() : fallback;
   }
-  // A number, or a text of hexadecimal digits, or "always".
+  // A number, a text of hexadecimal digits, or "always".
   std::uint64_t Number(const char* key, std::uint64_t fallback) {
     const Json* const value = Take(key);
     if (value == nullptr) return fallback;
@@ -63,13 +64,13 @@ class Fields {
     return value == nullptr ? Json::object() : *value;
   }
 
-  // Text that must be there.
+  // A text that must be present.
   std::string Named(const char* key) {
     std::string text = Text(key);
     if (text.empty()) Refuse(key, "given");
     return text;
   }
-  // Where what was read makes no sense.
+  // Records an error: the value of `key` is invalid.
   void Refuse(const char* key, std::string_view desired) {
     if (status_.ok())
       status_ = absl::InvalidArgumentError(absl::StrCat("\"", key, "\" must be ", desired));
@@ -106,7 +107,7 @@ Fault FaultIn(Fields& fields) {
   return fault;
 }
 
-// A fault of a function that is never called would never come.
+// Refuses a fault for a function that does not exist, which would never be called.
 absl::Status CheckFunction(const Fault& fault) {
   if (fault.function.empty()) return Wrong("\"function\" is missing");
   if (fault.function == "*" || hns::IsFunctionName(fault.function)) return absl::OkStatus();
@@ -139,7 +140,7 @@ absl::StatusOr<Restart> ReadRestart(Fields& fields, Restart restart = {}) {
   return restart;
 }
 
-// Runs `act` once all fields were understood.
+// Runs `act` if all fields are valid.
 template <class Act>
 Answer Then(const Fields& fields, Act act) {
   if (const absl::Status status = fields.status(); !status.ok()) return status;
@@ -147,7 +148,7 @@ Answer Then(const Fields& fields, Act act) {
   return Json::object();
 }
 
-// Of the settings only those that are named change.
+// Changes only the settings that the command names.
 Answer Set(EmulatedNode& node, Fields& fields) {
   Json settings = Json::parse(SettingsJson(node.hns().settings()).dump());
   settings.update(fields.Object("settings"));
@@ -165,7 +166,7 @@ Answer Load(EmulatedNode& node, Fields& fields) {
   return loaded.ok() ? Answer(Json::object()) : loaded;
 }
 
-// An adapter that is there, gone or not.
+// The name of a known adapter, plugged in or not.
 std::string AdapterIn(EmulatedNode& node, Fields& fields) {
   const std::string name = fields.Named("adapter");
   const host::HostState state = node.host().state();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user does to an emulated node, as JSON: {"command":"restart","networks":"lost"}.
+// Commands to an emulated node, as JSON: {"command":"restart","networks":"lost"}.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@
 namespace weft::emulator {
 
 // {"function":"HcnModifyNetwork","code":"0x803B000D","first":1,"count":1,"delay_ms":0,
-//  "error_record":"","done":false,"hangs":false}; what is left out is Fault's default.
-//  "count":"always".
+//  "error_record":"","done":false,"hangs":false}; absent members have Fault's defaults. "count" may
+//  be "always".
 absl::StatusOr<hns::emulator::Fault> ReadFault(const nlohmann::json& json);
 
-// The answer is an object.
+// Returns an object.
 absl::StatusOr<nlohmann::json> CarryOut(EmulatedNode& node, const nlohmann::json& command);
-// The same as text. The reply's error record says what is wrong.
+// The same as text. An error is in the reply's error record.
 hns::Reply Command(EmulatedNode& node, const std::string& text);
 
 }  // namespace weft::emulator

@@ -69,7 +69,7 @@ absl::Status NodeFile::Open() {
     if (absl::Status status = node_.Read(*text); !status.ok())
       return absl::InvalidArgumentError(absl::StrCat(path_, ": ", status.message()));
   }
-  hns_ = ~node_.hns().version();  // another than any that was written
+  hns_ = ~node_.hns().version();  // different from any written version
   return Save();
 }
 

@@ -16,7 +16,7 @@
 
 namespace weft::emulator {
 
-// Any thread, each part by itself. `clock` outlives it.
+// Any thread; host and HNS are locked separately. `clock` outlives it.
 class EmulatedNode {
  public:
   explicit EmulatedNode(hns::emulator::Clock& clock, hns::emulator::Settings settings = {});
@@ -26,10 +26,10 @@ class EmulatedNode {
 
   // {"host": ..., "hns": ...}.
   std::string Text() const;
-  // All or nothing; empty text and absent members are a new one. InvalidArgument names what cannot
-  // be read.
+  // Reads all or nothing; empty text or an absent member means a new node or part. InvalidArgument
+  // names the value that cannot be read.
   absl::Status Read(std::string_view text);
-  // Of the machine: both.
+  // Reboots the machine: host and HNS.
   void Reboot(const hns::emulator::Restart& restart = hns::emulator::kReboot);
 
  private:
@@ -37,27 +37,27 @@ class EmulatedNode {
   hns::emulator::Emulator hns_;
 };
 
-// The file in which a node outlives the process that emulates it. Any thread.
+// The file that keeps a node's state beyond the emulating process. Any thread.
 class NodeFile {
  public:
   // `node` outlives it; `path` is UTF-8.
   NodeFile(EmulatedNode& node, std::string path) : node_(node), path_(std::move(path)) {}
 
-  // Reads the file, or makes it where there is none.
+  // Reads the file, or creates it.
   absl::Status Open();
-  // Writes it where the node has changed since.
+  // Writes the file if the node has changed since.
   absl::Status Save();
 
  private:
   EmulatedNode& node_;
   const std::string path_;
   std::mutex mutex_;
-  std::uint64_t hns_ = 0;  // version of what was written
-  host::HostState host_;   // what was written
+  std::uint64_t hns_ = 0;  // the HNS version that was written
+  host::HostState host_;   // the host state that was written
 };
 
-// "Ethernet" with `address` (the prefix length with it), MTU 1500, and the default route by
-// `gateway`: what most tests and `hns emulate` begin with.
+// Adds "Ethernet" with `address` and its prefix length, MTU 1500, and the default route via
+// `gateway`: the usual start of tests and `hns emulate`.
 void AddEthernet(host::EmulatedHost& host, const host::AssignedAddress& address,
                  const IpAddress& gateway);
 

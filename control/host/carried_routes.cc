@@ -14,12 +14,12 @@ bool Has(const std::vector<Route>& routes, const Route& desired) {
   });
 }
 
-// A route by another link's router leads nowhere, or to an unintended place.
+// A route through the router of another link would not work, or would lead to the wrong network.
 absl::Status CheckGateway(const Adapter& adapter, const Route& route) {
   if (!route.gateway || (!route.gateway->is_v4() && route.gateway->IsLinkLocal()))
     return absl::OkStatus();
   for (const AssignedAddress& own : adapter.addresses) {
-    const auto link = IpPrefix::Of(own.address, own.prefix_length);
+    const auto link = IpPrefix::From(own.address, own.prefix_length);
     if (link && link->Contains(*route.gateway)) return absl::OkStatus();
   }
   return absl::FailedPreconditionError(

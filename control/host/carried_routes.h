@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The static routes that Windows leaves behind when the node's address moves to another adapter of
-// the same link: to the vSwitch's with the first external network of HNS, and back with the last.
-// By MAC: the host's adapter on a switch has its NIC's.
+// Restores the static routes that Windows does not move along when the node's address moves to
+// another adapter of the same link: to the vSwitch's adapter when HNS creates the first external
+// network, and back when it deletes the last. A link is identified by MAC: the host's adapter on a
+// switch has the MAC of the NIC.
 #pragma once
 
 #include <map>
@@ -14,20 +15,20 @@ namespace weft::host {
 
 class CarriedRoutes {
  public:
-  // By MAC, each with the adapter where it was seen last; zero: left behind, and not back yet.
+  // Routes by MAC, each with the adapter that had it last; zero: lost, and not restored yet.
   using Memory = std::map<MacAddress, std::vector<Route>>;
   struct PutBack {
     Route route;  // on the new adapter
     absl::Status status;
   };
 
-  // `memory`: of an earlier process.
+  // `memory`: saved by an earlier process.
   explicit CarriedRoutes(Memory memory = {}) : links_(std::move(memory)) {}
 
-  // At each look: `adapter`, which has the node's address now, and the `routes` that somebody set
-  // on it. Puts back what an earlier look found on the adapter before it and this one lacks; what
-  // is refused is put again at each later look. One that is gone from the same adapter was taken
-  // away by somebody.
+  // Called after each reading of the host, with the adapter that has the node's address and its
+  // static `routes`. Puts back the routes that an earlier call found on the former adapter and this
+  // one lacks; a refused route is tried again at each later call. A route that disappeared from the
+  // same adapter was removed on purpose.
   std::vector<PutBack> Follow(Host& host, const Adapter& adapter, const std::vector<Route>& routes);
 
   const Memory& memory() const { return links_; }

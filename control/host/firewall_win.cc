@@ -54,7 +54,7 @@ class ComForThisCall {
   }
   ComForThisCall(const ComForThisCall&) = delete;
   ComForThisCall& operator=(const ComForThisCall&) = delete;
-  // A thread that has another apartment has COM too.
+  // A thread that is in another apartment can use COM too.
   bool ready() const { return SUCCEEDED(result_) || result_ == RPC_E_CHANGED_MODE; }
   HRESULT result() const { return result_; }
 
@@ -71,7 +71,7 @@ absl::Status Refused(std::string_view what, std::string_view step, HRESULT code)
       code == E_ACCESSDENIED ? "; run as administrator" : ""));
 }
 
-// The protocol before the ports, which a rule takes for that of its protocol.
+// Sets the protocol before the ports: a rule checks its ports against its protocol.
 HRESULT Fill(INetFwRule& rule, const Text& name, const Text& ports) {
   HRESULT code = rule.put_Name(name.get());
   if (SUCCEEDED(code)) code = rule.put_Protocol(NET_FW_IP_PROTOCOL_UDP);
@@ -93,7 +93,7 @@ class OwnedText {
   BSTR text_ = nullptr;
 };
 
-// Whether `ports` ("*", "4789", "80,4000-5000") names `port`.
+// Whether `ports` ("*", "4789", "80,4000-5000") contains `port`.
 bool Names(const std::wstring& ports, std::uint16_t port) {
   for (std::size_t at = 0; at <= ports.size();) {
     const std::size_t end = std::min(ports.find(L',', at), ports.size());
@@ -108,7 +108,7 @@ bool Names(const std::wstring& ports, std::uint16_t port) {
   return false;
 }
 
-// Why `rule` does not let UDP to `port` in from everywhere; empty: it does.
+// Why `rule` does not allow inbound UDP to `port` from everywhere; empty: it does.
 std::string Lacks(INetFwRule& rule, std::uint16_t port) {
   VARIANT_BOOL enabled = VARIANT_FALSE;
   NET_FW_RULE_DIRECTION direction = NET_FW_RULE_DIR_OUT;
@@ -125,15 +125,15 @@ std::string Lacks(INetFwRule& rule, std::uint16_t port) {
   if (std::any_of(std::begin(codes), std::end(codes), [](HRESULT code) { return FAILED(code); }))
     return "it cannot be read";
   if (enabled == VARIANT_FALSE) return "it is disabled";
-  if (direction != NET_FW_RULE_DIR_IN) return "it is of the other direction";
-  if (action != NET_FW_ACTION_ALLOW) return "it blocks";
+  if (direction != NET_FW_RULE_DIR_IN) return "it is an outbound rule";
+  if (action != NET_FW_ACTION_ALLOW) return "it is a block rule";
   constexpr LONG kAnyProtocol = 256;  // NET_FW_IP_PROTOCOL_ANY, which mingw-w64 lacks
   const bool any = protocol == kAnyProtocol;
-  if (!any && protocol != NET_FW_IP_PROTOCOL_UDP) return "it is not of UDP";
-  if (!any && !Names(ports.text(), port)) return absl::StrCat("it is not of port ", port);
+  if (!any && protocol != NET_FW_IP_PROTOCOL_UDP) return "it is not for UDP";
+  if (!any && !Names(ports.text(), port)) return absl::StrCat("it is not for port ", port);
   constexpr LONG kEach = NET_FW_PROFILE2_DOMAIN | NET_FW_PROFILE2_PRIVATE | NET_FW_PROFILE2_PUBLIC;
-  if ((profiles & kEach) != kEach) return "it is not of all profiles";
-  if (addresses.text() != L"*") return "it is not of all addresses";
+  if ((profiles & kEach) != kEach) return "it is not for all profiles";
+  if (addresses.text() != L"*") return "it is not for all addresses";
   return {};
 }
 
@@ -155,14 +155,14 @@ class Rules {
     return absl::OkStatus();
   }
 
-  ComForThisCall com_;  // outlives them
+  ComForThisCall com_;  // outlives the interfaces below
   Held<INetFwRules> rules_;
   absl::Status status_;
 };
 
 bool IsNotThere(HRESULT code) { return code == HRESULT_FROM_WIN32(ERROR_FILE_NOT_FOUND); }
 
-// `class_id`'s object, made in this process.
+// Creates an object of `class_id` in this process.
 template <typename Interface>
 HRESULT Make(const CLSID& class_id, Interface** out) {
   return ::CoCreateInstance(class_id, nullptr, CLSCTX_INPROC_SERVER, __uuidof(Interface),
@@ -187,12 +187,12 @@ absl::Status AllowUdpInByFirewall(const FirewallCom& com, const std::string& rul
   const Text name(Utf16(rule)), ports(Utf16(absl::StrCat(port)));
   Held<INetFwRule> there;
   HRESULT code = rules->Item(name.get(), there.out());
-  if (FAILED(code) && !IsNotThere(code)) return Refused(what, "asking for it", code);
+  if (FAILED(code) && !IsNotThere(code)) return Refused(what, "querying it", code);
   if (there.get()) {
     const std::string lacks = Lacks(*there.get(), port);
     if (lacks.empty()) return absl::OkStatus();
     return absl::FailedPreconditionError(
-        absl::StrCat("the firewall rule ", rule, " was there, and ", lacks));
+        absl::StrCat("the firewall rule ", rule, " exists, but ", lacks));
   }
   Held<INetFwRule> made;
   code = com.make_rule(made.out());
@@ -203,13 +203,13 @@ absl::Status AllowUdpInByFirewall(const FirewallCom& com, const std::string& rul
 }
 
 absl::StatusOr<bool> FirewallHas(const FirewallCom& com, const std::string& rule) {
-  const std::string what = absl::StrCat("look for the firewall rule ", rule);
+  const std::string what = absl::StrCat("look up the firewall rule ", rule);
   const Rules rules(com, what);
   if (!rules.status().ok()) return rules.status();
   const Text name{Utf16(rule)};
   Held<INetFwRule> there;
   const HRESULT code = rules->Item(name.get(), there.out());
-  if (FAILED(code) && !IsNotThere(code)) return Refused(what, "asking for it", code);
+  if (FAILED(code) && !IsNotThere(code)) return Refused(what, "querying it", code);
   return there.get() != nullptr;
 }
 

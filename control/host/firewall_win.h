@@ -17,23 +17,23 @@
 
 namespace weft::host {
 
-// The calls of COM that lead to the firewall; tests put objects of their own behind them.
+// The COM calls that lead to the firewall; tests replace them by fakes.
 struct FirewallCom {
   std::function<HRESULT()> enter;  // initialises COM on the calling thread
-  std::function<void()> leave;     // after each that succeeded
+  std::function<void()> leave;     // after each `enter` that succeeded
   std::function<HRESULT(INetFwPolicy2**)> open_policy;
   std::function<HRESULT(INetFwRule**)> make_rule;
 
   static FirewallCom System();
 };
 
-// Makes the inbound rule `rule`: UDP to `port`, all profiles, allowed, enabled. One of that name is
-// left as it is (host.h). As the others, initialises COM on the calling thread for the time of the
-// call.
+// Makes the inbound rule `rule`: UDP to `port`, all profiles, allowed, enabled. An existing rule of
+// that name is not changed (host.h). Like the functions below, initialises COM on the calling
+// thread for the duration of the call.
 absl::Status AllowUdpInByFirewall(const FirewallCom& com, const std::string& rule,
                                   std::uint16_t port);
 absl::StatusOr<bool> FirewallHas(const FirewallCom& com, const std::string& rule);
-// One that is not there is fine.
+// Succeeds if the rule does not exist.
 absl::Status RemoveFromFirewall(const FirewallCom& com, const std::string& rule);
 
 }  // namespace weft::host

@@ -47,7 +47,7 @@ absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) {
   std::ifstream file(*path);
   char value = 0;
   if (file >> value) return value != '0';
-  return Failed("read", adapter_index, absl::StrCat(*path, " says nothing"));
+  return Failed("read", adapter_index, absl::StrCat(*path, " is empty"));
 }
 
 }  // namespace weft::host

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// net.ipv4.conf.DEVICE.forwarding and its IPv6 twin, of the calling thread's network namespace.
+// net.ipv4.conf.DEVICE.forwarding and its IPv6 counterpart, in the calling thread's network
+// namespace.
 #pragma once
 
 #include <cstdint>

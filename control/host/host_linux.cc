@@ -20,7 +20,7 @@
 namespace weft::host {
 namespace {
 
-// What the kernel gives an IPv6 route that named no metric (IP6_RT_PRIO_USER).
+// The kernel's metric for an IPv6 route without one (IP6_RT_PRIO_USER).
 constexpr std::uint32_t kDefaultMetricV6 = 1024;
 
 unsigned char FamilyNumber(IpFamily family) { return family == IpFamily::kV4 ? AF_INET : AF_INET6; }
@@ -47,7 +47,7 @@ std::string Text(const Route& route) {
   return text;
 }
 
-// The first label of a link message, or nothing for other messages.
+// The adapter of a link message, or nothing for other messages.
 std::optional<Adapter> AdapterOf(const nlmsghdr& message) {
   if (message.nlmsg_type != RTM_NEWLINK) return std::nullopt;
   const auto* link = static_cast<const ifinfomsg*>(mnl_nlmsg_get_payload(&message));
@@ -67,7 +67,7 @@ std::optional<Adapter> AdapterOf(const nlmsghdr& message) {
 
 struct AddressEntry {
   std::uint32_t adapter_index = 0;
-  bool passing = false;  // a privacy address, or one about to go
+  bool passing = false;  // a privacy or deprecated address
   AssignedAddress assigned;
 };
 
@@ -100,7 +100,7 @@ std::vector<Route> RoutesOf(const nlmsghdr& message) {
   Route route;
   const IpAddress zero = *family == IpFamily::kV4 ? IpAddress() : *IpAddress::Parse("::");
   const auto destination =
-      IpPrefix::Of(AddressOf(attributes[RTA_DST], *family).value_or(zero), header->rtm_dst_len);
+      IpPrefix::From(AddressOf(attributes[RTA_DST], *family).value_or(zero), header->rtm_dst_len);
   if (!destination) return {};
   route.destination = *destination;
   route.gateway = AddressOf(attributes[RTA_GATEWAY], *family);
@@ -113,8 +113,8 @@ std::vector<Route> RoutesOf(const nlmsghdr& message) {
   route.claimed = !route.marked && header->rtm_protocol != RTPROT_BOOT;
   if (header->rtm_protocol == RTPROT_KERNEL) route.kind = RouteKind::kDerived;
   if (header->rtm_type != RTN_UNICAST) {
-    route.kind = RouteKind::kNowhere;
-    route.adapter_index = 0;  // IPv6 names the loopback
+    route.kind = RouteKind::kUnreachable;
+    route.adapter_index = 0;  // for IPv6 the kernel returns the loopback
     return {route};
   }
   if (!attributes[RTA_MULTIPATH]) return {route};
@@ -155,11 +155,11 @@ NetlinkRequest RouteRequest(std::uint16_t type, std::uint16_t flags, const Route
   header->rtm_dst_len = static_cast<unsigned char>(route.destination.length());
   header->rtm_table = RT_TABLE_MAIN;
   if (type == RTM_NEWROUTE) {
-    // As upstream's where it bears no mark; "static" is what network managers think theirs.
+    // Unmarked: as upstream's. Not "static", which network managers treat as theirs.
     header->rtm_protocol = route.marked ? kRouteMark : RTPROT_BOOT;
     header->rtm_type = RTN_UNICAST;
   } else if (route.marked) {
-    header->rtm_protocol = kRouteMark;  // somebody else's like it stays
+    header->rtm_protocol = kRouteMark;  // keeps a foreign route that is otherwise equal
   }
   // A delete matches any scope only when it names "nowhere".
   header->rtm_scope =
@@ -242,13 +242,13 @@ class LinuxHost final : public Host {
     header->rtm_dst_len = static_cast<unsigned char>(destination.bits());
     request.Put(RTA_DST, destination);
     std::optional<Route> found;
-    NetlinkAnswer answer = socket_.Ask(request, [&](const nlmsghdr& message) {
+    NetlinkAnswer answer = socket_.Query(request, [&](const nlmsghdr& message) {
       for (const Route& route : RoutesOf(message)) {
-        if (route.kind != RouteKind::kNowhere) found = route;
+        if (route.kind != RouteKind::kUnreachable) found = route;
       }
     });
     if (answer.error == 0 && !found)
-      answer.error = ENETUNREACH;  // a blackhole, or one of our own addresses
+      answer.error = ENETUNREACH;  // a blackhole route, or one of our own addresses
     const absl::Status status =
         StatusOf(answer, absl::StrCat("find a route to ", destination.ToString()));
     if (!status.ok()) return status;
@@ -256,9 +256,9 @@ class LinuxHost final : public Host {
   }
 
   absl::Status SetLinkUp(std::uint32_t adapter_index, std::uint32_t mtu) override {
-    // No link-local address and so no router solicitation: nobody on a tunnel would answer. A
-    // message of its own, because the kernel sets a link up before it reads this; one without IPv6
-    // refuses it.
+    // No link-local address and so no router solicitation, which no node on a tunnel would answer.
+    // A separate message, because the kernel sets a link up before it reads this attribute; a
+    // kernel without IPv6 refuses it.
     NetlinkRequest quiet = LinkRequest(adapter_index);
     nlattr* families = mnl_attr_nest_start(quiet.header(), IFLA_AF_SPEC);
     nlattr* v6 = mnl_attr_nest_start(quiet.header(), AF_INET6);
@@ -282,7 +282,7 @@ class LinuxHost final : public Host {
     header->ifa_index = adapter_index;
     request.Put(IFA_LOCAL, address.address);
     request.Put(IFA_ADDRESS, address.address);
-    // There is nobody to ask for duplicates on a tunnel, and routes are put by name.
+    // A tunnel has no duplicate address detection, and its routes are put explicitly.
     if (!address.address.is_v4()) request.Put(IFA_FLAGS, IFA_F_NODAD | IFA_F_NOPREFIXROUTE);
     const NetlinkAnswer answer = One(request);
     if (answer.error == EEXIST) return absl::OkStatus();
@@ -309,9 +309,9 @@ class LinuxHost final : public Host {
     return host::Forwarding(adapter_index, family);
   }
   absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override {
-    return absl::UnimplementedError(absl::StrCat("no firewall rule ", rule,
-                                                 " is made on Linux: let UDP ", port,
-                                                 " in by the firewall's own means"));
+    return absl::UnimplementedError(absl::StrCat("firewall rule ", rule,
+                                                 ": rules have no names on Linux; allow UDP ", port,
+                                                 " with the firewall's own tool"));
   }
   absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override {
     return NoNamedRules(rule);
@@ -327,10 +327,8 @@ class LinuxHost final : public Host {
 
  private:
   static absl::Status NoNamedRules(const std::string& rule) {
-    return absl::UnimplementedError(
-        absl::StrCat("no firewall rule ", rule,
-                     " is looked for on Linux, where rules have no names: use "
-                     "the firewall's own means"));
+    return absl::UnimplementedError(absl::StrCat(
+        "firewall rule ", rule, ": rules have no names on Linux; use the firewall's own tool"));
   }
   NetlinkAnswer One(NetlinkRequest& request) { return socket_.Change({&request, 1}).front(); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IP Helper and COM; what Wine lacks is said to be missing when it is asked for.
+// IP Helper and COM. A call of a function that Wine lacks returns an error.
 #include "control/host/host_win.h"
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 namespace weft::host {
 namespace {
 
-// Devices of our own are Linux's; HNS makes those of Windows.
+// Only Linux has devices of our own; on Windows HNS makes them.
 absl::Status NotWritten(std::string_view what) {
   return absl::UnimplementedError(
-      absl::StrCat("cannot ", what, ": no data plane of Windows needs it"));
+      absl::StrCat("cannot ", what, ": no data plane on Windows needs it"));
 }
 
 class WindowsHost final : public Host {
@@ -55,7 +55,7 @@ class WindowsHost final : public Host {
 
   absl::StatusOr<Route> RouteTo(const IpAddress& destination) override {
     if (helper_.best_route) {
-      // For their metrics, which may have changed since they were last listed.
+      // Reads their metrics again, which may have changed since they were listed.
       if (const auto adapters = Adapters(); !adapters.ok()) return adapters.status();
       const SOCKADDR_INET target = SocketAddressOf(destination);
       MIB_IPFORWARD_ROW2 row{};
@@ -161,7 +161,7 @@ class WindowsHost final : public Host {
     return adapter;
   }
 
-  // The list may grow between asking for its size and reading it.
+  // The list may grow between the call for its size and the call that reads it.
   absl::StatusOr<std::vector<std::byte>> ReadAdapters() const {
     constexpr ULONG kFlags =
         GAA_FLAG_SKIP_ANYCAST | GAA_FLAG_SKIP_MULTICAST | GAA_FLAG_SKIP_DNS_SERVER;
@@ -178,7 +178,7 @@ class WindowsHost final : public Host {
         "the adapters changed each of the 4 times they were listed; try again");
   }
 
-  // Empty: a row that no address family of ours can hold.
+  // Empty: the row is not of IPv4 or IPv6.
   std::optional<Route> RouteOf(const MIB_IPFORWARD_ROW2& row) const {
     std::optional<Route> route = RouteOfRow(row);
     if (!route) return std::nullopt;
@@ -194,7 +194,7 @@ class WindowsHost final : public Host {
     MIB_IPFORWARD_TABLE2* table = nullptr;
     const DWORD code = helper_.forward_table(FamilyNumber(family), &table);
     if (code == ERROR_NOT_FOUND || code == ERROR_NOT_SUPPORTED)
-      return std::vector<Route>();  // none, or the family is switched off
+      return std::vector<Route>();  // there are none, or the family is disabled
     if (code != NO_ERROR) return Failure("list the routes", code);
     std::vector<Route> routes;
     for (ULONG i = 0; i < table->NumEntries; ++i) {

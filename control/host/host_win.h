@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Windows host over given functions; OpenHost() gives it the system's.
+// The Windows host over a table of functions; OpenHost() passes the system's.
 #pragma once
 
 #include <memory>

@@ -27,8 +27,8 @@ absl::Status Failure(std::string_view what, DWORD code) {
 absl::Status NotHere(std::string_view what) {
   return absl::UnimplementedError(
       absl::StrCat("cannot ", what,
-                   ": this system's iphlpapi.dll lacks the functions for it (Wine's does); Windows "
-                   "has them since Server 2008"));
+                   ": this system's iphlpapi.dll lacks the functions for it, as Wine's does; "
+                   "Windows has them since Server 2008"));
 }
 
 ADDRESS_FAMILY FamilyNumber(IpFamily family) {

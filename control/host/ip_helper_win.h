@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // IP Helper's functions, resolved at run time so that the program starts where one is missing
-// (Wine), and its values as ours.
+// (Wine), and conversions of its values.
 #pragma once
 
 #include <winsock2.h>
@@ -22,14 +22,14 @@
 
 namespace weft::host {
 
-// "cannot WHAT: the system's text (CODE)", and for a refused right what to do.
+// "cannot WHAT: the system's text (CODE)", and for a missing right the next step.
 absl::Status Failure(std::string_view what, DWORD code);
 
 ADDRESS_FAMILY FamilyNumber(IpFamily family);
 std::optional<IpAddress> AddressOf(const SOCKADDR_INET& address);
 SOCKADDR_INET SocketAddressOf(const IpAddress& address);
 
-// Null where the system lacks a function; the first three are always there.
+// Null where the system lacks a function; the first three always exist.
 struct IpHelper {
   decltype(&::GetAdaptersAddresses) adapters_addresses = nullptr;
   decltype(&::GetIpForwardTable2) forward_table = nullptr;
@@ -48,7 +48,7 @@ struct IpHelper {
   decltype(&::NotifyRouteChange2) notify_route = nullptr;
   decltype(&::CancelMibChangeNotify2) cancel_notify = nullptr;
 
-  // Only from the system's folder; the library stays loaded.
+  // Loads the library from the system's folder only; it stays loaded.
   static absl::StatusOr<IpHelper> Load();
 
   bool can_write_routes() const {
@@ -59,7 +59,7 @@ struct IpHelper {
   }
 };
 
-// Why nothing is done where the functions are missing.
+// The error where the functions for `what` are missing.
 absl::Status NotHere(std::string_view what);
 
 }  // namespace weft::host

@@ -25,7 +25,7 @@ constexpr int kLocked = 4;  // exit code: another program has the lock, or memor
 
 using Words = std::vector<std::string>;
 
-// proc(5): the tables that this network namespace has; the file is there once the module is.
+// proc(5): the tables that this network namespace has; the file exists once the module is loaded.
 bool HasTable(IpFamily family) {
   std::ifstream in(family == IpFamily::kV4 ? "/proc/self/net/ip_tables_names"
                                            : "/proc/self/net/ip6_tables_names");
@@ -35,7 +35,7 @@ bool HasTable(IpFamily family) {
   return false;
 }
 
-// Not from PATH: what runs here runs as root.
+// Ignores PATH, because the program runs as root.
 absl::StatusOr<std::string> FindProgram(IpFamily family) {
   const std::string plain = family == IpFamily::kV4 ? "iptables" : "ip6tables";
   for (const std::string& name : {plain + "-legacy", plain}) {
@@ -78,7 +78,7 @@ std::string TextOf(const FilterRule& rule, std::string_view comment) {
                       rule.verdict == FilterVerdict::kAccept ? "ACCEPT" : "RETURN");
 }
 
-// Those of the chain that bear `comment`.
+// The rules of the chain that bear `comment`.
 absl::StatusOr<Words> Ours(IpFamily family, std::string_view comment) {
   const absl::StatusOr<std::string> output = Run(family, {"-S", "FORWARD"});
   if (!output.ok()) return output.status();
@@ -113,7 +113,7 @@ bool Holds(const Words& rules, const std::string& rule) {
   return std::find(rules.begin(), rules.end(), rule) != rules.end();
 }
 
-// All of them accept: their order means nothing, nor does one that is there twice.
+// All rules accept, so order and duplicates do not matter.
 bool AreSame(const Words& one, const Words& other) {
   const auto in = [](const Words& rules) {
     return [&rules](const std::string& rule) { return Holds(rules, rule); };
@@ -122,7 +122,7 @@ bool AreSame(const Words& one, const Words& other) {
          std::all_of(other.begin(), other.end(), in(one));
 }
 
-// Another program may take the lock between two steps: what is desired comes first.
+// Adds the desired rules first, because another program may take the lock between two steps.
 absl::Status PutFamily(IpFamily family, const Words& desired, std::string_view comment) {
   const absl::StatusOr<Words> ours = Ours(family, comment);
   if (!ours.ok()) return ours.status();

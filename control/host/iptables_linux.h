@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our rules in chain FORWARD of the tables before nf_tables, through the program iptables-legacy as
-// upstream's are: that interface of the kernel replaces a table as whole, under a lock in a file,
-// and its library, libiptc, is under the GPL.
+// Our rules in chain FORWARD of the legacy tables (before nf_tables), put by the program
+// iptables-legacy, as upstream does: that kernel interface replaces a whole table, under a lock
+// file, and its library, libiptc, is under the GPL.
 #pragma once
 
 #include <string_view>
@@ -13,13 +13,14 @@
 
 namespace weft::host {
 
-// Whether the rules with `comment`, a word, are these, family by family; in a family without that
-// table none are missing. Reads nothing, and makes no table, where no program ever did.
+// Whether the rules with `comment`, a single word, are exactly `rules`, for each family; a family
+// without legacy tables needs none. Neither runs a program nor creates a table where no legacy
+// table exists.
 absl::StatusOr<bool> HasLegacyForward(const std::vector<FilterRule>& rules,
                                       std::string_view comment);
-// Puts these in the place of those with `comment`; what is new goes to the end of the chain. Where
-// it fails half-way, none is missing that was there and is desired. Neither waits for a program
-// that has the lock of the tables: Unavailable; one that takes too long: DeadlineExceeded.
+// Replaces the rules with `comment` by `rules`; new ones are appended to the chain. If it fails
+// halfway, no existing desired rule is lost. Neither function waits for a program that holds the
+// lock of the tables: Unavailable. A run that takes too long: DeadlineExceeded.
 absl::Status PutLegacyForward(const std::vector<FilterRule>& rules, std::string_view comment);
 
 }  // namespace weft::host

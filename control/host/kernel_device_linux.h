@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's virtual devices by kind: what upstream flannel leaves where weft's tunnel has its
-// place.
+// The kernel's virtual devices by kind, to find the device that upstream flannel left under the
+// name of weft's tunnel.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct KernelDevice {
 };
 
 absl::StatusOr<std::vector<KernelDevice>> KernelDevices();
-// One that is gone already is fine.
+// Succeeds if the device does not exist.
 absl::Status DeleteKernelDevice(const KernelDevice& device);
 
 }  // namespace weft::host

@@ -30,7 +30,7 @@ std::vector<IpAddress> ParseResolvConf(std::string_view text) {
     const std::vector<std::string_view> words =
         absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
     if (words.size() < 2 || words[0] != "nameserver") continue;
-    // "fe80::1%eth0": the zone says which link.
+    // "fe80::1%eth0": the zone names the link.
     if (const auto address = IpAddress::Parse(words[1].substr(0, words[1].find('%'))))
       servers.push_back(*address);
   }

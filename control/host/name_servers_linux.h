@@ -10,11 +10,11 @@
 
 namespace weft::host {
 
-// Those that the text of a resolv.conf names; what is not one is passed over, as glibc does.
+// The name servers in the text of a resolv.conf; invalid ones are skipped, as glibc does.
 std::vector<IpAddress> ParseResolvConf(std::string_view text);
 
-// Of /etc/resolv.conf; and where that names a local stub, of what systemd-resolved asks. A file
-// that is not there names none.
+// Those of /etc/resolv.conf and, if that names a local stub, those that systemd-resolved uses. A
+// missing file has none.
 absl::StatusOr<std::vector<IpAddress>> ReadNameServers();
 
 }  // namespace weft::host

@@ -9,7 +9,7 @@ absl::StatusOr<std::vector<IpAddress>> ReadNameServers(const IpHelper& helper) {
   constexpr ULONG kFlags = GAA_FLAG_SKIP_UNICAST | GAA_FLAG_SKIP_ANYCAST | GAA_FLAG_SKIP_MULTICAST |
                            GAA_FLAG_SKIP_FRIENDLY_NAME;
   ULONG size = 16 * 1024;
-  // The list may grow between asking for its size and reading it.
+  // The list may grow between the call for its size and the call that reads it.
   for (int attempt = 0; attempt < 4; ++attempt) {
     std::vector<std::byte> buffer(size);
     auto* const first = reinterpret_cast<IP_ADAPTER_ADDRESSES*>(buffer.data());

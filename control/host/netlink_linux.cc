@@ -13,8 +13,8 @@
 namespace weft::host {
 namespace {
 
-// Changes in one sendmsg. Every acknowledgement costs the receive buffer about 1 KiB of kernel
-// memory, so that 64 of them fit the smallest buffer that a system may be set to.
+// Changes in one sendmsg. Every acknowledgement takes about 1 KiB of the receive buffer's kernel
+// memory, so 64 of them fit the smallest buffer that a system can be configured with.
 constexpr std::size_t kBatch = 64;
 constexpr int kDumpAttempts = 10;
 
@@ -22,8 +22,7 @@ NetlinkAnswer AnswerOf(const nlmsghdr& message) {
   const auto* error = static_cast<const nlmsgerr*>(mnl_nlmsg_get_payload(&message));
   NetlinkAnswer answer{-error->error, {}};
   if (!(message.nlmsg_flags & NLM_F_ACK_TLVS)) return answer;
-  // NETLINK_CAP_ACK is set: only the header of the refused message comes back before the
-  // attributes.
+  // NETLINK_CAP_ACK is set: only the header of the refused message precedes the attributes.
   std::size_t before = sizeof(nlmsgerr);
   if (!(message.nlmsg_flags & NLM_F_CAPPED)) before += error->msg.nlmsg_len - sizeof(nlmsghdr);
   const NetlinkAttributes<NLMSGERR_ATTR_MSG> attributes(message, before);
@@ -121,8 +120,8 @@ std::vector<NetlinkAnswer> NetlinkSocket::Change(std::span<NetlinkRequest> reque
   return answers;
 }
 
-// The kernel has answered when the send returns: it begins at once, and a batch that is refused as
-// whole has one answer, not one for each message.
+// The kernel has answered when the send returns: it processes the batch synchronously, and a batch
+// that it refuses as a whole has one answer, not one for each message.
 NetlinkAnswer NetlinkSocket::Transact(std::span<char> batch) {
   const std::uint32_t first = sequence_ + 1;
   nlmsghdr* last = nullptr;
@@ -152,8 +151,8 @@ NetlinkAnswer NetlinkSocket::Transact(std::span<char> batch) {
   }
 }
 
-NetlinkAnswer NetlinkSocket::Ask(NetlinkRequest request,
-                                 const std::function<void(const nlmsghdr&)>& answer) {
+NetlinkAnswer NetlinkSocket::Query(NetlinkRequest request,
+                                   const std::function<void(const nlmsghdr&)>& answer) {
   request.header()->nlmsg_seq = ++sequence_;
   request.header()->nlmsg_flags |= NLM_F_ACK;
   NetlinkAnswer result;

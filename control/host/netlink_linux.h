@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions to the kernel over rtnetlink(7), through libmnl: dumps, single look-ups, and changes
-// sent many at a time, each with an acknowledgement of its own.
+// Requests to the kernel over rtnetlink(7), through libmnl: dumps, single look-ups, and changes
+// sent in batches, each with its own acknowledgement.
 #pragma once
 
 #include <libmnl/libmnl.h>
@@ -77,7 +77,7 @@ class NetlinkAttributes {
   std::array<const nlattr*, kMax + 1> by_type_{};
 };
 
-// The address in `attribute`, if it is there and as long as `family` wants it.
+// The address in `attribute`, if it exists and has the length of `family`.
 std::optional<IpAddress> AddressOf(const nlattr* attribute, IpFamily family);
 
 // Blocking; the kernel answers at once. One thread.
@@ -85,17 +85,17 @@ class NetlinkSocket {
  public:
   static absl::StatusOr<NetlinkSocket> Open(int protocol = NETLINK_ROUTE);
 
-  // Runs a dump and calls `each` for every message. Repeated from the start when the kernel says
-  // that its tables changed meanwhile, so `begin` is called before each attempt.
+  // Runs a dump and calls `each` for every message. Starts over when the kernel reports that its
+  // tables changed meanwhile; `begin` is called before each attempt.
   absl::Status Dump(NetlinkRequest request, const std::function<void()>& begin,
                     const std::function<void(const nlmsghdr&)>& each);
-  // One question, one answer.
-  NetlinkAnswer Ask(NetlinkRequest request, const std::function<void(const nlmsghdr&)>& answer);
-  // Carries out all of `requests` in order; one answer for each. A refused one stops no other.
+  // One request, one answer.
+  NetlinkAnswer Query(NetlinkRequest request, const std::function<void(const nlmsghdr&)>& answer);
+  // Executes all of `requests` in order; one answer for each. A refused one stops no other.
   std::vector<NetlinkAnswer> Change(std::span<NetlinkRequest> requests);
-  // By which the kernel names this socket in what it reports of the changes made through it.
+  // Identifies this socket in the kernel's reports of changes made through it.
   std::uint32_t port() const { return mnl_socket_get_portid(socket_.get()); }
-  // Carries out all messages of `batch` or none (nfnetlink); the first error.
+  // Executes all messages of `batch` or none (nfnetlink); returns the first error.
   NetlinkAnswer Transact(std::span<char> batch);
 
  private:

@@ -18,11 +18,12 @@
 namespace weft::host {
 namespace {
 
-// A rule of IPv6 with both sides has some 700 bytes.
+// An IPv6 rule with source and destination has about 700 bytes.
 constexpr std::size_t kMostMessage = 2048;
-// After iptables' chain (100): its rules, as those before upstream's appended one, come first.
+// After iptables' chain (100), whose rules take precedence, as they do over upstream's appended
+// rule.
 constexpr std::int32_t kAfterOthers = 105;
-constexpr std::uint8_t kCommentType = 0;  // of nft's own TLVs in user data
+constexpr std::uint8_t kCommentType = 0;  // nft's TLV type in user data
 constexpr std::uint32_t kV4Source = 12, kV4Destination = 16, kV6Source = 8, kV6Destination = 24;
 
 std::uint16_t TypeOf(std::uint16_t message) {
@@ -33,7 +34,7 @@ void PutBe32(nlmsghdr* header, std::uint16_t type, std::uint32_t value) {
   mnl_attr_put_u32(header, type, htonl(value));
 }
 
-// What nft shows as `comment "..."`.
+// nft shows it as `comment "..."`.
 void PutComment(nlmsghdr* header, std::uint16_t type, std::string_view comment) {
   std::string value;
   value += static_cast<char>(kCommentType);
@@ -62,7 +63,7 @@ std::string CommentOf(const nlattr* attribute) {
   return "";
 }
 
-// One step of a rule, open while it lives.
+// One expression of a rule; the nested attribute is open while this object exists.
 class Expression {
  public:
   Expression(nlmsghdr* header, const char* name)
@@ -96,7 +97,7 @@ void LoadMeta(nlmsghdr* header, std::uint32_t key) {
   meta.Put(NFTA_META_KEY, key);
 }
 
-// The register, which holds as much as `value` has, masked and compared.
+// Masks the register, which holds as many bytes as `value`, and compares it.
 void Compare(nlmsghdr* header, Bytes value, Bytes mask, bool equal) {
   bool partly = false;
   for (const std::byte each : mask) partly = partly || each != std::byte{0xff};
@@ -263,7 +264,7 @@ absl::StatusOr<NfTables> NfTables::Open() {
 absl::StatusOr<std::uint32_t> NfTables::Generation() {
   std::uint32_t generation = 0;
   const NetlinkAnswer answer =
-      socket_.Ask(Request(NFT_MSG_GETGEN, AF_UNSPEC), [&](const nlmsghdr& message) {
+      socket_.Query(Request(NFT_MSG_GETGEN, AF_UNSPEC), [&](const nlmsghdr& message) {
         const NetlinkAttributes<NFTA_GEN_MAX> attributes(message, sizeof(nfgenmsg));
         generation = ntohl(attributes.U32(NFTA_GEN_ID));
       });
@@ -275,7 +276,7 @@ absl::StatusOr<std::string> NfTables::TableComment(const NftChain& chain) {
   NetlinkRequest request = Request(NFT_MSG_GETTABLE, chain.family);
   mnl_attr_put_strz(request.header(), NFTA_TABLE_NAME, chain.table);
   std::string comment;
-  const NetlinkAnswer answer = socket_.Ask(request, [&](const nlmsghdr& message) {
+  const NetlinkAnswer answer = socket_.Query(request, [&](const nlmsghdr& message) {
     const NetlinkAttributes<NFTA_TABLE_MAX> attributes(message, sizeof(nfgenmsg));
     comment = CommentOf(attributes[NFTA_TABLE_USERDATA]);
   });
@@ -288,7 +289,7 @@ absl::StatusOr<std::string> NfTables::Hook(const NftChain& chain) {
   mnl_attr_put_strz(request.header(), NFTA_CHAIN_TABLE, chain.table);
   mnl_attr_put_strz(request.header(), NFTA_CHAIN_NAME, chain.chain);
   std::string hook;
-  const NetlinkAnswer answer = socket_.Ask(request, [&](const nlmsghdr& message) {
+  const NetlinkAnswer answer = socket_.Query(request, [&](const nlmsghdr& message) {
     const NetlinkAttributes<NFTA_CHAIN_MAX> attributes(message, sizeof(nfgenmsg));
     hook = BytesOf(attributes[NFTA_CHAIN_HOOK]);
   });

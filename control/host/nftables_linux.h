@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's nf_tables over netlink, as far as weft needs it. By libmnl alone: libnftnl and
-// libnftables are under the GPL, which a program under Apache-2.0 is not to be linked with, and
-// neither they nor the program nft need be on a node.
+// The kernel's nf_tables over netlink, as far as weft needs it. Uses libmnl only: libnftnl and
+// libnftables are under the GPL, so a program under Apache-2.0 must not link them, and a node need
+// not have them or the program nft.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +22,23 @@ struct NftChain {
   const char* chain = "";
 };
 
-// As the kernel returns it. `expressions` are its bytes, the same for the same rule.
+// A rule as the kernel returns it. `expressions` are its bytes, equal for equal rules.
 struct NftRule {
   std::uint64_t handle = 0;
   std::string comment;
   std::string expressions;
 };
 
-// Changes that are made together, or not at all.
+// Changes that are applied together or not at all.
 class NftBatch {
  public:
   NftBatch();
-  // The batch fails where such a table is there and was not deleted before.
+  // The batch fails if the table exists and the batch has not deleted it before.
   void AddTable(const NftChain& chain, std::string_view comment);
   void DeleteTable(const NftChain& chain);
-  // A base chain that sees what leaves the host, after every other program's rules for NAT.
+  // A base chain for packets that leave the host, after the NAT rules of all other programs.
   void AddPostroutingChain(const NftChain& chain);
-  // At the chain's end.
+  // Appends to the chain.
   void AddRule(const NftChain& chain, const FilterRule& rule, std::string_view comment);
   void DeleteRule(const NftChain& chain, std::uint64_t handle);
 
@@ -56,11 +56,11 @@ class NfTables {
  public:
   static absl::StatusOr<NfTables> Open();
 
-  // Differs after each change that any program made.
+  // Changes with each change that any program makes.
   absl::StatusOr<std::uint32_t> Generation();
-  // The comment of the chain's table; NotFound without the table.
+  // The comment of the chain's table; NotFound: no such table.
   absl::StatusOr<std::string> TableComment(const NftChain& chain);
-  // Where a base chain hooks in, as the kernel's bytes; NotFound without such a chain.
+  // The hook of a base chain, as the kernel's bytes; NotFound: no such chain.
   absl::StatusOr<std::string> Hook(const NftChain& chain);
   absl::StatusOr<std::vector<NftRule>> Rules(const NftChain& chain);
   absl::Status Commit(NftBatch batch);

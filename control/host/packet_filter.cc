@@ -6,7 +6,7 @@ namespace {
 
 using Side = FilterRule::Side;
 
-constexpr std::uint32_t kKubeProxyMark = 0x4000;  // kube-proxy masquerades what bears it
+constexpr std::uint32_t kKubeProxyMark = 0x4000;  // kube-proxy masquerades packets with it
 
 IpPrefix Multicast(IpFamily family) {
   return *IpPrefix::Parse(family == IpFamily::kV4 ? "224.0.0.0/4" : "ff00::/8");
@@ -31,7 +31,7 @@ std::vector<FilterRule> MasqueradeRules(const PodNetwork& pods, const Masquerade
       {family, FilterRule::Mark{kKubeProxyMark, mark_mask}, {}, {}, FilterVerdict::kReturn},
       leave(ours, cluster),
       leave(cluster, ours),
-      // What comes from outside to a pod keeps its source.
+      // Packets from outside to a pod keep their source.
       options.nftables ? leave(not_ours, cluster) : leave(not_cluster, ours),
       masquerade(cluster, not_multicast),
       masquerade(not_cluster, cluster),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host's packet filter does for pods, upstream v0.28.9's pkg/trafficmngr restated as
-// values: their source is masqueraded on the way out of the cluster, and forwarding accepts them.
-// Linux through nf_tables, and through the program iptables where the host still has the tables
-// before it; Windows' CNI plugins do it through HNS.
+// The host's packet filter rules for pods, upstream v0.28.9's pkg/trafficmngr as values: packets to
+// outside the cluster are masqueraded, and forwarding accepts the pods' packets. On Linux through
+// nf_tables, and through the program iptables where the host still has legacy tables; on Windows
+// the CNI plugins do it through HNS.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace weft::host {
 
 enum class FilterVerdict : std::uint8_t { kReturn, kAccept, kMasquerade };
 
-// Matches a packet that fits every member given. Of the first rule that matches, the verdict
+// Matches a packet to which every given member applies. The verdict of the first matching rule
 // counts.
 struct FilterRule {
   struct Side {
     IpPrefix prefix;
-    bool outside = false;  // not in it
+    bool outside = false;  // matches addresses outside the prefix
     friend bool operator==(const Side&, const Side&) = default;
   };
   struct Mark {
@@ -34,18 +34,18 @@ struct FilterRule {
   std::optional<Mark> mark;
   std::optional<Side> source, destination;
   FilterVerdict verdict = FilterVerdict::kReturn;
-  bool fully_random = false;  // source ports of kMasquerade
+  bool fully_random = false;  // kMasquerade: fully random source ports
   friend bool operator==(const FilterRule&, const FilterRule&) = default;
 };
 
-// One family's.
+// Of one address family.
 struct PodNetwork {
   IpPrefix network;  // net-conf's
   IpPrefix subnet;   // our PodCIDR
 };
 
 struct MasqueradeOptions {
-  // net-conf's EnableNFTables: upstream's two ways do not masquerade the same packets.
+  // net-conf's EnableNFTables: upstream's two rule sets do not masquerade the same packets.
   bool nftables = false;
   bool fully_random = true;
 };
@@ -63,14 +63,14 @@ enum class FilterPart : std::uint8_t {
 class PacketFilter {
  public:
   virtual ~PacketFilter() = default;
-  // Whether `part` is as the last Put of this object left it and `rules` are what that put: an
-  // earlier process's are not known. A FORWARD chain that does not exist needs no rules.
+  // Whether `part` is unchanged since the last Put of this object, and `rules` are those of that
+  // Put: the rules of an earlier process are unknown. A missing FORWARD chain needs no rules.
   virtual absl::StatusOr<bool> Has(FilterPart part, const std::vector<FilterRule>& rules) = 0;
-  // Replaces all of ours in `part`, at once; without `rules` nothing of ours is left there.
+  // Replaces all our rules in `part` atomically; empty `rules` remove them.
   virtual absl::Status Put(FilterPart part, const std::vector<FilterRule>& rules) = 0;
 };
 
-// Of this process's network namespace. Null where the system has none.
+// The packet filter of this process's network namespace. Null where the system has none.
 std::unique_ptr<PacketFilter> OpenPacketFilter();
 
 }  // namespace weft::host

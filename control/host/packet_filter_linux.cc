@@ -14,7 +14,7 @@ namespace weft::host {
 namespace {
 
 constexpr NftChain kTable{NFPROTO_INET, "weft", "postrouting"};
-// By these ours are known among other programs'.
+// The comments that identify our tables and rules.
 constexpr std::string_view kTableComment = "made by weft's flanneld";
 constexpr std::string_view kRuleComment = "weft-forward";
 
@@ -30,7 +30,7 @@ std::vector<FilterRule> Of(IpFamily family, const std::vector<FilterRule>& rules
   return chosen;
 }
 
-// What a Put left: its rules, and how the kernel shows them.
+// The result of a Put: its rules, and their form in the kernel.
 struct Print {
   std::vector<FilterRule> rules;
   std::vector<std::string> kernel;
@@ -43,7 +43,7 @@ class LinuxPacketFilter final : public PacketFilter {
     if (absl::Status status = Open(); !status.ok()) return status;
     const absl::StatusOr<std::uint32_t> generation = nft_->Generation();
     if (!generation.ok()) return generation.status();
-    // Nothing in nf_tables has changed since the last look, which found the same rules.
+    // nf_tables has not changed since the last reading, which found the same rules.
     Seen& seen = seen_[part == FilterPart::kMasquerade ? 0 : 1];
     if (seen.generation == *generation && seen.rules == rules) return true;
     const absl::StatusOr<bool> has =
@@ -64,7 +64,7 @@ class LinuxPacketFilter final : public PacketFilter {
     std::vector<FilterRule> rules;
   };
 
-  // Again at each use until it is: the module may be loaded later.
+  // Retried at each use until it succeeds: the module may be loaded later.
   absl::Status Open() {
     if (nft_) return absl::OkStatus();
     absl::StatusOr<NfTables> nft = NfTables::Open();
@@ -73,15 +73,15 @@ class LinuxPacketFilter final : public PacketFilter {
     return absl::OkStatus();
   }
 
-  // Whether the table exists and is ours. FailedPrecondition: it is another program's.
+  // Whether the table exists and is ours. FailedPrecondition: it belongs to another program.
   absl::StatusOr<bool> IsTableOurs() {
     const absl::StatusOr<std::string> comment = nft_->TableComment(kTable);
     if (absl::IsNotFound(comment.status())) return false;
     if (!comment.ok()) return comment.status();
     if (*comment == kTableComment) return true;
     return absl::FailedPreconditionError(
-        "nftables' table inet weft was not made by flanneld, which leaves it as it is; delete it "
-        "if no program needs it (nft delete table inet weft)");
+        "nftables' table inet weft was not made by flanneld and is not changed; delete it if no "
+        "program needs it (nft delete table inet weft)");
   }
 
   // Empty: no table of ours.
@@ -102,7 +102,7 @@ class LinuxPacketFilter final : public PacketFilter {
   absl::StatusOr<bool> HasTable(const std::vector<FilterRule>& rules) {
     const absl::StatusOr<std::vector<std::string>> print = ReadTable();
     if (rules.empty()) {
-      // Another program's table is not to be deleted either.
+      // A table of another program must not be deleted either.
       if (absl::IsFailedPrecondition(print.status())) return true;
       if (!print.ok()) return print.status();
       return print->empty();
@@ -126,13 +126,13 @@ class LinuxPacketFilter final : public PacketFilter {
     if (absl::Status status = nft_->Commit(std::move(batch)); !status.ok()) return status;
     absl::StatusOr<std::vector<std::string>> print = ReadTable();
     if (!print.ok()) return print.status();
-    // The hook and each rule; else another program was quicker.
+    // One entry for the hook and one for each rule; otherwise another program changed the table.
     if (print->size() == (rules.empty() ? 0 : rules.size() + 1))
       table_ = {rules, *std::move(print)};
     return absl::OkStatus();
   }
 
-  // Ours in the chain; empty: there is no such chain.
+  // Our rules in the chain; empty: there is no such chain.
   absl::StatusOr<std::optional<std::vector<NftRule>>> ReadForward(IpFamily family) {
     const NftChain chain = ForwardChain(family);
     const absl::StatusOr<std::string> hook = nft_->Hook(chain);
@@ -165,7 +165,7 @@ class LinuxPacketFilter final : public PacketFilter {
     return true;
   }
 
-  // What is right is left, and one family's error does not stop the other.
+  // Rules in sync are not touched, and one family's error does not stop the other.
   absl::Status PutForward(const std::vector<FilterRule>& rules) {
     absl::Status first;
     for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6})

@@ -3,7 +3,7 @@
 
 namespace weft::host {
 
-// The CNI plugin has HNS do what subnet.env's FLANNEL_IPMASQ asks for.
+// The CNI plugin configures HNS according to subnet.env's FLANNEL_IPMASQ.
 std::unique_ptr<PacketFilter> OpenPacketFilter() { return nullptr; }
 
 }  // namespace weft::host

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes as rtnetlink(7) writes them.
+// Routes in rtnetlink(7) messages.
 #pragma once
 
 #include <libmnl/libmnl.h>
@@ -10,10 +10,10 @@
 
 namespace weft::host {
 
-// The routes of one message that says that they are there or gone: several for a multipath route,
-// none for what is no route of IP.
+// The routes of one message about existing or removed routes: several for a multipath route, none
+// for a route that is not of IP.
 std::vector<Route> RoutesOf(const nlmsghdr& message);
-// Whether the route of such a message belongs to the main table and was put there, not cached.
+// Whether the route of such a message belongs to the main table and is not a cached one.
 bool IsOfMainTable(const nlmsghdr& message);
 
 }  // namespace weft::host

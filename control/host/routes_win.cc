@@ -12,8 +12,7 @@ std::string TextOf(std::string_view verb, const Route& route) {
                       " on adapter ", route.adapter_index);
 }
 
-// After InitializeIpForwardEntry the lifetimes are infinite; protocol and metric are no legal
-// values.
+// InitializeIpForwardEntry sets infinite lifetimes, and invalid values for protocol and metric.
 MIB_IPFORWARD_ROW2 RowOf(const IpHelper& helper, const Route& route) {
   MIB_IPFORWARD_ROW2 row{};
   helper.initialize_route(&row);
@@ -47,7 +46,7 @@ MIB_IPINTERFACE_ROW InterfaceRow(const IpHelper& helper, std::uint32_t adapter_i
 std::optional<Route> RouteOfRow(const MIB_IPFORWARD_ROW2& row) {
   const std::optional<IpAddress> base = AddressOf(row.DestinationPrefix.Prefix);
   const std::optional<IpPrefix> destination =
-      base ? IpPrefix::Of(*base, row.DestinationPrefix.PrefixLength) : std::nullopt;
+      base ? IpPrefix::From(*base, row.DestinationPrefix.PrefixLength) : std::nullopt;
   if (!destination) return std::nullopt;
   Route route;
   route.destination = *destination;
@@ -77,7 +76,7 @@ absl::Status ReplaceRoute(const IpHelper& helper, const Route& route) {
   if (!absl::IsAlreadyExists(put)) return put;
   const std::string what = TextOf("put", route);
   const MIB_IPFORWARD_ROW2 row = RowOf(helper, route);
-  // Keyed by prefix, next hop and interface: what may differ is who set it, and the metric.
+  // The key is prefix, next hop and interface; protocol and metric may differ.
   MIB_IPFORWARD_ROW2 there = row;
   DWORD code = helper.get_route(&there);
   if (code != NO_ERROR) return Failure(what, code);
@@ -109,7 +108,7 @@ absl::Status WriteForwarding(const IpHelper& helper, std::uint32_t adapter_index
   if (code != NO_ERROR) return Failure(what, code);
   if ((row.ForwardingEnabled != FALSE) == on) return absl::OkStatus();
   row.ForwardingEnabled = on ? TRUE : FALSE;
-  // What Get fills in for IPv4, Set refuses as a wrong parameter.
+  // Get fills this in for IPv4, and Set refuses it as a wrong parameter.
   if (family == IpFamily::kV4) row.SitePrefixLength = 0;
   code = helper.set_interface(&row);
   return code == NO_ERROR ? absl::OkStatus() : Failure(what, code);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes and forwarding written through IP Helper. Routes stand in the active store only: gone with
-// the machine's next start.
+// Routes and forwarding written through IP Helper. Routes are in the active store only: they are
+// lost with the next boot.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@
 
 namespace weft::host {
 
-// Empty: its destination cannot be read. Without the adapter's metric, of which a row knows
-// nothing.
+// Empty: its destination cannot be read. The result lacks the adapter's metric, which a row does
+// not contain.
 std::optional<Route> RouteOfRow(const MIB_IPFORWARD_ROW2& row);
 
-// AlreadyExists: one of its destination, gateway and adapter is there.
+// AlreadyExists: a route with its destination, gateway and adapter exists.
 absl::Status PutRoute(const IpHelper& helper, const Route& route);
 absl::Status ReplaceRoute(const IpHelper& helper, const Route& route);
-// One that is not there is fine.
+// Succeeds if the route does not exist.
 absl::Status RemoveRoute(const IpHelper& helper, const Route& route);
 
 absl::Status WriteForwarding(const IpHelper& helper, std::uint32_t adapter_index, IpFamily family,

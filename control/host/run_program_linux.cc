@@ -42,7 +42,7 @@ Reading ReadAll(int fd, steady_clock::time_point deadline, std::string& output) 
   }
 }
 
-// Whether it ended by itself; at `deadline` it is killed. Its `state` either way.
+// Whether the child exited by itself; at `deadline` it is killed. Sets `state` either way.
 absl::StatusOr<bool> WaitFor(pid_t child, steady_clock::time_point deadline, int& state) {
   bool killed = false;
   for (;;) {
@@ -54,7 +54,7 @@ absl::StatusOr<bool> WaitFor(pid_t child, steady_clock::time_point deadline, int
       ::kill(child, SIGKILL);
       killed = true;
     } else {
-      ::poll(nullptr, 0, 1);  // it has closed its output: it is about to end
+      ::poll(nullptr, 0, 1);  // it has closed its output, so it will exit soon
     }
   }
 }

@@ -11,13 +11,13 @@
 namespace weft::host {
 
 struct ProgramResult {
-  int exit_code = 0;   // 128 and its number for a signal
-  std::string output;  // both streams
+  int exit_code = 0;   // 128 plus its number for a signal
+  std::string output;  // stdout and stderr
 };
 
 // `words`: its path and arguments. It gets an empty standard input, the C locale, and none of our
-// descriptors. At the end of `limit` it is killed: DeadlineExceeded; after 4 MiB of output too:
-// ResourceExhausted.
+// descriptors. It is killed after `limit` (DeadlineExceeded) and after 4 MiB of output
+// (ResourceExhausted).
 absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& words,
                                          std::chrono::milliseconds limit);
 

@@ -26,7 +26,7 @@ namespace {
 constexpr std::array kGroups = {RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
                                 RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE};
 
-// Beyond which reading all is cheaper than what they cost in memory.
+// With more changes, reading all routes is cheaper than keeping the changes in memory.
 constexpr std::size_t kMostChanges = 65'536;
 
 bool Counts(const nlmsghdr& message) {
@@ -35,7 +35,8 @@ bool Counts(const nlmsghdr& message) {
   return route->rtm_dst_len == 0 && route->rtm_type == RTN_UNICAST;
 }
 
-// Whose routes may have gone with a link or an address, or may be put again; zero: none.
+// The adapter whose routes may have been removed with a link or an address, or may be put again;
+// zero: none.
 std::uint32_t AdapterWithChangedRoutes(const nlmsghdr& message) {
   const void* const body = mnl_nlmsg_get_payload(&message);
   if (message.nlmsg_type == RTM_NEWADDR || message.nlmsg_type == RTM_DELADDR)
@@ -55,7 +56,7 @@ void Append(const nlmsghdr& message, RouteChanges& changes) {
   }
 }
 
-// Reads all that has come. Whether some was lost.
+// Reads all pending messages. True if some were lost.
 bool Drain(int socket, std::vector<char>& buffer,
            const std::function<void(const nlmsghdr&)>& each) {
   bool lost = false;
@@ -74,8 +75,8 @@ bool Drain(int socket, std::vector<char>& buffer,
   }
 }
 
-// What was changed through the socket of `port` is dropped before it fills the buffer, in which
-// there is room for some ten thousand foreign routes.
+// Drops changes made through the socket of `port` before they fill the buffer, which has room for
+// some ten thousand foreign routes.
 void SpareOwn(int socket, std::uint32_t port) {
   std::array<sock_filter, 4> code = {{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(nlmsghdr, nlmsg_pid)),
@@ -85,7 +86,7 @@ void SpareOwn(int socket, std::uint32_t port) {
   }};
   const sock_fprog program{code.size(), code.data()};
   ::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
-  const int room = 16 << 20;  // bytes; what is lost is made up for by reading all
+  const int room = 16 << 20;  // bytes; after a loss everything is read
   ::setsockopt(socket, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes as the kernel's multicast groups of rtnetlink(7) tell them.
+// Changes reported by the kernel's rtnetlink(7) multicast groups.
 #pragma once
 
 #include <libmnl/libmnl.h>
@@ -14,14 +14,14 @@
 
 namespace weft::host {
 
-// A thread that waits for the kernel.
+// A thread that waits for messages of the kernel.
 class NetlinkWatch final : public Watch {
  public:
-  // What is changed through the socket of `own_port` counts for neither.
-  // Of routes only default ones count: those of pods come by the thousand.
+  // Both functions ignore changes made through the socket of `own_port`. Open reports only default
+  // routes, because pods' routes change by the thousand.
   static absl::StatusOr<std::unique_ptr<Watch>> Open(std::function<void()> changed,
                                                      std::uint32_t own_port);
-  // Every route of the main table.
+  // Reports every route of the main table.
   static absl::StatusOr<std::unique_ptr<Watch>> OpenRoutes(
       std::function<void(const RouteChanges&)> changed, std::uint32_t own_port);
   ~NetlinkWatch() override;
@@ -29,7 +29,7 @@ class NetlinkWatch final : public Watch {
  private:
   struct Handler {
     std::function<void(const nlmsghdr&)> each;
-    // When all that had come was read; `lost`: some of it did not fit the buffer.
+    // Called when all pending messages were read; `lost`: some did not fit the buffer.
     std::function<void(bool lost)> done;
   };
   static absl::StatusOr<std::unique_ptr<Watch>> OpenWith(Handler handler, std::uint32_t own_port);

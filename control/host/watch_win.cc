@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<Watch>> MibWatch::Open(const IpHelper& helper,
   return watch;
 }
 
-// The cancel waits for callbacks under way.
+// The cancel waits for callbacks in progress.
 MibWatch::~MibWatch() {
   for (const HANDLE handle : handles_) helper_.cancel_notify(handle);
 }
@@ -57,7 +57,7 @@ absl::StatusOr<std::unique_ptr<Watch>> MibRouteWatch::Open(
   return watch;
 }
 
-// The cancel waits for a callback under way.
+// The cancel waits for a callback in progress.
 MibRouteWatch::~MibRouteWatch() {
   if (handle_) helper_.cancel_notify(handle_);
 }

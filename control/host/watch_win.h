@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes as IP Helper tells them, on threads of the system.
+// Changes reported by IP Helper, on threads of the system.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace weft::host {
 
 class MibWatch final : public Watch {
  public:
-  // Wine registers, and then tells of nothing: whoever must know looks from time to time too.
+  // Wine accepts the registration but reports nothing: a caller must poll as well.
   static absl::StatusOr<std::unique_ptr<Watch>> Open(const IpHelper& helper,
                                                      std::function<void()> changed);
   ~MibWatch() override;
@@ -34,7 +34,7 @@ class MibWatch final : public Watch {
   std::vector<HANDLE> handles_;
 };
 
-// Every route, our own doing included: Windows does not say whose it was.
+// Reports every route, including our own changes: Windows does not report who made a change.
 class MibRouteWatch final : public Watch {
  public:
   static absl::StatusOr<std::unique_ptr<Watch>> Open(

@@ -23,18 +23,18 @@ constexpr std::uint32_t kLongestRetryAfter = 24 * 3600;  // seconds
 
 std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-absl::Status NoHttp(std::string_view what) {
-  return absl::UnavailableError(absl::StrCat("the answer is no HTTP/1.1: ", what));
+absl::Status NotHttp(std::string_view what) {
+  return absl::UnavailableError(absl::StrCat("the answer is not HTTP/1.1: ", what));
 }
 
 }  // namespace
 
-// Reads a head only: to Beast, none of our answers has a body.
+// Parses the head only: Beast is configured to expect no body.
 class AnswerParser::Head final : public http::basic_parser<false> {
  public:
   Head() {
     skip(true);
-    // Beast counts only what it still looks at; TakeHead counts all.
+    // Beast counts only unparsed bytes; TakeHead counts all.
     header_limit(std::numeric_limits<std::uint32_t>::max());
   }
 
@@ -43,7 +43,7 @@ class AnswerParser::Head final : public http::basic_parser<false> {
 
  private:
   void Refuse(std::string_view what, error_code& error) {
-    refusal = NoHttp(what);
+    refusal = NotHttp(what);
     error = http::error::bad_field;
   }
 
@@ -67,7 +67,7 @@ class AnswerParser::Head final : public http::basic_parser<false> {
     } else if (name == http::field::transfer_encoding && !absl::EqualsIgnoreCase(text, "chunked")) {
       Refuse(absl::StrCat("its transfer encoding is ", Quoted(text)), error);
     } else if (name == http::field::content_encoding && !absl::EqualsIgnoreCase(text, "identity")) {
-      Refuse(absl::StrCat("its content encoding is ", Quoted(text), ", which nobody asked for"),
+      Refuse(absl::StrCat("its content encoding is ", Quoted(text), ", which was not requested"),
              error);
     }
   }
@@ -100,24 +100,24 @@ absl::StatusOr<std::size_t> AnswerParser::Take(std::string_view bytes) {
 }
 
 absl::StatusOr<std::size_t> AnswerParser::TakeHead(std::string_view bytes) {
-  // Beast would wait for the end of the head before it looks.
+  // Beast would wait for the end of the head before it checks this.
   constexpr std::string_view kBegin = "HTTP/1.";
   if (head_bytes_ == 0 && bytes.substr(0, kBegin.size()) != kBegin.substr(0, bytes.size()))
-    return NoHttp(absl::StrCat("it begins with ", Quoted(bytes.substr(0, 20))));
+    return NotHttp(absl::StrCat("it begins with ", Quoted(bytes.substr(0, 20))));
   error_code error;
   std::size_t taken = 0;
   while (taken < bytes.size() && !error && !head_->is_done()) {
     taken += head_->put(boost::asio::buffer(bytes.data() + taken, bytes.size() - taken), error);
   }
   if (!head_->refusal.ok()) return head_->refusal;
-  if (error && error != http::error::need_more) return NoHttp(error.message());
+  if (error && error != http::error::need_more) return NotHttp(error.message());
   head_bytes_ += taken;
   if (head_bytes_ + (error ? bytes.size() - taken : 0) > kHeadLimit)
-    return NoHttp(absl::StrCat("its head is longer than ", kHeadLimit >> 10, " KiB"));
+    return NotHttp(absl::StrCat("its head is longer than ", kHeadLimit >> 10, " KiB"));
   return taken;
 }
 
-// False: nothing more is wanted.
+// False: the sink stopped the parsing.
 bool AnswerParser::FinishHead() {
   const std::unique_ptr<Head> head = std::exchange(head_, std::make_unique<Head>());
   head_bytes_ = 0;
@@ -141,7 +141,7 @@ absl::Status AnswerParser::TakeBody(std::string_view bytes) {
   if (stage_ == Stage::kLength)
     bytes = bytes.substr(0, std::min<std::uint64_t>(rest_, bytes.size()));
   if (stage_ == Stage::kLength || stage_ == Stage::kToTheEnd) {
-    rest_ -= bytes.size();  // means nothing in the latter
+    rest_ -= bytes.size();  // unused with kToTheEnd
     if (stage_ == Stage::kLength && rest_ == 0) stage_ = Stage::kDone;
     if (!bytes.empty()) sink_.OnBody(bytes);
     return absl::OkStatus();

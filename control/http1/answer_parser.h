@@ -19,11 +19,11 @@ namespace weft::http1 {
 struct HttpHead {
   int status = 0;
   std::string content_type;  // as the server wrote it, with parameters; empty if absent
-  std::optional<std::chrono::seconds> retry_after;  // as a number of seconds; dates are not taken
+  std::optional<std::chrono::seconds> retry_after;  // as a number of seconds; dates are ignored
   std::optional<std::uint64_t> content_length = {};
 };
 
-// Receives the answer. False: nothing more is wanted.
+// Receives the answer. False: stop parsing.
 class AnswerSink {
  public:
   virtual ~AnswerSink() = default;
@@ -42,8 +42,8 @@ class AnswerParser {
   AnswerParser(To to, AnswerSink& sink);
   ~AnswerParser();
 
-  // Returns how many bytes are done with. The others, never more than kHeadLimit, have to come
-  // again with more behind them; after done() or a false from the sink they mean nothing.
+  // Returns how many bytes were consumed. The caller passes the rest, at most kHeadLimit, again
+  // with more bytes after it; after done() or a false from the sink the rest is unused.
   absl::StatusOr<std::size_t> Take(std::string_view bytes);
   bool done() const { return stage_ == Stage::kDone; }
   // The server closed its side: an error if that was too early.
@@ -61,7 +61,7 @@ class AnswerParser {
   AnswerSink& sink_;
   Stage stage_ = Stage::kHead;
   std::unique_ptr<Head> head_;
-  std::size_t head_bytes_ = 0;  // done with
+  std::size_t head_bytes_ = 0;  // consumed
   std::uint64_t rest_ = 0;      // kLength: bytes to come
   ChunkedBody chunks_;
 };

@@ -13,8 +13,7 @@ namespace {
 constexpr std::uint64_t kLargestChunk = std::uint64_t{1} << 56;
 
 absl::Status Broken() {
-  return absl::UnavailableError(
-      "the answer is no HTTP/1.1: a chunk does not begin or end as it must");
+  return absl::UnavailableError("the answer is not HTTP/1.1: a chunk is malformed");
 }
 
 }  // namespace
@@ -46,7 +45,7 @@ absl::Status ChunkedBody::Digit(char byte) {
 absl::Status ChunkedBody::Step(char byte) {
   if (++line_ > kLineLimit) {
     return absl::UnavailableError(
-        absl::StrCat("the answer is no HTTP/1.1: a chunk's line or the trailer is longer than ",
+        absl::StrCat("the answer is not HTTP/1.1: a chunk's line or the trailer is longer than ",
                      kLineLimit >> 10, " KiB"));
   }
   const auto expect = [&](char desired, State next) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A body in chunks (RFC 9112 section 7.1), taken apart as its bytes arrive. Beast's own parser
-// asserts things about its input that a server can make untrue.
+// A body in chunks (RFC 9112 section 7.1), decoded as its bytes arrive. Beast's own parser asserts
+// properties of its input that a server can violate.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ class ChunkedBody {
   // Bytes of one chunk's line, and of the trailer.
   static constexpr std::size_t kLineLimit = std::size_t{16} << 10;
 
-  // Takes bytes off the front and returns those of them that are body: none only when all of
-  // `bytes` are taken, or done().
+  // Consumes bytes from the front and returns those that are body: none only when all of `bytes`
+  // are consumed, or done().
   absl::StatusOr<std::string_view> Next(std::string_view& bytes);
   bool done() const { return state_ == State::kDone; }
 

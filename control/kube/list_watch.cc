@@ -18,27 +18,27 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-// How long the server may keep silent.
-constexpr seconds kStreamHead(30);  // before the answer; dialling included
+// How long the server may send nothing.
+constexpr seconds kStreamHead(30);  // before the answer; includes dialling
 constexpr seconds kListHead(60);    // the API server gives a list a minute
-constexpr seconds kErrorText(10);   // for all of it
+constexpr seconds kErrorText(10);   // for the whole text
 constexpr seconds kListIdle(30);
 constexpr seconds kMark(30);  // for the next ADDED or the end mark
 // Of a whole list, or a streamed list up to the mark; 100,000 Nodes take seconds.
 constexpr minutes kSnapshotLimit(3);
 constexpr seconds kWatchIdle(120);  // bookmarks come each minute
 
-// client-go's, but for the most (there 30 s): one request for each node every 15 s on average is
-// little for a server that has come back, and a minute without news is long for a node.
+// client-go's, except the longest wait (there 30 s): one request per node every 15 s on average is
+// little load for a server that has come back, and a minute without events is long for a node.
 const control::RetryPolicy kRetry{.most = seconds(10)};
 
-constexpr seconds kSettled(5);     // a watch that stood for so long is well
-constexpr seconds kLeastPause(1);  // between requests for a watch, however well the first one went
+constexpr seconds kSettled(5);     // a watch that has lasted this long works
+constexpr seconds kLeastPause(1);  // between two requests for a watch, even if the first one worked
 constexpr seconds kLeastAge(10);   // of a snapshot that is replaced without a pause
 constexpr hours kRefusalLasts(1);
 constexpr minutes kVersionPatience(1);
 constexpr minutes kMostRetryAfter(5);
-constexpr int kTries = 3;  // before something else is tried
+constexpr int kTries = 3;  // before another list mode is tried
 constexpr int kSilentWatches = 2;
 constexpr std::size_t kMaxErrorText = std::size_t{64} << 10;
 constexpr std::size_t kMaxToken = std::size_t{16} << 10;
@@ -54,9 +54,9 @@ ListWatch::ListWatch(const control::Clock& clock, const control::Random& random,
       emitter_(std::move(keys), std::move(own_node_name), listener),
       backoff_(kRetry, random) {}
 
-// ---- asking
+// ---- requests
 
-Action ListWatch::Ask() {
+Action ListWatch::SendRequest() {
   const TimePoint now = clock_.Now();
   emitter_.Close();
   if (!snapshot_desired_) {
@@ -66,22 +66,22 @@ Action ListWatch::Ask() {
   } else {
     kind_ = RequestKind::kPage;
   }
-  NodesRequest asked;
-  asked.kind = kind_;
-  if (!dropped_) asked.version = version_;
-  asked.continue_token = page_token_;
-  asked.timeout_seconds = 300 + std::min(299, static_cast<int>(random_() * 300));
-  asked.json_only = json_only_ = now < no_protobuf_until_;
-  phase_ = Phase::kAsked;
-  asked_at_ = now;
+  NodesRequest request;
+  request.kind = kind_;
+  if (!dropped_) request.version = version_;
+  request.continue_token = page_token_;
+  request.timeout_seconds = 300 + std::min(299, static_cast<int>(random_() * 300));
+  request.json_only = json_only_ = now < no_protobuf_until_;
+  phase_ = Phase::kRequested;
+  requested_at_ = now;
   until_ = now + (KindOf(kind_) == AnswerKind::kList ? kListHead : kStreamHead);
-  return Send{MakeNodesRequest(asked), until_};
+  return Send{MakeNodesRequest(request), until_};
 }
 
 RequestKind ListWatch::BeginSnapshot() {
   page_version_.clear();
-  // What a snapshot told before it was cut may be newer than `version`. Only a list without a
-  // version is surely newer still: a streamed one begins with whatever a cache holds.
+  // Nodes that a snapshot reported before it was cut may be newer than `version_`. Only a list
+  // without a version is certain to be as new: a streamed one begins with the content of a cache.
   if (synced_ && emitter_.in_mid_snapshot()) dropped_ = true;
   if (list_mode_ == ListMode::kStream && (dropped_ || clock_.Now() < no_stream_until_))
     list_mode_ = ListMode::kList;
@@ -89,7 +89,7 @@ RequestKind ListWatch::BeginSnapshot() {
     case ListMode::kStream:
       return RequestKind::kStream;
     case ListMode::kList:
-      // A list in JSON is read when all of it has arrived.
+      // A list in JSON is read only once it is complete.
       return clock_.Now() < no_protobuf_until_ ? RequestKind::kPage : RequestKind::kList;
     case ListMode::kPages:
       break;
@@ -97,10 +97,10 @@ RequestKind ListWatch::BeginSnapshot() {
   return RequestKind::kPage;
 }
 
-// Without the version, as fresh as etcd.
-Action ListWatch::AskWithoutVersion() {
+// Requests a snapshot without a version: as fresh as etcd.
+Action ListWatch::RequestWithoutVersion() {
   dropped_ = true;
-  return Ask();
+  return SendRequest();
 }
 
 Action ListWatch::Pause(Duration pause) {
@@ -111,13 +111,14 @@ Action ListWatch::Pause(Duration pause) {
 }
 
 Action ListWatch::WatchAgain() {
-  const Duration age = clock_.Now() - asked_at_;
-  return age >= kLeastPause ? Ask() : Pause(kLeastPause - age);
+  const Duration age = clock_.Now() - requested_at_;
+  return age >= kLeastPause ? SendRequest() : Pause(kLeastPause - age);
 }
 
-// ---- what goes wrong
+// ---- errors
 
-// The same again after a pause, which grows and is at least as long as the server wants.
+// Sends the same request after a pause, which grows and is at least as long as the server's
+// Retry-After.
 Action ListWatch::TryAgain(const absl::Status& why, std::optional<seconds> retry_after) {
   if (condition_ != why) listener_.OnCondition(condition_ = why);
   Duration pause = backoff_.Next();
@@ -129,8 +130,8 @@ Action ListWatch::TryAgain(const absl::Status& why, std::optional<seconds> retry
   return Pause(pause);
 }
 
-// As TryAgain, but not forever: then a snapshot is asked for another way, and a watch is given
-// up for a snapshot.
+// As TryAgain, but a limited number of times: then a snapshot is requested in another mode, and a
+// watch is replaced by a snapshot.
 Action ListWatch::TryAndCount(const absl::Status& why, std::optional<seconds> retry_after) {
   if (++tries_ < kTries) return TryAgain(why, retry_after);
   tries_ = 0;
@@ -144,24 +145,24 @@ Action ListWatch::TryAndCount(const absl::Status& why, std::optional<seconds> re
   return TryAgain(why, retry_after);
 }
 
-// A streamed list goes on as a watch.
+// A streamed list continues as a watch.
 bool ListWatch::watching() const {
   return kind_ == RequestKind::kWatch ||
          (kind_ == RequestKind::kStream && emitter_.open() && !answer().initial);
 }
-RequestKind ListWatch::asked() const { return watching() ? RequestKind::kWatch : kind_; }
+RequestKind ListWatch::current_request() const { return watching() ? RequestKind::kWatch : kind_; }
 absl::Status ListWatch::Why(absl::StatusCode code, std::string_view cause) const {
-  return Condition(asked(), code, cause);
+  return Condition(current_request(), code, cause);
 }
 
-// By an answer of 300 and more, or by an ERROR event.
+// The server answered with a status of 300 or more, or sent an ERROR event.
 Action ListWatch::Refused(ApiStatus status) {
   const bool event = emitter_.open();
-  const absl::Status why = Condition(asked(), status);
+  const absl::Status why = Condition(current_request(), status);
   const std::optional<seconds> retry_after =
       status.retry_after ? status.retry_after : head_.retry_after;
   const bool may_drop = snapshot_desired_ && page_token_.empty() && !dropped_ && !version_.empty();
-  switch (Judge(asked(), event, status)) {
+  switch (Judge(current_request(), event, status)) {
     case Verdict::kTryAgain:
       break;
     case Verdict::kCount:
@@ -169,19 +170,19 @@ Action ListWatch::Refused(ApiStatus status) {
     case Verdict::kNoStreamedList:
       if (event && answer().emitted_anything) return TryAndCount(why, retry_after);
       no_stream_until_ = clock_.Now() + kRefusalLasts;
-      return Ask();
+      return SendRequest();
     case Verdict::kNoProtobuf:
       return WithoutProtobuf(why);
     case Verdict::kExpired:
-      return may_drop ? AskWithoutVersion() : Expired(why);
+      return may_drop ? RequestWithoutVersion() : Expired(why);
     case Verdict::kNotKnownYet:
       snapshot_desired_ = true;
       if (!may_drop) break;
       if (!not_known_since_) not_known_since_ = clock_.Now();
-      if (clock_.Now() - *not_known_since_ >= kVersionPatience) return AskWithoutVersion();
+      if (clock_.Now() - *not_known_since_ >= kVersionPatience) return RequestWithoutVersion();
       break;
     case Verdict::kBadRequest:
-      if (may_drop) return AskWithoutVersion();
+      if (may_drop) return RequestWithoutVersion();
       page_token_.clear();
       if (snapshot_desired_) return TryAndCount(why, retry_after);
       snapshot_desired_ = true;
@@ -192,26 +193,26 @@ Action ListWatch::Refused(ApiStatus status) {
 
 Action ListWatch::WithoutProtobuf(const absl::Status& why) {
   if (json_only_) {
-    no_protobuf_until_ = TimePoint::min();  // nor JSON: all from the start
+    no_protobuf_until_ = TimePoint::min();  // JSON is refused too: start over
     return TryAgain(why);
   }
   no_protobuf_until_ = clock_.Now() + kRefusalLasts;
-  return Ask();
+  return SendRequest();
 }
 
 Action ListWatch::Expired(const absl::Status& why) {
   if (snapshot_desired_) {
-    page_token_.clear();  // the pages' snapshot is gone: from the first one again
+    page_token_.clear();  // the pages' snapshot has expired: start at the first page
     return TryAndCount(why);
   }
   snapshot_desired_ = true;
-  return clock_.Now() - snapshot_at_ >= kLeastAge ? Ask() : TryAgain(why);
+  return clock_.Now() - snapshot_at_ >= kLeastAge ? SendRequest() : TryAgain(why);
 }
 
-// The bytes are not what the answer says they are.
+// The body is not what its Content-Type announces.
 Action ListWatch::Unreadable(const absl::Status& broken) {
   const absl::Status why = Why(absl::StatusCode::kDataLoss, broken.message());
-  // One bad frame may be an accident. An answer that begins with one, or many, are not.
+  // A single bad frame may be an accident; many, or one at the start of an answer, are not.
   if (answer().encoding == Encoding::kProtobuf && !json_only_ &&
       (!answer().emitted_anything || tries_ + 1 >= kTries)) {
     return WithoutProtobuf(why);
@@ -219,24 +220,24 @@ Action ListWatch::Unreadable(const absl::Status& broken) {
   return TryAndCount(why);
 }
 
-// The exchange has come to its end before the answer did; a watch has none.
+// The exchange ended before the answer was complete; a watch is never complete.
 Action ListWatch::Cut(const absl::Status& why) {
   if (!watching()) {
-    return TryAndCount(Why(why.code(), absl::StrCat("cut amid the answer: ", why.message())));
+    return TryAndCount(Why(why.code(), absl::StrCat("cut during the answer: ", why.message())));
   }
   if (answer().emitted_anything || settled_) return WatchAgain();
   return TryAndCount(
       Why(why.code(), absl::StrCat("the watch ends as soon as it begins: ", why.message())));
 }
 
-// ---- what goes well
+// ---- progress
 
 void ListWatch::BeginWatch() {
   watching_since_ = clock_.Now();
   settled_ = false;
 }
 
-// Asked whenever something happens, so that what ends a watch finds it settled or not.
+// Called at every event, so that settled_ is up to date when a watch ends.
 void ListWatch::SettleIfTime() {
   if (phase_ != Phase::kAnswered || !watching() || settled_) return;
   if (clock_.Now() - watching_since_ < kSettled) return;
@@ -246,7 +247,7 @@ void ListWatch::SettleIfTime() {
   if (!condition_.ok()) listener_.OnCondition(condition_ = absl::OkStatus());
 }
 
-// The listener has heard of it.
+// The listener has received the whole snapshot.
 void ListWatch::SnapshotEnded(const std::string& at) {
   version_ = at;
   snapshot_desired_ = dropped_ = false;
@@ -258,22 +259,22 @@ void ListWatch::SnapshotEnded(const std::string& at) {
 }
 
 Action ListWatch::ListEnded(NodeEmitter::ListEnd end) {
-  // Of the first page: what changed since then may be in none.
+  // The version of the first page: later changes may be missing from all pages.
   if (page_version_.empty()) page_version_ = end.version;
   if (end.continue_token.empty()) {
     emitter_.EndSnapshot();
     SnapshotEnded(page_version_);
-    return Ask();
+    return SendRequest();
   }
   if (end.continue_token == page_token_ || end.continue_token.size() > kMaxToken) {
     page_token_.clear();
     return TryAndCount(Why(absl::StatusCode::kDataLoss, "the list's pages have no end"));
   }
   page_token_ = std::move(end.continue_token);
-  return Ask();
+  return SendRequest();
 }
 
-// What the answer has said so far, and what it means for the exchange.
+// Evaluates what the answer has contained so far; returns the next action if the exchange is over.
 std::optional<Action> ListWatch::Digest() {
   if (kind_ == RequestKind::kStream && snapshot_desired_ && !answer().initial) {
     SnapshotEnded(answer().version);
@@ -288,31 +289,31 @@ std::optional<Action> ListWatch::Digest() {
   return std::nullopt;
 }
 
-// The exchange goes on.
+// The exchange continues.
 Action ListWatch::Continue() {
   if (phase_ == Phase::kNone) return Wait{until_};
   if (phase_ == Phase::kAnswered) {
     if (watching()) {
-      until_ = heard_at_ + kWatchIdle;
+      until_ = received_at_ + kWatchIdle;
       if (!settled_) until_ = std::min(until_, watching_since_ + kSettled);
     } else {
-      until_ = std::min(heard_at_ + (kind_ == RequestKind::kStream ? kMark : kListIdle),
-                        asked_at_ + kSnapshotLimit);
+      until_ = std::min(received_at_ + (kind_ == RequestKind::kStream ? kMark : kListIdle),
+                        requested_at_ + kSnapshotLimit);
     }
   }
   return Read{until_};
 }
 
-// ---- what happens
+// ---- events
 
-Action ListWatch::OnHead(const HttpHead& its) {
-  if (phase_ != Phase::kAsked) return Continue();
-  head_ = its;
-  heard_at_ = clock_.Now();
+Action ListWatch::OnHead(const HttpHead& head) {
+  if (phase_ != Phase::kRequested) return Continue();
+  head_ = head;
+  received_at_ = clock_.Now();
   if (head_.status != 200) {
     phase_ = Phase::kRefused;
     error_text_.clear();
-    until_ = heard_at_ + kErrorText;
+    until_ = received_at_ + kErrorText;
     return Continue();
   }
   const std::optional<Encoding> encoding = EncodingOf(head_.content_type);
@@ -336,8 +337,9 @@ Action ListWatch::OnBody(std::string_view bytes) {
   if (phase_ != Phase::kAnswered) return Continue();
   SettleIfTime();
   const absl::Status read = emitter_.Read(bytes);
-  // Before the mark only ADDED count; of the three pieces of a Node the clock is asked for one.
-  if (!answer().initial || answer().added) heard_at_ = clock_.Now();
+  // Before the end mark only ADDED events count as progress. The clock is read only once per Node,
+  // which arrives in about three pieces.
+  if (!answer().initial || answer().added) received_at_ = clock_.Now();
   if (std::optional<Action> next = Digest()) return *std::move(next);
   if (!read.ok()) return Unreadable(read);
   return Continue();
@@ -347,7 +349,7 @@ Action ListWatch::OnEnd(const absl::Status& status) {
   switch (phase_) {
     case Phase::kNone:
       return Continue();
-    case Phase::kAsked:
+    case Phase::kRequested:
       if (status.ok()) return TryAgain(Why(absl::StatusCode::kUnavailable, "no answer"));
       return TryAgain(Why(status.code(), status.message()));
     case Phase::kRefused:
@@ -368,8 +370,8 @@ Action ListWatch::OnTime() {
   if (clock_.Now() < until_) return same;
   switch (phase_) {
     case Phase::kNone:
-      return Ask();
-    case Phase::kAsked: {
+      return SendRequest();
+    case Phase::kRequested: {
       const absl::Status why = Why(absl::StatusCode::kDeadlineExceeded, "no answer in time");
       return KindOf(kind_) == AnswerKind::kList ? TryAndCount(why) : TryAgain(why);
     }
@@ -379,11 +381,11 @@ Action ListWatch::OnTime() {
       break;
   }
   if (watching()) return Silence();
-  if (kind_ == RequestKind::kStream) {  // it ignores what it does not know, or stalls
+  if (kind_ == RequestKind::kStream) {  // the server does not know streamed lists, or stalls
     no_stream_until_ = clock_.Now() + kRefusalLasts;
-    return Ask();
+    return SendRequest();
   }
-  const bool stalls = clock_.Now() < asked_at_ + kSnapshotLimit;
+  const bool stalls = clock_.Now() < requested_at_ + kSnapshotLimit;
   return TryAndCount(Why(absl::StatusCode::kDeadlineExceeded,
                          stalls ? "the answer stalls" : "the answer takes more than 3 minutes"));
 }
@@ -392,15 +394,14 @@ Action ListWatch::RefusedByHead() {
   return Refused(DecodeApiStatus(head_.status, head_.content_type, error_text_));
 }
 
-// Perhaps the connection is dead, or nothing happens in the cluster. Or the version is one that
-// the server will only reach (etcd was restored): of what happens before then a watch says
-// nothing.
+// The connection may be dead, or nothing happens in the cluster. Or the version is ahead of the
+// server's (etcd was restored): a watch then has no events until the server reaches that version.
 Action ListWatch::Silence() {
   if (!answer().watched_anything && ++silent_watches_ >= kSilentWatches) {
     silent_watches_ = 0;
     snapshot_desired_ = true;
   }
-  return Ask();
+  return SendRequest();
 }
 
 }  // namespace weft::kube

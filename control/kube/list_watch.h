@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// How Nodes are kept in sync with the API server: a state machine without I/O. It says which
-// request to send, is told what came of it, and reports to a lease::SourceListener.
+// Keeps Nodes in sync with the API server: a state machine without I/O. It returns the request to
+// send, receives the answer, and reports to a lease::SourceListener.
 //
-//   streamed list (protobuf) ──► goes on as the watch ──► cut: watch again from the last version
+//   streamed list (protobuf) ──► continues as watch   ──► cut: watch again from the last version
 //        │ refused                                   └──► 410: streamed list again
 //        ├─► list, then watch
 //        ├─► the same in JSON (406, 415, or a server that answers so)
 //        └─► list in pages, last (in JSON: instead of the list)
 //
-// After client-go's reflector (upstream v0.28.9) where servers depend on it: back-off, the watch's
-// duration, what 410, 429 and Retry-After mean. What is our own:
+// Follows client-go's reflector (upstream v0.28.9) where servers depend on it: back-off, the
+// watch's duration, the meaning of 410, 429 and Retry-After. Our own rules:
 //
 // - Never back in time. Versions are opaque and never compared; a later snapshot must not be older
-//   than the last version seen. Where that version is of no use (410, 400, "too large" for a
-//   minute), or a cut snapshot may have told newer things, a list without a version follows: it is
-//   as fresh as etcd. A streamed one without a version begins with what a cache holds, and serves
-//   only the first time, when nothing can be taken back.
+//   than the last version seen. If that version is unusable (410, 400, "too large" for a minute),
+//   or a cut snapshot may have reported newer Nodes, a list without a version follows: it is as
+//   fresh as etcd. A streamed list without a version begins with the content of a cache, so it is
+//   used only the first time, when there are no newer reports.
 // - A streamed list is refused by 400, 405, 422, 501, by an ERROR event of code 500 before anything
-//   else, or by half a minute in which neither an ADDED nor the end mark comes (servers from before
-//   the feature; an ordinary bookmark proves nothing). Refusals of it, and of protobuf, count for
-//   an hour.
-// - Three failures that a smaller answer could mend (cut, stalled, 413, 500, 504) lead from the
+//   else, or by half a minute without an ADDED event or the end mark (servers from before the
+//   feature; an ordinary bookmark proves nothing). A refusal of it, or of protobuf, is remembered
+//   for an hour.
+// - Three failures that a smaller answer could avoid (cut, stalled, 413, 500, 504) lead from the
 //   streamed list to the list, then to pages, then back. Others (no connection, 401, 403, 404, 429,
 //   502, 503) do not.
-// - A watch that brought something or stood for 5 s is asked for again at once, though not twice a
-//   second; one that did neither has failed. After 5 s the back-off begins again and trouble is
-//   over. Three broken streams, three watches that end as soon as they begin (something between
-//   here and the server cuts streams), or two silent ones, in a row lead to a new snapshot: the
-//   version may be one from the server's future (etcd was restored), of which a watch says nothing.
+// - A watch that had an event or lasted 5 s is requested again at once, but at most once a second;
+//   one that did neither has failed. After 5 s the back-off is reset and the condition ends. In a
+//   row, three broken streams, three watches that end as soon as they begin (something on the way
+//   cuts streams), or two silent ones lead to a new snapshot: the version may be ahead of the
+//   server's (etcd was restored), for which a watch has no events.
 // - Silence ends an exchange: 30 s (lists: 60 s) before the answer, 30 s during a list, 120 s in a
-//   watch, whose bookmarks come each minute. A whole list, and a streamed one up to its mark, has
-//   three minutes, however steadily it drips.
-// - Trouble is told after a failed attempt, not for the ordinary end of a watch, and once while it
-//   stays the same.
+//   watch, whose bookmarks arrive each minute. A whole list, and a streamed one up to its end mark,
+//   has three minutes, however steadily its bytes arrive.
+// - A condition is reported after a failed attempt, not for the ordinary end of a watch, and only
+//   once while it stays the same.
 #pragma once
 
 #include <chrono>
@@ -53,13 +53,13 @@
 
 namespace weft::kube {
 
-// Each answer of the machine replaces the one before. Send and Wait end a running exchange: it is
-// to be destroyed, and nothing of it told any more.
-struct Send {  // and until `deadline` something must have come
+// Each action replaces the one before. Send and Wait end a running exchange: the caller must
+// destroy it and report nothing more of it.
+struct Send {  // call OnTime at `deadline` if nothing has arrived
   HttpRequest request;
   control::TimePoint deadline;
 };
-struct Read {  // the exchange runs on; same deadline rule
+struct Read {  // the exchange continues; same rule for the deadline
   control::TimePoint deadline;
 };
 struct Wait {
@@ -74,12 +74,12 @@ class ListWatch {
   ListWatch(const control::Clock& clock, const control::Random& random, AnnotationKeys keys,
             std::string own_node_name, lease::SourceListener& listener);
 
-  Action Start() { return Ask(); }
-  // What became of the request last sent.
+  Action Start() { return SendRequest(); }
+  // The answer to the request that was sent last.
   Action OnHead(const HttpHead& head);
   Action OnBody(std::string_view bytes);
   Action OnEnd(const absl::Status& status);
-  // The time that the last action named has come.
+  // The time of the last action has come.
   Action OnTime();
 
  private:
@@ -88,14 +88,14 @@ class ListWatch {
   // Of the exchange.
   enum class Phase : std::uint8_t {
     kNone,
-    kAsked,
-    kRefused,  // the text of an error comes
+    kRequested,
+    kRefused,  // receiving the text of an error
     kAnswered,
   };
 
-  Action Ask();
+  Action SendRequest();
   RequestKind BeginSnapshot();
-  Action AskWithoutVersion();
+  Action RequestWithoutVersion();
   Action Pause(control::Duration pause);
   Action WatchAgain();
 
@@ -104,7 +104,7 @@ class ListWatch {
   Action TryAndCount(const absl::Status& why,
                      std::optional<std::chrono::seconds> retry_after = std::nullopt);
   bool watching() const;
-  RequestKind asked() const;
+  RequestKind current_request() const;
   absl::Status Why(absl::StatusCode code, std::string_view cause) const;
   Action Refused(ApiStatus status);
   Action RefusedByHead();
@@ -129,13 +129,13 @@ class ListWatch {
   control::Backoff backoff_;
   absl::Status condition_;  // as reported
 
-  // The desired answer.
-  bool snapshot_desired_ = true;  // otherwise what changes after `version_`
+  // What is requested next.
+  bool snapshot_desired_ = true;  // otherwise changes after `version_`
   bool synced_ = false;           // there has been a snapshot
   std::string version_;           // of the last snapshot, bookmark or event
   bool dropped_ = false;          // the next snapshot is requested without it
   ListMode list_mode_ = ListMode::kStream;
-  int tries_ = 0;  // in vain, this way
+  int tries_ = 0;  // failed ones in this mode
   std::string page_token_, page_version_;
   control::TimePoint no_stream_until_ = control::TimePoint::min();
   control::TimePoint no_protobuf_until_ = control::TimePoint::min();
@@ -148,7 +148,7 @@ class ListWatch {
   RequestKind kind_ = RequestKind::kStream;
   bool json_only_ = false;
   control::TimePoint until_;  // of the last action
-  control::TimePoint asked_at_, heard_at_, watching_since_;
+  control::TimePoint requested_at_, received_at_, watching_since_;
   bool settled_ = false;
   HttpHead head_;
   std::string error_text_;

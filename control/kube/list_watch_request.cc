@@ -18,41 +18,41 @@ std::string Version(std::string_view version) {
   return version.empty() ? "" : absl::StrCat("&resourceVersion=", http1::EscapePercent(version));
 }
 
-// What a list is not to be older than.
+// The parameters of a list that must not be older than `version`.
 std::string NotOlderThan(std::string_view version) {
   if (version.empty()) return "";
   return absl::StrCat(Version(version), "&resourceVersionMatch=NotOlderThan");
 }
 
-std::string Query(const NodesRequest& asked) {
-  switch (asked.kind) {
+std::string Query(const NodesRequest& nodes) {
+  switch (nodes.kind) {
     case RequestKind::kStream:
       return absl::StrCat(
           "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks="
           "true&timeoutSeconds=",
-          asked.timeout_seconds, Version(asked.version));
+          nodes.timeout_seconds, Version(nodes.version));
     case RequestKind::kWatch:
       return absl::StrCat("?watch=1&allowWatchBookmarks=true&timeoutSeconds=",
-                          asked.timeout_seconds, Version(asked.version));
+                          nodes.timeout_seconds, Version(nodes.version));
     case RequestKind::kPage:
-      if (!asked.continue_token.empty())
+      if (!nodes.continue_token.empty())
         return absl::StrCat("?limit=", kPageSize,
-                            "&continue=", http1::EscapePercent(asked.continue_token));
-      return absl::StrCat("?limit=", kPageSize, NotOlderThan(asked.version));
+                            "&continue=", http1::EscapePercent(nodes.continue_token));
+      return absl::StrCat("?limit=", kPageSize, NotOlderThan(nodes.version));
     case RequestKind::kList:
       break;
   }
-  return asked.version.empty() ? "" : absl::StrCat("?", NotOlderThan(asked.version).substr(1));
+  return nodes.version.empty() ? "" : absl::StrCat("?", NotOlderThan(nodes.version).substr(1));
 }
 
 }  // namespace
 
-HttpRequest MakeNodesRequest(const NodesRequest& asked) {
+HttpRequest MakeNodesRequest(const NodesRequest& nodes) {
   HttpRequest request;
-  request.target = absl::StrCat("/api/v1/nodes", Query(asked));
-  const std::string_view stream = KindOf(asked.kind) == AnswerKind::kWatch ? ";stream=watch" : "";
+  request.target = absl::StrCat("/api/v1/nodes", Query(nodes));
+  const std::string_view stream = KindOf(nodes.kind) == AnswerKind::kWatch ? ";stream=watch" : "";
   request.accept = absl::StrCat(kJson, stream);
-  if (!asked.json_only) request.accept = absl::StrCat(kProtobuf, stream, ",", request.accept);
+  if (!nodes.json_only) request.accept = absl::StrCat(kProtobuf, stream, ",", request.accept);
   return request;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What list_watch requests of the API server, as HTTP requests.
+// The requests of list_watch as HTTP requests.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ enum class RequestKind : std::uint8_t {
   kStream,  // every Node as an event, the end mark, then the watch: all in one answer
   kList,    // all Nodes at once
   kPage,    // 500 of them
-  kWatch,   // what changes after a version
+  kWatch,   // changes after a version
 };
 
 struct NodesRequest {
   RequestKind kind = RequestKind::kStream;
-  // kWatch: changes after this one. Otherwise the answer is not to be older; empty: as fresh as
-  // etcd. Opaque; not sent next to a continue token, which has its own.
+  // kWatch: changes after this version. Otherwise the answer must not be older; empty: as fresh as
+  // etcd. Opaque; not sent with a continue token, which contains its own.
   std::string version;
   std::string continue_token;  // kPage: empty for the first one
   int timeout_seconds = 300;   // kStream, kWatch: the server ends the stream then
@@ -30,11 +30,11 @@ struct NodesRequest {
 };
 
 // GET /api/v1/nodes?...
-HttpRequest MakeNodesRequest(const NodesRequest& asked);
+HttpRequest MakeNodesRequest(const NodesRequest& nodes);
 
-// What the answer's reader is to expect.
+// The kind of the answer, for its reader.
 AnswerKind KindOf(RequestKind kind);
-// By the media type, whatever its parameters; none: neither of ours.
+// The encoding of the media type, whatever its parameters; empty: not JSON or protobuf.
 std::optional<Encoding> EncodingOf(std::string_view content_type);
 
 }  // namespace weft::kube

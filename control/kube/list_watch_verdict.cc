@@ -32,7 +32,7 @@ absl::StatusCode CodeOf(int http) {
 std::string_view NextStep(int http) {
   switch (http) {
     case 401:
-      return "it does not know our token or certificate; they are read anew for every try";
+      return "it does not accept our token or certificate; they are read again for every try";
     case 403:
       return "give this account the verbs get, list and watch on nodes (deploy/rbac.yaml)";
     case 404:
@@ -61,13 +61,13 @@ Verdict Judge(RequestKind kind, bool event, const ApiStatus& status) {
     case 501:
       return kind == RequestKind::kStream ? Verdict::kNoStreamedList : Verdict::kTryAgain;
     case 500:
-      // etcd too old for a streamed list (before 3.4.31, 3.5.13).
+      // etcd is too old for a streamed list (before 3.4.31, 3.5.13).
       if (kind == RequestKind::kStream && event) return Verdict::kNoStreamedList;
       return Verdict::kCount;
     case 413:
     case 504:
       return Verdict::kCount;
-    // 502 and 503 come while a server or a balancer starts: no reason to ask otherwise.
+    // 502 and 503 are returned while a server or a balancer starts: no reason to change the mode.
     case 401:
     case 403:
     case 404:

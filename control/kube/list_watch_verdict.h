@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from an answer other than the one asked for, and what people are told of it.
+// The reaction to an error answer, and the sentence that reports it.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 namespace weft::kube {
 
 enum class Verdict : std::uint8_t {
-  kTryAgain,        // the same again, after a pause
-  kCount,           // the same again, after a pause; when it happens often, another way
-  kNoStreamedList,  // the server has none: a list, then a watch
-  kNoProtobuf,      // the same in JSON
-  kExpired,         // 410: changes after this version are no more to be had
+  kTryAgain,        // send the same request after a pause
+  kCount,           // the same, but change the mode if it happens often
+  kNoStreamedList,  // the server has no streamed lists: use a list, then a watch
+  kNoProtobuf,      // use JSON
+  kExpired,         // 410: changes after this version are not available any more
   kNotKnownYet,     // the version is larger than any that the server knows
-  kBadRequest,      // it may dislike the version
+  kBadRequest,      // the version may be the reason
 };
 
 // `event`: an ERROR event inside an answer of 200. A streamed list that has become a watch counts

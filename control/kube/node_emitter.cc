@@ -36,7 +36,7 @@ void NodeEmitter::OnBookmark(std::string_view resource_version, bool initial_eve
   if (answer_->error_event) return;
   answer_->emitted_anything = true;
   if (!answer_->initial) return Watched(resource_version);
-  // Before the mark versions are in no order, and an ordinary bookmark proves nothing.
+  // Before the end mark versions are in no order, and an ordinary bookmark proves nothing.
   if (!initial_events_end) return;
   answer_->initial = false;
   answer_->version = resource_version;
@@ -74,7 +74,7 @@ void NodeEmitter::Emit(NodeChange change, const DecodedNode& node) {
   ++position_;
   const lease::NodeKey& key = node.lease.node;
   if (change == NodeChange::kDeleted) {
-    // Our name may be another Node's by now.
+    // Another Node may have our name by now.
     if (node.own && own_ && *own_ && (*own_)->node == node.own->node) {
       own_seen_ = false;
       EmitOwn(std::nullopt);
@@ -95,7 +95,7 @@ void NodeEmitter::Emit(NodeChange change, const DecodedNode& node) {
           {key.name.empty() ? absl::StrCat("#", position_) : key.name, node.refusal, key.uid});
       break;
     case DecodedNode::Kind::kNotManaged:
-      // It may have been one, unless the snapshot names it for the first time.
+      // It may have had a lease, unless this is its first report in the snapshot.
       if (!in_snapshot_ || change == NodeChange::kModified) listener_.OnDelete(key);
       listener_.OnNotJoined({key, node.refusal});
       break;

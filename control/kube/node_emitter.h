@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answers of list_watch as they are read: their Nodes go on to a lease::SourceListener at once,
-// what else they contain is kept until the next answer.
+// Reads the answers of list_watch: passes their Nodes to a lease::SourceListener at once, and keeps
+// what else they contain until the next answer.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@
 
 namespace weft::kube {
 
-// One thread. A snapshot may have several answers; its end removes what leases the nodes had that
-// flannel no longer manages.
+// One thread. A snapshot may have several answers; its end removes the leases of Nodes that flannel
+// no longer manages.
 class NodeEmitter final : AnswerListener {
  public:
   // `own_node_name` empty: no Node is ours. `listener` outlives the emitter.
@@ -26,9 +26,9 @@ class NodeEmitter final : AnswerListener {
   NodeEmitter(const NodeEmitter&) = delete;  // the reader of its answer refers to it
   NodeEmitter& operator=(const NodeEmitter&) = delete;
 
-  // ---- the answer, of status 200
+  // ---- the answer, with status 200
 
-  // `begins`: it is the first answer of a snapshot, which then begins with the first thing read.
+  // `begins`: the first answer of a snapshot, which then begins with the first item read.
   void Open(RequestKind request, bool begins, Encoding encoding);
   void Close() { answer_.reset(); }
   bool open() const { return answer_.has_value(); }
@@ -36,7 +36,7 @@ class NodeEmitter final : AnswerListener {
   absl::Status Read(std::string_view bytes);
   absl::Status Finish() { return answer_->reader->Finish(); }
 
-  // Of a list: it has been read to its end.
+  // The end of a list.
   struct ListEnd {
     std::string version, continue_token;
   };
@@ -45,12 +45,12 @@ class NodeEmitter final : AnswerListener {
     AnswerKind kind;
     bool begins;
     bool initial;                   // a streamed list whose end mark has not come yet
-    bool emitted_anything = false;  // anything at all could be read
-    bool added = false;             // there were ADDED in the last piece
-    // Of a watch, or of a streamed list from its mark on: there were events or bookmarks.
+    bool emitted_anything = false;  // at least one item could be read
+    bool added = false;             // the last piece had ADDED events
+    // In a watch, or in a streamed list after its end mark: there were events or bookmarks.
     bool watched_anything = false;
-    std::string version = {};                   // to watch on from; empty before the first
-    std::optional<ApiStatus> error_event = {};  // has ended the stream
+    std::string version = {};                   // to continue the watch from; empty: none yet
+    std::optional<ApiStatus> error_event = {};  // it ended the stream
     std::optional<ListEnd> list_end = {};
     std::unique_ptr<AnswerReader> reader = {};
   };
@@ -62,7 +62,7 @@ class NodeEmitter final : AnswerListener {
   void BeginSnapshot();
   void Emit(NodeChange change, const DecodedNode& node);
   void EndSnapshot();
-  // A snapshot has begun, emitted Nodes, and not ended.
+  // A snapshot has begun and emitted Nodes, but has not ended.
   bool in_mid_snapshot() const { return in_snapshot_ && position_ > 0; }
 
  private:
@@ -72,7 +72,7 @@ class NodeEmitter final : AnswerListener {
   void OnErrorEvent(const ApiStatus& status) override;
   void OnListEnd(std::string_view resource_version, std::string_view continue_token) override;
   void BeginOnce();
-  // Of an event or bookmark in a watch.
+  // Records the version of an event or bookmark in a watch.
   void Watched(std::string_view resource_version);
   void EmitOwn(const std::optional<lease::OwnNode>& node);
 
@@ -81,9 +81,9 @@ class NodeEmitter final : AnswerListener {
   lease::SourceListener& listener_;
   std::optional<Answer> answer_;
   bool in_snapshot_ = false;
-  std::size_t position_ = 0;  // Nodes since the snapshot's begin: names those without a name
+  std::size_t position_ = 0;  // Nodes since the snapshot's begin: a name for those without one
   bool own_seen_ = false;     // in this snapshot
-  // As last emitted, if it was.
+  // Our own Node as last emitted; empty: not emitted yet.
   std::optional<std::optional<lease::OwnNode>> own_;
 };
 

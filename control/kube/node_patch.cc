@@ -11,7 +11,7 @@
 namespace weft::kube {
 namespace {
 
-// RFC 8259 section 7. What follows ASCII is taken to be UTF-8.
+// RFC 8259 section 7. Bytes above ASCII are taken to be UTF-8.
 std::string JsonString(std::string_view text) {
   std::string json = "\"";
   for (const char c : text) {
@@ -58,7 +58,7 @@ namespace {
 
 constexpr std::size_t kLongestMessage = 300;  // bytes
 
-// What the caller can do beyond waiting.
+// The next step for a failed patch.
 std::string_view NextStepOfPatch(int code) {
   switch (code) {
     case 401:
@@ -72,7 +72,7 @@ std::string_view NextStepOfPatch(int code) {
       return "the API server or an admission webhook finds it invalid: correct what the message "
              "names";
     case 429:
-      return "the API server is busy: tried again when it says so";
+      return "the API server is busy: tried again after its Retry-After";
     default:
       return "tried again";
   }

@@ -19,7 +19,7 @@ std::string PublicIpText(const PublishedFamily& family, const std::string& overw
   if (ParsePublicIp(overwrite, family.public_ip.family())) return overwrite;
   problems.push_back(absl::StrCat("annotation ", overwrite_key, " ", Quoted(overwrite),
                                   " is not an ", family.public_ip.is_v4() ? "IPv4" : "IPv6",
-                                  " address of one host: peers are told ",
+                                  " address of one host: peers receive ",
                                   family.public_ip.ToString(), " until it is corrected"));
   return family.public_ip.ToString();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What peers are to read of us, and how it stands in our Node's annotations. Pure.
+// The lease that we publish to peers, and its form in our Node's annotations. Pure functions.
 #pragma once
 
 #include <optional>
@@ -17,32 +17,33 @@
 namespace weft::kube {
 
 struct PublishedFamily {
-  IpAddress public_ip;  // the detected one; public-ip-overwrite in the Node goes over it
+  IpAddress public_ip;  // the detected one; public-ip-overwrite in the Node replaces it
   // Under vxlan; other backends publish "null".
   std::optional<MacAddress> vtep_mac;
   friend bool operator==(const PublishedFamily&, const PublishedFamily&) = default;
 };
 
 struct Publication {
-  std::string backend_type;  // lower case: Linux peers compare it with "vxlan" as it stands
+  std::string backend_type;  // lower case: Linux peers compare it with "vxlan" byte by byte
   Vni vni = kFlannelWindowsVni;
   std::optional<PublishedFamily> v4, v6;
-  bool without_v6 = false;  // what the Node says of IPv6, from before, is removed
+  bool without_v6 = false;  // remove the Node's former IPv6 annotations
   friend bool operator==(const Publication&, const Publication&) = default;
 };
 
-// A public-ip as peers read it: of that family, of one host, no IPv4 address in IPv6's clothes.
+// A public-ip as peers read it: of that family, of one host, not an IPv4-mapped IPv6 address.
 std::optional<IpAddress> ParsePublicIp(std::string_view text, IpFamily family);
 
-// Peers could use it: a family, and under vxlan a MAC in each. Anything less is never published.
+// Whether peers can use it: at least one family, and under vxlan a MAC in each. An incomplete one
+// is never published.
 bool IsComplete(const Publication& publication);
 
-// The annotations that `node` should have for a complete `publication`; the empty text stands for
-// none. An overwrite that is no
-// address of one host of its family does not count and is named, in a sentence, in `problems`.
+// The annotations that `node` should have for a complete `publication`; an empty text means no
+// annotation. An overwrite that is not an address of one host of its family is ignored and
+// reported, as a sentence, in `problems`.
 Annotations DesiredAnnotations(const AnnotationKeys& keys, const Publication& publication,
                                const lease::OwnNode& node, std::vector<std::string>& problems);
-// Those it has, of all that we may ever write; the empty text stands for none.
+// The annotations that `node` has, of those that we may write; an empty text means none.
 Annotations ShownAnnotations(const AnnotationKeys& keys, const lease::OwnNode& node);
 
 }  // namespace weft::kube

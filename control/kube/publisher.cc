@@ -19,7 +19,7 @@ namespace {
 using control::TimePoint;
 
 constexpr int kLongestShow = 5;  // doublings of kShownWithin
-// A server that wants to be left alone for longer is asked again all the same.
+// A longer Retry-After is shortened to this.
 constexpr std::chrono::minutes kLongestRetryAfter{5};
 
 bool IsSuccess(const absl::StatusOr<ApiStatus>& answer) {
@@ -32,7 +32,7 @@ const std::string& TextOf(const Annotations& annotations, const std::string& key
   return at == annotations.end() ? kNone : at->second;
 }
 
-// Those of `wanted` that `shown` does not have.
+// The entries of `desired` that `shown` lacks.
 Annotations Difference(const Annotations& desired, const Annotations& shown) {
   Annotations missing;
   for (const auto& [key, text] : desired) {
@@ -52,9 +52,9 @@ void Publisher::Tries::Reset() {
 void Publisher::Tries::Fail(TimePoint now, std::optional<std::chrono::seconds> retry_after,
                             std::string why) {
   const auto wait = backoff.Next();
-  const auto asked = std::min<std::chrono::seconds>(retry_after.value_or(std::chrono::seconds(0)),
-                                                    kLongestRetryAfter);
-  not_before = now + std::max<control::Duration>(wait, asked);
+  const auto requested = std::min<std::chrono::seconds>(
+      retry_after.value_or(std::chrono::seconds(0)), kLongestRetryAfter);
+  not_before = now + std::max<control::Duration>(wait, requested);
   error = std::move(why);
 }
 
@@ -103,7 +103,7 @@ void Publisher::SettleAccepted() {
   if (IsShown()) unshown_ = 0;
 }
 
-void Publisher::LookForRewrites(const lease::OwnNode& next) {
+void Publisher::FindRewrites(const lease::OwnNode& next) {
   const Annotations was = Shown(), is = ShownAnnotations(options_.keys, next);
   const Annotations ours = Desired(*node_), desired_now = Desired(next);
   std::vector<std::string> changed;
@@ -133,7 +133,7 @@ void Publisher::OnOwnNode(const std::optional<lease::OwnNode>& node) {
   if (!same) {
     Forget();
   } else if (CanPublish()) {
-    LookForRewrites(*node);
+    FindRewrites(*node);
   }
   node_ = node;
   if (node) SettleAccepted();
@@ -161,7 +161,7 @@ std::optional<HttpRequest> Publisher::Next() {
 void Publisher::OnAnswer(const absl::StatusOr<ApiStatus>& answer) {
   assert(awaited_ != Patch::kNone);
   const Patch what = std::exchange(awaited_, Patch::kNone);
-  if (!node_ || node_->node.uid != sent_to_) return;  // said of another Node
+  if (!node_ || node_->node.uid != sent_to_) return;  // for another Node
   Tries& tries = what == Patch::kAnnotations ? annotations_ : condition_;
   if (!IsSuccess(answer)) {
     const std::string_view subject =

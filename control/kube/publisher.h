@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our own lease in our Node's annotations: a state machine without I/O that says which patch to
-// send. Written once and complete, put back when others change it, never blanked.
+// Our own lease in our Node's annotations: a state machine without I/O that returns the patch to
+// send. The lease is written once and complete, restored after foreign changes, and never blanked.
 //
-//   wanted + own Node ──► what differs ──► patch ──► accepted ──► seen in the watch: published
-//                             ▲                        └─► not seen in time ──┐
-//                             └──── changed by others, Node created again ◄────┘
+//   desired + own Node ──► difference ──► patch ──► accepted ──► seen in the watch: published
+//                             ▲                       └─► not seen in time ──┐
+//                             └──── foreign change, Node created again ◄─────┘
 //
-// Then, once for each Node (UID) and once the network works, the condition NetworkUnavailable.
+// Then it sets the condition NetworkUnavailable, once for each Node (UID), when the network works.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,7 @@ class Publisher {
   static constexpr std::chrono::seconds kAnswerLimit{30};
   // How long the watch may take to show what the server accepted; longer each time.
   static constexpr std::chrono::seconds kShownWithin{10};
-  // Others have stopped changing our annotations.
+  // Foreign changes of our annotations are over after this time without one.
   static constexpr std::chrono::minutes kCalm{15};
 
   struct Options {
@@ -50,28 +50,27 @@ class Publisher {
   Publisher(const control::Clock& clock, std::function<absl::Time()> now, control::Random random,
             Options options);
 
-  // Any of these may make a patch necessary: ask Next afterwards.
-  void SetDesired(
-      std::optional<Publication> desired);  // empty: not known (yet), leave what is there
+  // Any of these may make a patch necessary: call Next afterwards.
+  void SetDesired(std::optional<Publication> desired);  // empty: not known yet, change nothing
   void OnOwnNode(const std::optional<lease::OwnNode>& node);
-  void SetReady(bool ready);  // the node's network works: the condition may say so
+  void SetReady(bool ready);  // the node's network works: the condition may be set
 
   // The patch to send now. None: nothing to do before NextDeadline, or an answer is awaited.
   std::optional<HttpRequest> Next();
-  // What became of it, once for each patch: the error of the connection, or the server's answer (a
-  // code of 2xx is success).
+  // The result, once for each patch: the error of the connection, or the server's answer (a code of
+  // 2xx is a success).
   void OnAnswer(const absl::StatusOr<ApiStatus>& answer);
   std::optional<control::TimePoint> NextDeadline() const;
 
-  // Our Node says what it should, as far as we were told.
+  // Our Node, as last received, has the desired annotations.
   bool published() const { return IsShown(); }
-  // Sentences for people: why it does not, and what does not last; empty while nothing is wanted or
-  // there is no Node to write to.
+  // Sentences for people: why it is not published, and lasting foreign changes; empty while nothing
+  // is desired or there is no Node to write to.
   std::string condition() const;
 
  private:
   enum class Patch : std::uint8_t { kNone, kAnnotations, kCondition };
-  // The tries of one patch: when the next may be made, and why the last one failed.
+  // The tries of one patch: the earliest time of the next one, and why the last one failed.
   struct Tries {
     explicit Tries(control::Backoff first) : backoff(std::move(first)) {}
     void Reset();
@@ -86,15 +85,15 @@ class Publisher {
   bool CanPublish() const { return node_ && desired_ && IsComplete(*desired_); }
   Annotations Desired(const lease::OwnNode& of) const;
   Annotations Shown() const { return ShownAnnotations(options_.keys, *node_); }
-  // What is to be sent: what was accepted counts as shown. CanPublish.
+  // The annotations to send; those that were accepted count as shown. Requires CanPublish.
   Annotations Missing() const;
   control::TimePoint AnnotationsAt() const;
   bool ConditionDue() const;
   bool IsShown() const;
   void Forget();
   void SettleAccepted();
-  // Our texts, as `next` does not have them any more.
-  void LookForRewrites(const lease::OwnNode& next);
+  // Records which of our texts `next` does not have any more.
+  void FindRewrites(const lease::OwnNode& next);
   void Accept();
 
   const control::Clock* clock_;
@@ -109,8 +108,8 @@ class Publisher {
   Annotations sent_;
   Annotations accepted_;  // by the server, not yet seen in the watch
   control::TimePoint shown_by_{};
-  int unshown_ = 0;                          // times in a row that it was not seen in time
-  std::optional<std::string> condition_of_;  // UID of the Node that has it
+  int unshown_ = 0;  // how often in a row accepted annotations were not seen in time
+  std::optional<std::string> condition_of_;  // UID of the Node whose condition was set
   Rewrites rewrites_;
   Tries annotations_, condition_;
 };

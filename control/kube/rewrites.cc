@@ -11,8 +11,8 @@ namespace weft::kube {
 
 Rewrites::Rewrites(control::Random random, control::Duration calm)
     : calm_(calm),
-      // A person who tries five things in a row notices nothing; a program waits for minutes soon.
-      // The longest wait, jitter included, stays below `calm`.
+      // Five changes in a row by a person are answered without a noticeable delay; a program soon
+      // causes waits of minutes. The longest wait, jitter included, stays below `calm`.
       backoff_(
           {.first = std::chrono::milliseconds(100), .most = calm / 3, .factor = 2, .jitter = 1},
           std::move(random)) {}
@@ -34,7 +34,7 @@ void Rewrites::Reset() {
 
 std::string Rewrites::Describe(std::string_view node_name) const {
   return absl::StrCat("another program changed our annotations of node ", Quoted(node_name),
-                      times_ == 1 ? "" : absl::StrCat(", ", times_, " times by now"), ": ", what_,
+                      times_ == 1 ? "" : absl::StrCat(", ", times_, " times so far"), ": ", what_,
                       "; they are put back", times_ == 1 ? "" : ", each time later",
                       "; `kubectl get node ", node_name,
                       " -o yaml --show-managed-fields` names the writer");

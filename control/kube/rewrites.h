@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Others who change our annotations. The first change is answered at once, each later one after a
-// longer wait, so that two programs that will not agree do not make a storm.
+// Foreign changes of our annotations. The first one is undone at once, each later one after a
+// longer wait, so that two programs that disagree do not overload the API server.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@ namespace weft::kube {
 
 class Rewrites {
  public:
-  // After `calm` without a change all is forgotten.
+  // After `calm` without a change the count starts over.
   Rewrites(control::Random random, control::Duration calm);
 
-  // They did it again; `what`: each key, and what became of it.
+  // Records a change; `what`: each key, and its new value.
   void Count(control::TimePoint now, std::string what);
   void Reset();
 
   int times() const { return times_; }
-  // It goes on: more than once, and not calm yet.
+  // Whether the changes continue: more than one, and not calm yet.
   bool IsLasting(control::TimePoint now) const { return times_ > 1 && !IsCalm(now); }
-  // Not before then.
+  // The earliest time to undo the last change.
   control::TimePoint answer_at() const { return answer_at_; }
   // A sentence for people.
   std::string Describe(std::string_view node_name) const;

@@ -28,7 +28,7 @@ void AddressUses::Remove(const IpAddress& address) {
   }
 }
 
-std::size_t AddressUses::Of(const IpAddress& address) const {
+std::size_t AddressUses::Count(const IpAddress& address) const {
   if (const auto at = more_.find(address); at != more_.end()) return 1 + at->second;
   return address.is_v4() ? v4_.count(address.v4()) : v6_.count(WordsOf(address));
 }

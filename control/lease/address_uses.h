@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often each address is used. Nearly every one is used once, and costs its own bytes then.
+// Counts the uses of each address. An address with a single use, as nearly all have, costs only its
+// own bytes.
 #pragma once
 
 #include <array>
@@ -16,13 +17,13 @@ namespace weft::lease {
 class AddressUses {
  public:
   void Add(const IpAddress& address);
-  // An Add follows soon.
+  // Call shortly before Add.
   void Prefetch(const IpAddress& address) const {
     if (address.is_v4()) v4_.prefetch(address.v4());
   }
-  // It was added.
+  // `address` must have been added.
   void Remove(const IpAddress& address);
-  std::size_t Of(const IpAddress& address) const;
+  std::size_t Count(const IpAddress& address) const;
   // Whether any address is used more than once.
   bool any_shared() const { return !more_.empty(); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The desired state against the actual one: the difference is what remains to be done. After
+// Compares the desired state with the actual one; the difference is what remains to be done. After
 // Felix's deltatracker.
 #pragma once
 
@@ -12,10 +12,10 @@
 
 namespace weft::lease {
 
-// Ordered maps, so that operations come in the same order every time; a change invalidates
-// references into them. `Same(desired, actual)` says whether the actual value will do. A key is
-// pending until the owner has reported, through SetActual or EraseActual, what it did; so a failed
-// operation stays pending by itself. One thread.
+// The maps are ordered, so that operations always come in the same order; a change invalidates
+// references into them. `Same(desired, actual)` returns whether the actual value is acceptable. A
+// key is pending until the owner reports the result through SetActual or EraseActual, so a failed
+// operation stays pending. One thread.
 template <typename Key, typename Value, typename Same = std::equal_to<Value>>
 class DifferenceTracker {
  public:
@@ -42,7 +42,7 @@ class DifferenceTracker {
     actual_.erase(key);
     Compare(key);
   }
-  // After reading back everything that is ours.
+  // Call after reading back everything that is ours.
   void ReplaceActual(Map actual) {
     actual_ = std::move(actual);
     CompareAll();
@@ -50,21 +50,21 @@ class DifferenceTracker {
 
   const Map& desired() const { return desired_; }
   const Map& actual() const { return actual_; }
-  // Desired, and absent or different in place.
+  // Desired, but absent or different in the actual state.
   const absl::btree_set<Key>& pending_upserts() const { return pending_upserts_; }
-  // In place, and not desired.
+  // Present in the actual state, but not desired.
   const absl::btree_set<Key>& pending_removals() const { return pending_removals_; }
   bool in_sync() const { return pending_upserts_.empty() && pending_removals_.empty(); }
-  // Desired and in place as desired.
+  // The number of desired keys that are in sync.
   std::size_t applied() const { return desired_.size() - pending_upserts_.size(); }
 
  private:
   void Compare(const Key& key) {
-    const auto wanted = desired_.find(key);
-    const auto there = actual_.find(key);
-    if (wanted == desired_.end()) {
+    const auto desired_at = desired_.find(key);
+    const auto actual_at = actual_.find(key);
+    if (desired_at == desired_.end()) {
       pending_upserts_.erase(key);
-      if (there == actual_.end()) {
+      if (actual_at == actual_.end()) {
         pending_removals_.erase(key);
       } else {
         pending_removals_.insert(key);
@@ -72,7 +72,7 @@ class DifferenceTracker {
       return;
     }
     pending_removals_.erase(key);
-    if (there != actual_.end() && Same()(wanted->second, there->second)) {
+    if (actual_at != actual_.end() && Same()(desired_at->second, actual_at->second)) {
       pending_upserts_.erase(key);
     } else {
       pending_upserts_.insert(key);

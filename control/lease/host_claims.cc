@@ -37,7 +37,8 @@ bool IsNodeAddress(const IpAddress& address) {
 }
 
 const HostClaim* FindClaim(const std::vector<HostClaim>& claims, const IpPrefix& subnet) {
-  // A base inside `subnet` cannot carry a shorter length, unless it is the subnet's own base.
+  // A prefix whose base is inside `subnet` cannot be shorter than `subnet`, unless it has the same
+  // base.
   const auto at = std::lower_bound(
       claims.begin(), claims.end(), subnet,
       [](const HostClaim& claim, const IpPrefix& sought) { return claim.prefix < sought; });

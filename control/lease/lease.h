@@ -12,8 +12,8 @@
 
 namespace weft::lease {
 
-// Nodes are told apart by name and UID: a node that was deleted and created again under its name is
-// another node.
+// A Node is identified by name and UID: a Node that was deleted and created again under the same
+// name is another Node.
 struct NodeKey {
   std::string name;
   std::string uid;  // empty where the source has none (a hand-written file)
@@ -25,15 +25,15 @@ struct NodeKey {
   }
 };
 
-// One address family's half of a lease. Absent members were absent (or empty) in the Node.
+// One address family's half of a lease. A member is absent if it was absent or empty in the Node.
 struct FamilyLease {
   IpPrefix subnet;  // spec.podCIDR(s)
   std::optional<IpAddress>
       public_ip;                     // public-ip / public-ipv6: where peers send the outer packets
   std::optional<std::uint32_t> vni;  // backend-data / backend-v6-data; not range-checked here
   std::optional<MacAddress> vtep_mac;  // empty text counts as absent
-  // Unix seconds. Since then the node leaves out the MAC that it had published, and this is its
-  // last complete half. Set by LeaseTable alone.
+  // Unix seconds: when the node stopped publishing its MAC. This is then its last complete half.
+  // Only LeaseTable sets it.
   std::optional<std::int64_t> kept_since{};
   friend bool operator==(const FamilyLease&, const FamilyLease&) = default;
 };
@@ -41,8 +41,9 @@ struct FamilyLease {
 // A Node that has a lease or should have one. Compared by value.
 struct Lease {
   NodeKey node;
-  // metadata.creationTimestamp, Unix seconds; zero if absent. Of two Nodes with one subnet the one
-  // in use stays, at a start the older; of two of one name the newer.
+  // metadata.creationTimestamp, Unix seconds; zero if absent. Of two Nodes with the same subnet,
+  // the one in use stays; at startup, the older one. Of two Nodes with the same name, the newer one
+  // is used.
   std::int64_t created = 0;
   std::string backend_type;  // as written: "vxlan", "host-gw", "alloc", ...
   std::optional<FamilyLease> v4;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the table is told. What it tells: lease_table_view.cc.
+// Changes to the table. Its results: lease_table_view.cc.
 #include "control/lease/lease_table.h"
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace {
 
 bool IsVxlan(std::string_view backend) { return absl::EqualsIgnoreCase(backend, "vxlan"); }
 
-// Of a record: in use.
+// In the state of a record: the lease is in use.
 bool IsComplete(PeerState alone) {
   return alone == PeerState::kUsable || alone == PeerState::kKeptLease ||
          alone == PeerState::kHostChanged;
 }
 
-// This host decides, not the Node.
+// The state follows from this host, not from the Node.
 bool IsOfHost(PeerState alone) {
   return alone == PeerState::kHostConflict || alone == PeerState::kOutsideNetwork;
 }
@@ -56,8 +56,8 @@ LeaseTable::LeaseTable(OwnIdentity own, Now now)
 
 void LeaseTable::SetOwn(OwnIdentity own) {
   if (own == own_) return;
-  // Our PodCIDR is known last, and then all else is what it was: only who has to do with it, or
-  // had, is judged again.
+  // At startup our PodCIDR is known last, and nothing else changes then: only leases that the new
+  // or the former PodCIDR affects are judged again.
   OwnIdentity moved = own_;
   moved.v4.subnet = own.v4.subnet;
   moved.v6.subnet = own.v6.subnet;
@@ -65,9 +65,9 @@ void LeaseTable::SetOwn(OwnIdentity own) {
   const OwnIdentity was = std::exchange(own_, std::move(own));
   is_vxlan_ = IsVxlan(own_.backend_type);
   ++generation_;
-  // Whether our PodCIDR, as it was or is, decides about the lease.
-  const auto concerns = [](const PackedLease& lease, const std::optional<IpPrefix>& ours,
-                           IpFamily family) {
+  // Whether our PodCIDR `ours` affects the lease.
+  const auto affects = [](const PackedLease& lease, const std::optional<IpPrefix>& ours,
+                          IpFamily family) {
     if (!ours) return false;
     const std::optional<IpAddress> address = lease.public_ip(family);
     return lease.OverlapsSubnet(*ours) || (address && ours->Contains(*address)) ||
@@ -86,18 +86,18 @@ void LeaseTable::SetOwn(OwnIdentity own) {
       if (!lease.has(family)) continue;
       Family& mine = of(family);
       if (only_moved && waited[static_cast<std::size_t>(family)].empty() &&
-          !concerns(lease, was.of(family).subnet, family) &&
-          !concerns(lease, own_.of(family).subnet, family))
+          !affects(lease, was.of(family).subnet, family) &&
+          !affects(lease, own_.of(family).subnet, family))
         continue;
       const bool used = IsComplete(lease.alone(family));
       const IpPrefix subnet = lease.subnet(family);
       PeerState after = JudgeAlone(lease, subnet);
-      if (used && mine.telling && IsOfHost(after)) after = PeerState::kHostChanged;
-      if (used && IsComplete(after) && (mine.telling || Around(subnet) == kNoRecord)) {
+      if (used && mine.tracking && IsOfHost(after)) after = PeerState::kHostChanged;
+      if (used && IsComplete(after) && (mine.tracking || Around(subnet) == kNoRecord)) {
         SetState(record, family, after);
       } else {
         if (used) Drop(record, family);
-        // Where it is complete, that is decided below, among all who wait.
+        // A complete lease is decided below, together with all that wait.
         SetState(record, family, IsComplete(after) ? PeerState::kOverlap : after);
         if (IsComplete(after)) mine.waiting.push_back(record);
       }
@@ -116,11 +116,11 @@ void LeaseTable::SetOwn(OwnIdentity own) {
 
 void LeaseTable::BeginSnapshot() {
   in_snapshot_ = true;
-  if (told_count_ > 0) {
+  if (reported_count_ > 0) {
     ForEach([this](RecordId lease) { Mark(lease, false); });
   }
   for (Remarks* const remarks : {&refused_, &not_joined_}) {
-    for (auto& [name, remark] : *remarks) remark.told = false;
+    for (auto& [name, remark] : *remarks) remark.reported = false;
   }
 }
 
@@ -129,27 +129,27 @@ bool LeaseTable::EndSnapshot() {
   in_snapshot_ = false;
   const std::size_t before = nodes_.size() + refused_.size() + not_joined_.size();
   for (Remarks* const remarks : {&refused_, &not_joined_})
-    std::erase_if(*remarks, [](const auto& at) { return !at.second.told; });
-  if (told_count_ < nodes_.size()) Sweep();
+    std::erase_if(*remarks, [](const auto& at) { return !at.second.reported; });
+  if (reported_count_ < nodes_.size()) Sweep();
   if (nodes_.size() + refused_.size() + not_joined_.size() == before) return false;
   ++generation_;
   return true;
 }
 
 void LeaseTable::Sweep() {
-  // Names that are refused, and told as a lease too: the lease counts.
+  // Names that were reported both as refused and with a lease: the lease counts.
   absl::flat_hash_set<std::string_view> readable;
   if (!refused_.empty()) {
     ForEach([&](RecordId record) {
       const PackedLease lease = Read(record);
-      if (!lease.told()) return;
+      if (!lease.reported()) return;
       if (const auto at = refused_.find(lease.name()); at != refused_.end())
         readable.insert(at->first);
     });
   }
   ForEach([&](RecordId record) {
     const PackedLease lease = Read(record);
-    if (lease.told()) return;
+    if (lease.reported()) return;
     const auto refusal = refused_.empty() ? refused_.end() : refused_.find(lease.name());
     const bool kept = refusal != refused_.end() && !readable.contains(lease.name()) &&
                       (refusal->second.uid.empty() || refusal->second.uid == lease.node().uid);
@@ -171,7 +171,7 @@ bool LeaseTable::Supersede(Remarks& remarks, const std::string& name) {
   const auto at = remarks.find(name);
   if (at == remarks.end()) return false;
   // Within a snapshot it may be reported again: a name that occurs there twice.
-  at->second.told = false;
+  at->second.reported = false;
   if (!in_snapshot_) remarks.erase(at);
   return !in_snapshot_;
 }
@@ -191,7 +191,7 @@ bool LeaseTable::EraseRemarks(const NodeKey& node) {
   bool erased = false;
   for (Remarks* const remarks : {&refused_, &not_joined_}) {
     const auto at = remarks->find(node.name);
-    // A Node that is gone takes nothing from the one that was made again under its name.
+    // Deleting a Node keeps the remark of a newer Node with the same name.
     if (at == remarks->end() ||
         (!node.uid.empty() && !at->second.uid.empty() && at->second.uid != node.uid))
       continue;
@@ -204,7 +204,7 @@ bool LeaseTable::EraseRemarks(const NodeKey& node) {
 bool LeaseTable::PutRemark(Remarks& remarks, const NodeKey& node, const std::string& reason) {
   const auto [at, is_new] = remarks.try_emplace(node.name);
   Remark& remark = at->second;
-  remark.told = true;
+  remark.reported = true;
   if (!is_new && remark.reason == reason && remark.uid == node.uid) return false;
   remark.reason = reason;
   remark.uid = node.uid;
@@ -227,12 +227,12 @@ RecordId LeaseTable::Find(const NodeKey& node) const {
   return nodes_.Find(Key(node.name, uid.is_uuid(), uid.bytes()));
 }
 
-bool LeaseTable::Put(const Lease& told) {
-  const PackedUid uid(told.node.uid);
-  const Key key(told.node.name, uid.is_uuid(), uid.bytes());
+bool LeaseTable::Put(const Lease& reported) {
+  const PackedUid uid(reported.node.uid);
+  const Key key(reported.node.name, uid.is_uuid(), uid.bytes());
   nodes_.Prefetch(key);
-  const std::optional<Lease> completed = Completed(told, key);
-  const Lease& lease = completed ? *completed : told;
+  const std::optional<Lease> completed = Completed(reported, key);
+  const Lease& lease = completed ? *completed : reported;
   Pack(lease, uid, packed_);
   const PackedLease desired(packed_.data());
   for (const IpFamily family : kFamilies) {
@@ -254,7 +254,7 @@ bool LeaseTable::Put(const Lease& told) {
       return false;
     }
     used = Unindex(slot.record);
-    if (known.told()) --told_count_;
+    if (known.reported()) --reported_count_;
     slot.record = store_.Replace(slot.record, known.size(), packed_);
   }
   Index(slot.record, lease, used);
@@ -293,13 +293,13 @@ void LeaseTable::Forget(RecordId lease) {
   store_.Remove(lease, Read(lease).size());
 }
 
-void LeaseTable::Mark(RecordId lease, bool told) {
-  if (Read(lease).told() == told) return;
-  SetTold(store_.At(lease), told);
-  told_count_ += told ? 1 : std::size_t{0} - 1;
+void LeaseTable::Mark(RecordId lease, bool reported) {
+  if (Read(lease).reported() == reported) return;
+  SetReported(store_.At(lease), reported);
+  reported_count_ += reported ? 1 : std::size_t{0} - 1;
 }
 
-// `lease` is what the record holds, told twice so that nothing need be unpacked.
+// `lease` is the record unpacked, passed to avoid unpacking it again.
 void LeaseTable::Index(RecordId record, const Lease& lease, const Used& used) {
   for (const IpFamily family : kFamilies) {
     const auto& half = lease.of(family);
@@ -307,7 +307,7 @@ void LeaseTable::Index(RecordId record, const Lease& lease, const Used& used) {
     Family& mine = of(family);
     const bool stays = used[static_cast<std::size_t>(family)] == half->subnet;
     PeerState alone = JudgeAlone(Read(record), half->subnet);
-    if (stays && mine.telling && IsOfHost(alone)) alone = PeerState::kHostChanged;
+    if (stays && mine.tracking && IsOfHost(alone)) alone = PeerState::kHostChanged;
     if (half->public_ip) mine.public_ips.Add(*half->public_ip);
     if (IsComplete(alone))
       alone = Admit(record, family, alone, stays ? Arrival::kStays : Arrival::kNew);
@@ -341,7 +341,7 @@ PeerState LeaseTable::Admit(RecordId record, IpFamily family, PeerState alone, A
   const IpPrefix subnet = lease.subnet(family);
   const IpAddress address = *lease.public_ip(family);
   const bool waited = arrival == Arrival::kWaited;
-  const bool may_displace = !waited && !mine.telling;
+  const bool may_displace = !waited && !mine.tracking;
   const auto takes_from = [&](const PackedLease& other) {
     if (other.name() != lease.name()) return may_displace && Precedes(lease, other);
     return lease.created() > other.created() || (!waited && lease.created() == other.created());
@@ -397,7 +397,7 @@ void LeaseTable::AdmitWaiting() {
     Family& mine = of(family);
     while (std::exchange(mine.freed, false) && !mine.waiting.empty()) {
       std::vector<RecordId> waiting = std::exchange(mine.waiting, {});
-      // The wider first: what lies inside yields to them.
+      // Wider subnets first: those inside them yield.
       std::sort(waiting.begin(), waiting.end(), [&](RecordId a, RecordId b) {
         const int a_length = Read(a).subnet(family).length();
         const int b_length = Read(b).subnet(family).length();
@@ -439,7 +439,7 @@ RecordId LeaseTable::ContainedAddress(const IpPrefix& subnet) const {
 
 RecordId LeaseTable::SubnetOf(const IpAddress& address) const {
   const Family& mine = of(address.family());
-  // Only a lease of kHostChanged may lie outside Network.
+  // Only a lease in the state kHostChanged may lie outside Network.
   if (mine.alone[static_cast<std::size_t>(PeerState::kHostChanged)] == 0 && !LiesInNetwork(address))
     return kNoRecord;
   return mine.subnets.Around(address);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All leases of the cluster, whether each can be used, and what that changes for the sinks.
+// All leases of the cluster, whether each can be used, and the resulting changes for the sinks.
 #pragma once
 
 #include <array>
@@ -35,40 +35,41 @@ struct LeaseRow {
   IpFamily family = IpFamily::kV4;
   FamilyLease lease;
   PeerState state = PeerState::kUsable;
-  std::string detail;  // one sentence: what is wrong and what to do; empty when usable or self
+  std::string detail;  // one sentence: cause and next step; empty when usable or self
 };
 
 // How many family-halves are in each state, indexed by PeerState.
 using StateCounts = std::array<std::size_t, kPeerStates>;
 
-// Nodes other than our own that should be reached, and those whose every half is usable.
+// Nodes other than our own that should be reachable, and those of them whose halves are all usable.
 struct PeerCounts {
   std::size_t all = 0;
   std::size_t usable = 0;
 };
 
-// One thread (control). A change costs O(1), and nothing is allocated when it is none; 100,000
-// leases are meant, about 110 bytes each. Order is made when it is asked for.
+// One thread (control). A change costs O(1); an Upsert that changes nothing allocates nothing.
+// Designed for 100,000 leases, about 110 bytes each. Sorting is left to the functions that return
+// an order.
 //
-// A lease is *complete* when nothing is wrong with it by itself (JudgeAlone). A complete lease is
-// *in use* unless it is in conflict with one in use; then it waits until that one goes or changes.
+// A lease is *complete* when it is valid on its own (JudgeAlone). A complete lease is *in use*
+// unless it conflicts with one in use; then it waits until that one is removed or changes.
 //
-// What a Node says of itself is its own word, and must not cost another Node its pods: once sinks
-// were given the leases in use, a newcomer that is in conflict with one waits, whatever it says.
-// Until then no lease is protected; of two in conflict this one waits: of two with one subnet the
-// newer; the one whose public IP lies in the other's subnet; the one inside the other's subnet, if
-// its subnet is smaller than our own (a wider one takes nothing from those inside it). A Node that
-// was made again under its name takes its own place.
+// A Node's annotations are unverified and must not disconnect another Node's pods: once the sinks
+// have received the leases in use, a new lease that conflicts with one of them waits, whatever it
+// contains. Before that no lease is protected. Of two leases in conflict these wait: with the same
+// subnet, the newer; a lease whose public IP lies in the other's subnet; a lease whose subnet lies
+// inside the other's, if it is smaller than our own (a wider one takes nothing from those inside
+// it). A Node that was created again under its name replaces its former self.
 //
-// A half whose backend-data leaves out the MAC that the same Node (name, UID, backend, VNI, subnet)
-// had published changes nothing, as it changes nothing for upstream's peers: the last complete one
-// is kept, public IP included, until another comes. An annotation that is taken away does.
+// A half whose backend-data omits the MAC that the same Node (name, UID, backend, VNI, subnet) had
+// published changes nothing, as it changes nothing for upstream's peers: the last complete half,
+// public IP included, is kept until the next complete one. Removing the annotation does change it.
 class LeaseTable {
  public:
   // Unix seconds.
   using Now = std::function<std::int64_t()>;
 
-  // `now`: the system's time unless given.
+  // `now` defaults to the system's time.
   explicit LeaseTable(OwnIdentity own = {}, Now now = nullptr);
   LeaseTable(const LeaseTable&) = delete;
   LeaseTable& operator=(const LeaseTable&) = delete;
@@ -78,51 +79,52 @@ class LeaseTable {
   void SetOwn(OwnIdentity own);
   const OwnIdentity& own() const { return own_; }
 
-  // What is told from here to EndSnapshot is all there is. Begun again: counted again; what the one
-  // that was cut short told stays. O(n).
+  // The nodes reported from here to EndSnapshot are all there are. Called again before EndSnapshot,
+  // it starts over; what the interrupted snapshot reported stays. O(n).
   void BeginSnapshot();
-  // Takes out what was not told since BeginSnapshot, except that a refused node keeps the lease it
-  // had under its UID: it is still there, only not readable now. True when that changed anything.
-  // O(n) if so.
+  // Removes what was not reported since BeginSnapshot, except that a refused node keeps the lease
+  // it had under its UID: the Node exists, but is not readable now. True if anything changed; then
+  // O(n).
   bool EndSnapshot();
-  // Adds or replaces by key. True when something differs by value.
+  // Adds or replaces by key. True if the value changed.
   bool Upsert(const Lease& lease);
-  // True when it was there.
+  // True if the lease existed.
   bool Remove(const NodeKey& node);
-  // Keeps the node's lease if there is one. A later Upsert or Remove of that name, or a snapshot
-  // that does not refuse it last, ends it. True unless it is known already.
+  // Keeps the node's lease if there is one. A later Upsert or Remove of that name ends the refusal,
+  // and so does a snapshot whose last report of the name is not a refusal. False if it was already
+  // refused for the same reason.
   bool Refuse(const RefusedNode& node);
-  // The same for a Node without lease; it takes none away.
+  // The same for a Node without a lease; does not remove a lease either.
   bool SetNotJoined(const NotJoinedNode& node);
 
-  // What became true for the sinks since the last call for this family; the first time, everything.
-  PeerChanges TakeChanges(IpFamily family);
-  // As if all changes of both families had been taken, for who goes by Snapshot.
+  // The changes for the sinks since the last call for this family; on the first call, everything.
+  PeerChanges DrainChanges(IpFamily family);
+  // Discards the pending changes of both families, for a caller that uses Snapshot instead.
   void DropChanges();
-  // Everything usable now, ordered by subnet. Does not touch what TakeChanges will say.
+  // All usable peers, ordered by subnet. Leaves the pending changes of DrainChanges as they are.
   std::vector<Peer> Snapshot(IpFamily family) const;
 
   std::size_t size() const { return nodes_.size(); }
-  // Moves with every change of the leases, the refused nodes or our identity.
+  // Increases with every change of the leases, the refused nodes or our identity.
   std::uint64_t generation() const { return generation_; }
   // Ordered by node and family. O(n log n).
   std::vector<LeaseRow> Rows() const;
-  // The same of one node: none, one or two.
+  // The rows of one node: none, one or two.
   std::vector<LeaseRow> RowsOf(const NodeKey& node) const;
-  // Of those of Rows that are neither plainly usable nor our own; costs nothing when there are
-  // none, else O(n). The row lives until `visit` returns.
+  // Visits the rows that are remarkable (IsRemarkable). O(1) when there are none, else O(n). The
+  // row lives until `visit` returns.
   void ForEachRemarkable(absl::FunctionRef<void(const LeaseRow&)> visit) const;
-  // Costs nothing while no subnet is contested or nested and no public IP shared; else O(n), then
-  // nothing until the next change.
+  // O(1) while all subnets have one length and no public IP is shared; else O(n), cached until the
+  // next change.
   StateCounts Counts(IpFamily family) const;
-  // By node; a refused one without a lease counts. O(n).
+  // Counts nodes, including refused ones without a lease. O(n).
   PeerCounts Peers() const;
   // Ordered by name.
   std::vector<RefusedNode> Refused() const;
   std::vector<NotJoinedNode> NotJoined() const;
   std::size_t refused() const { return refused_.size(); }
   std::size_t not_joined() const { return not_joined_.size(); }
-  // A Node that is called so but for the case of its letters; empty: none. O(n).
+  // The name of a Node that differs from `name` only in case; empty: none. O(n).
   std::string NameInOtherCase(std::string_view name) const;
 
  private:
@@ -136,15 +138,15 @@ class LeaseTable {
     // Public IPs of leases in use that lie in Network: where a pod subnet may lie, too.
     absl::btree_set<std::pair<IpAddress, RecordId>> inner_ips;
     std::vector<RecordId> waiting;
-    bool freed = false;   // a lease in use went: one that waits may find room
+    bool freed = false;   // a lease in use was removed: a waiting one may now be admitted
     StateCounts alone{};  // states of JudgeAlone
-    // Subnets that another or nobody may hold since TakeChanges, and what was told of them then
-    // (empty: nobody).
-    absl::flat_hash_map<IpPrefix, std::optional<Peer>> told;
-    bool telling = false;  // TakeChanges or DropChanges was called
+    // Subnets whose holder may have changed since DrainChanges, and the peer that was reported for
+    // each of them then (empty: none).
+    absl::flat_hash_map<IpPrefix, std::optional<Peer>> changed;
+    bool tracking = false;  // DrainChanges or DropChanges was called: the sinks have the leases
     StateCounts counts{};
     std::uint64_t counted_at = 0;  // generation of `counts`; zero: never
-    // Whether every lease's state is that of JudgeAlone.
+    // Whether every lease's state is the one that JudgeAlone returned.
     bool is_plain() const { return !subnets.has_many_lengths() && !public_ips.any_shared(); }
   };
   struct Key {
@@ -155,17 +157,17 @@ class LeaseTable {
     bool is_uuid;
     std::uint32_t hash;  // of the name: its UID changes seldom enough
   };
-  // Of a Node that is shown without a lease, or next to it.
+  // Why a Node is refused or has not joined. It may have a lease as well.
   struct Remark {
     std::string uid;
     std::string reason;
-    bool told = false;  // since BeginSnapshot
+    bool reported = false;  // since BeginSnapshot
   };
   using Remarks = std::map<std::string, Remark, std::less<>>;  // by name
   // The subnet of each half that was in use, before the lease changed.
   using Used = std::array<std::optional<IpPrefix>, 2>;
-  // How a lease comes to Admit: from the source; the same with the subnet that it had in use; or
-  // because one it was in conflict with went.
+  // Why Admit is called: the source reported the lease; the same, with the subnet that it had in
+  // use; or a lease that it conflicted with was removed.
   enum class Arrival : std::uint8_t { kNew, kStays, kWaited };
 
   PackedLease Read(RecordId lease) const { return PackedLease(store_.At(lease)); }
@@ -176,36 +178,37 @@ class LeaseTable {
   RecordId Find(const NodeKey& node) const;
   bool Put(const Lease& lease);
   void Forget(RecordId lease);
-  void Mark(RecordId lease, bool told);
+  void Mark(RecordId lease, bool reported);
   void Sweep();
-  // False: it stands there already.
+  // False if nothing changed.
   bool PutRemark(Remarks& remarks, const NodeKey& node, const std::string& reason);
   bool EraseRemarks(const NodeKey& node);
-  // The Node is something else now. True: it is erased.
+  // The Node was reported as something else. True if its remark is erased.
   bool Supersede(Remarks& remarks, const std::string& name);
-  // `lease` with what it leaves out as it was last complete; empty: it leaves out nothing that was.
+  // `lease` completed by the last complete half of each family that omits its MAC; empty: nothing
+  // to complete.
   std::optional<Lease> Completed(const Lease& lease, const Key& key) const;
-  // Into and out of the indices, under the present identity.
+  // Adds to and removes from the indices, under the current identity.
   void Index(RecordId record, const Lease& lease, const Used& used);
   Used Unindex(RecordId record);
-  // What a complete lease is: `alone`, and in use from now on, or the state it waits in.
+  // For a complete lease: returns `alone` and puts it in use, or returns the state it waits in.
   PeerState Admit(RecordId record, IpFamily family, PeerState alone, Arrival arrival);
-  // Out of use.
+  // Takes the lease out of use.
   void Drop(RecordId record, IpFamily family);
-  // The same, and into `waiting`.
+  // Drop, and adds the lease to `waiting`.
   void Evict(RecordId record, IpFamily family, PeerState state);
-  // Whoever waits and is in conflict no more.
+  // Admits the waiting leases that have no conflict any more.
   void AdmitWaiting();
   void SetState(RecordId record, IpFamily family, PeerState state);
-  // A lease for `subnet` is about to come into use, or out of it (`record`).
+  // Call before a lease for `subnet` is put in use, or is taken out of use (then `record` is it).
   void Note(IpFamily family, const IpPrefix& subnet, RecordId record);
   bool LiesInNetwork(const IpAddress& address) const;
-  // Leases in use that `subnet` is in conflict with, or kNoRecord: the one around it that a subnet
-  // smaller than ours yields to; the one whose public IP lies in it; the one `address` lies in.
+  // Leases in use that conflict, or kNoRecord: the one around `subnet`, if `subnet` is smaller than
+  // ours; the one whose public IP lies in `subnet`; the one whose subnet contains `address`.
   RecordId Around(const IpPrefix& subnet) const;
   RecordId ContainedAddress(const IpPrefix& subnet) const;
   RecordId SubnetOf(const IpAddress& address) const;
-  // Nothing of other leases.
+  // Ignores other leases.
   PeerState JudgeAlone(const PackedLease& lease, const IpPrefix& subnet) const;
   PeerState Judge(RecordId lease, IpFamily family) const;
   std::vector<RecordId> InOrder(std::vector<RecordId> leases) const;
@@ -221,12 +224,12 @@ class LeaseTable {
   bool is_vxlan_;
   RecordStore store_;
   RecordSet<Key> nodes_;
-  std::size_t told_count_ = 0;  // leases that are marked as told
+  std::size_t reported_count_ = 0;  // leases that are marked as reported
   bool in_snapshot_ = false;
   mutable std::array<Family, 2> families_;
   Remarks refused_, not_joined_;
   std::uint64_t generation_ = 1;
-  std::string packed_;  // of the lease that was told last
+  std::string packed_;  // the lease that was reported last; kept for its memory
 };
 
 }  // namespace weft::lease

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the table tells: sinks what changed, people what is there.
+// The table's results: changes for the sinks, rows and sentences for people.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -26,7 +26,7 @@ Peer PeerOf(const PackedLease& lease, IpFamily family) {
           half.vtep_mac.value_or(MacAddress())};
 }
 
-// Compares as subnets do, and faster: base, then length.
+// Sorts as IpPrefix does, but faster: base, then length.
 using SubnetOrder = std::tuple<std::uint64_t, std::uint64_t, int>;
 
 SubnetOrder OrderOf(const IpPrefix& subnet) {
@@ -40,28 +40,28 @@ SubnetOrder OrderOf(const IpPrefix& subnet) {
 
 void LeaseTable::Note(IpFamily family, const IpPrefix& subnet, RecordId record) {
   Family& mine = of(family);
-  if (!mine.telling) return;
-  const auto [at, is_new] = mine.told.try_emplace(subnet);
+  if (!mine.tracking) return;
+  const auto [at, is_new] = mine.changed.try_emplace(subnet);
   if (is_new && record != kNoRecord) at->second = PeerOf(Read(record), family);
 }
 
-PeerChanges LeaseTable::TakeChanges(IpFamily family) {
+PeerChanges LeaseTable::DrainChanges(IpFamily family) {
   PeerChanges changes;
   Family& mine = of(family);
-  if (!std::exchange(mine.telling, true)) {
+  if (!std::exchange(mine.tracking, true)) {
     changes.upserts = Snapshot(family);
     return changes;
   }
-  for (const auto& [subnet, told] : mine.told) {
+  for (const auto& [subnet, before] : mine.changed) {
     const RecordId holder = mine.subnets.Holder(subnet);
     if (holder == kNoRecord) {
-      if (told) changes.removals.push_back(subnet);
+      if (before) changes.removals.push_back(subnet);
       continue;
     }
     Peer now = PeerOf(Read(holder), family);
-    if (told != now) changes.upserts.push_back(std::move(now));
+    if (before != now) changes.upserts.push_back(std::move(now));
   }
-  mine.told.clear();
+  mine.changed.clear();
   std::sort(changes.upserts.begin(), changes.upserts.end(),
             [](const Peer& a, const Peer& b) { return a.subnet < b.subnet; });
   std::sort(changes.removals.begin(), changes.removals.end());
@@ -70,8 +70,8 @@ PeerChanges LeaseTable::TakeChanges(IpFamily family) {
 
 void LeaseTable::DropChanges() {
   for (Family& family : families_) {
-    family.telling = true;
-    family.told.clear();
+    family.tracking = true;
+    family.changed.clear();
   }
 }
 
@@ -202,7 +202,7 @@ PeerState LeaseTable::Judge(RecordId record, IpFamily family) const {
   const Family& mine = of(family);
   if (mine.is_plain() || alone != PeerState::kUsable) return alone;
   if (mine.subnets.Nested(lease.subnet(family)) != kNoRecord) return PeerState::kNestedSubnet;
-  if (mine.public_ips.Of(*lease.public_ip(family)) > 1) return PeerState::kDuplicatePublicIp;
+  if (mine.public_ips.Count(*lease.public_ip(family)) > 1) return PeerState::kDuplicatePublicIp;
   return alone;
 }
 
@@ -236,7 +236,7 @@ std::string LeaseTable::Explain(const PackedLease& lease, const FamilyLease& hal
                           ": check the cluster's podCIDRs");
     }
     case PeerState::kDuplicatePublicIp:
-      return absl::StrCat("used, but ", mine.public_ips.Of(*half.public_ip),
+      return absl::StrCat("used, but ", mine.public_ips.Count(*half.public_ip),
                           " leases name public IP ", half.public_ip->ToString(),
                           ": right behind a shared address, else delete the Node that is gone");
     case PeerState::kVniMismatch:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against what a peer's lease is judged: who we are, how we encapsulate, what this host needs.
+// What a peer's lease is judged by: our identity, our encapsulation, the addresses this host needs.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,17 @@
 
 namespace weft::lease {
 
-// What this host needs a way to. A lease that contains it would take that way away.
+// A prefix that this host must reach outside the pod network. A lease that contains it would divert
+// that traffic.
 struct HostClaim {
-  IpPrefix prefix;   // an address: with all its bits
+  IpPrefix prefix;   // for an address: its full length
   std::string what;  // for people: "address 192.0.2.1 of eth0"
   friend bool operator==(const HostClaim&, const HostClaim&) = default;
 };
 
 struct OwnFamily {
-  std::optional<IpPrefix> subnet;   // our PodCIDR; absent while not known
-  std::optional<IpPrefix> network;  // net-conf's Network as it is now; absent: nothing lies outside
+  std::optional<IpPrefix> subnet;   // our PodCIDR; absent while unknown
+  std::optional<IpPrefix> network;  // net-conf's current Network; absent: nothing lies outside
   bool enabled = true;              // in net-conf
   std::vector<HostClaim> claims{};  // ordered by prefix
   friend bool operator==(const OwnFamily&, const OwnFamily&) = default;
@@ -30,7 +31,7 @@ struct OwnFamily {
 struct OwnIdentity {
   std::string node_name;               // empty: no lease is ours
   std::string backend_type = "vxlan";  // net-conf's Backend.Type; compared without case
-  Vni vni = kFlannelWindowsVni;        // looked at under vxlan only
+  Vni vni = kFlannelWindowsVni;        // used under vxlan only
   OwnFamily v4;
   OwnFamily v6;
   const OwnFamily& of(IpFamily family) const { return family == IpFamily::kV4 ? v4 : v6; }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our own Node as the source shows it: what our lease is made of before (and whether or not) we
-// have published one.
+// Our own Node as the source reports it: the input for our lease, whether or not one is published.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +11,10 @@
 
 namespace weft::lease {
 
-// One family's half of our own Node. `published_*` is what our annotations say now, absent where
-// unreadable: nothing in them is trusted to be right, they may be another program's.
+// One family's half of our own Node. `published_*` are the current values of our annotations,
+// absent where unreadable. They are not trusted: another program may have written them.
 struct OwnNodeFamily {
-  std::optional<IpPrefix> subnet;  // spec.podCIDR(s); absent until the cluster's IPAM has given one
+  std::optional<IpPrefix> subnet;  // spec.podCIDR(s); absent until the cluster's IPAM assigns one
   std::optional<IpAddress> published_public_ip;
   std::optional<std::uint32_t> published_vni;
   std::optional<MacAddress> published_vtep_mac;  // unicast, not zero

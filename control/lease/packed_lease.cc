@@ -10,7 +10,7 @@
 namespace weft::lease {
 namespace {
 
-// Flannel's own; others are rare enough to stand as text. The number is the place.
+// Flannel's own backends; others are rare and stored as text. The number is the index.
 constexpr std::array<std::string_view, 9> kBackends = {
     "vxlan", "host-gw", "alloc", "udp", "wireguard", "ipsec", "ipip", "extension", ""};
 
@@ -33,7 +33,7 @@ IpAddress LoadAddress(IpFamily family, const char* at) {
   return IpAddress::FromBytes(family, bytes.data());
 }
 
-// Eight digits 0-9 and a-f as four bytes, all at once. False: another character is among them.
+// Parses eight digits 0-9 and a-f into four bytes at once. False if there is another character.
 bool ParseEightDigits(const char* digits, char* bytes) {
   static_assert(std::endian::native == std::endian::little);
   constexpr std::uint64_t kOnes = 0x0101010101010101U;
@@ -64,7 +64,7 @@ bool ParseUuid(std::string_view text, char* bytes) {
          ParseEightDigits(split + 8, bytes + 8) && ParseEightDigits(&text[28], bytes + 12);
 }
 
-// Where the 16 bytes' digits stand in it.
+// The offset of each byte's two digits in the text of a UUID.
 constexpr std::array<std::uint8_t, 16> kUuidDigits = {0,  2,  4,  6,  9,  11, 14, 16,
                                                       19, 21, 24, 26, 28, 30, 32, 34};
 
@@ -146,7 +146,7 @@ void Pack(const Lease& lease, const PackedUid& uid, std::string& out) {
     store_text(lease.backend_type);
   }
   store_text(lease.node.name);
-  begin[P::kTold] = begin[P::kStates] = 0;
+  begin[P::kReported] = begin[P::kStates] = 0;
   Store(begin + P::kFields, static_cast<std::uint16_t>(fields));
   begin[P::kBackend] = static_cast<char>(backend - kBackends.begin());
   Store(begin + P::kCreated, lease.created);
@@ -172,7 +172,8 @@ FamilyLease PackedLease::half(IpFamily family) const {
 
 IpPrefix PackedLease::subnet(IpFamily family) const {
   const std::string_view bytes = subnet_bytes(family);
-  return *IpPrefix::Of(LoadAddress(family, bytes.data()), static_cast<unsigned char>(bytes.back()));
+  return *IpPrefix::From(LoadAddress(family, bytes.data()),
+                         static_cast<unsigned char>(bytes.back()));
 }
 
 bool PackedLease::OverlapsSubnet(const IpPrefix& other) const {
@@ -199,7 +200,7 @@ NodeKey PackedLease::node() const {
   return {std::string(name()), has_uuid() ? UuidText(uid) : std::string(uid)};
 }
 
-void SetTold(char* at, bool told) { at[PackedLease::kTold] = told ? 1 : 0; }
+void SetReported(char* at, bool reported) { at[PackedLease::kReported] = reported ? 1 : 0; }
 
 void SetAlone(char* at, IpFamily family, PeerState state) {
   const unsigned shift = PackedLease::ShiftOf(family);

@@ -3,9 +3,9 @@
 // node's name.
 //
 //   bytes
-//     1     told in the snapshot that runs           worked out by the table:
+//     1     reported in the current snapshot          set by the table:
 //     1     PeerState of each half, judged alone      not part of the value
-//     2     which fields there are
+//     2     which fields are present
 //     1     backend type, by number
 //     8     created
 //    19     IPv4: subnet 4 and 1, public IP 4, VNI 4, MAC 6      if there is such a half
@@ -28,8 +28,8 @@
 
 namespace weft::lease {
 
-// A UID as it stands in the record: a UUID in its canonical, lower-case form as 16 bytes,
-// otherwise as it is. Views the text given.
+// A UID as the record stores it: a UUID in canonical, lower-case form as 16 bytes, any other text
+// unchanged. Views the given text.
 class PackedUid {
  public:
   explicit PackedUid(std::string_view text);
@@ -47,39 +47,39 @@ class PackedUid {
   bool is_uuid_;
 };
 
-// Makes `out` the lease's bytes, nothing worked out yet. `uid` is the node's; subnet and public IP
-// of each half are of its family.
+// Writes the lease's bytes to `out`, with the table's fields zero. `uid` is the node's; subnet and
+// public IP of each half must be of its family.
 void Pack(const Lease& lease, const PackedUid& uid, std::string& out);
 
-// A view of bytes that Pack made. Offsets are worked out on the way: the bytes are looked at once
-// or twice for each that is told, and most often never again.
+// A view of bytes that Pack made. Offsets are computed on each access: most leases are read once or
+// twice when they are reported, and never again.
 class PackedLease {
  public:
   explicit PackedLease(const char* at) : at_(at) {}
 
-  bool told() const { return at_[kTold] != 0; }
-  // Without the half: unspecified.
+  bool reported() const { return at_[kReported] != 0; }
+  // Unspecified if the half is absent.
   PeerState alone(IpFamily family) const {
     return static_cast<PeerState>(static_cast<unsigned char>(at_[kStates]) >> ShiftOf(family) & 15);
   }
 
-  // Two leases are equal exactly if these are.
+  // Two leases are equal exactly if these bytes are.
   std::string_view value() const { return {at_ + kFields, size() - kFields}; }
-  // Of all bytes.
+  // Of the whole record, in bytes.
   std::size_t size() const {
     const std::string_view last = name();
     return static_cast<std::size_t>(last.data() - at_) + last.size();
   }
 
   bool has(IpFamily family) const { return Has(family, kHalf); }
-  // The half is there.
+  // The half must be present.
   FamilyLease half(IpFamily family) const;
   IpPrefix subnet(IpFamily family) const;
-  // Tells one subnet of the family from another; the last is its length.
+  // Identifies the subnet within its family; the last byte is its length.
   std::string_view subnet_bytes(IpFamily family) const {
     return {at_ + OffsetOf(family), AddressSize(family) + 1};
   }
-  // The half of its family is there.
+  // The half of `other`'s family must be present.
   bool OverlapsSubnet(const IpPrefix& other) const;
   std::optional<IpAddress> public_ip(IpFamily family) const;
   bool has_public_ip(IpFamily family) const { return Has(family, kPublicIp); }
@@ -102,19 +102,19 @@ class PackedLease {
 
  private:
   friend void Pack(const Lease& lease, const PackedUid& uid, std::string& out);
-  friend void SetTold(char* at, bool told);
+  friend void SetReported(char* at, bool reported);
   friend void SetAlone(char* at, IpFamily family, PeerState state);
 
-  // Fields of one half, those of IPv6 four bits higher; then others.
+  // Bits of one half's fields, those of IPv6 four bits higher; then the other bits.
   static constexpr unsigned kHalf = 1, kPublicIp = 2, kVni = 4, kMac = 8;
   static constexpr unsigned kUuid = 1u << 8, kOtherBackend = 1u << 9, kKeptV4 = 1u << 10,
                             kKeptV6 = 1u << 11;
   // Offsets.
-  static constexpr std::size_t kTold = 0, kStates = 1, kFields = 2, kBackend = 4, kCreated = 5,
+  static constexpr std::size_t kReported = 0, kStates = 1, kFields = 2, kBackend = 4, kCreated = 5,
                                kHalves = 13;
   static constexpr std::size_t kUuidSize = 16;
   static constexpr std::size_t kSinceSize = 8;
-  // A text's length below this is one byte; otherwise this byte and four more.
+  // A text's length is one byte below this value; otherwise this byte and four more.
   static constexpr std::size_t kLongText = 255;
 
   template <typename T>
@@ -150,7 +150,7 @@ class PackedLease {
   std::size_t OffsetOfVni(IpFamily family) const {
     return OffsetOf(family) + 2 * AddressSize(family) + 1;
   }
-  // Of the first, whether there is one or not.
+  // Of the first `since` field, whether present or not.
   std::size_t OffsetOfSince() const {
     return OffsetOf(IpFamily::kV6) + (has(IpFamily::kV6) ? HalfSize(IpFamily::kV6) : 0);
   }
@@ -166,12 +166,13 @@ class PackedLease {
   const char* at_;
 };
 
-// What the table works out, in bytes that Pack made.
-void SetTold(char* at, bool told);
+// Set the table's fields in bytes that Pack made.
+void SetReported(char* at, bool reported);
 void SetAlone(char* at, IpFamily family, PeerState state);
 
-// Whether `a` goes before `b` where only one can be in use and none is yet: the older, which was
-// there before the other could claim what it has; then the lesser name, then the lesser UID.
+// Whether `a` is preferred to `b` where only one of them can be in use and neither is yet: the
+// older Node, because it had the subnet before the other could claim it; then the lesser name, then
+// the lesser UID.
 bool Precedes(const PackedLease& a, const PackedLease& b);
 // By name, then UID.
 bool IsOfLesserNode(const PackedLease& a, const PackedLease& b);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a lease can be used, and if not, why: one named state for each address family of each
-// peer.
+// Whether a lease can be used, and if not, why: one named state per address family and peer.
 #pragma once
 
 #include <cstddef>
@@ -21,23 +20,24 @@ enum class PeerState : std::uint8_t {
   kMissingPublicIp,
   kForeignBackend,
   kOutsideNetwork,
-  kKeptLease,    // the peer has blanked its MAC since, as upstream's does at each start on Windows
-  kHostChanged,  // in use when this host changed so that it would be kHostConflict or
+  kKeptLease,    // the peer has blanked its MAC since, as upstream does at each start on Windows
+  kHostChanged,  // in use since before this host changed; now it would be kHostConflict or
                  // kOutsideNetwork
   kHostConflict,
   kReservedRange,
   kBadPublicIp,
   kFamilyOff,
 };
-inline constexpr std::size_t kPeerStates = 16;  // as many as four bits tell apart
+inline constexpr std::size_t kPeerStates = 16;  // all values of the record's four bits
 
 // "duplicate-public-ip": as `flannelctl leases`, `status` and the schema show it. Never changes.
 std::string_view Name(PeerState state);
-// For people: what it means, and what to do.
+// For people: meaning and next step.
 std::string_view Sentence(PeerState state);
 // Whether the sinks receive a lease in this state.
 bool IsUsable(PeerState state);
-// Neither usable without a remark, nor our own, nor of a family that is off: in status, and logged.
+// Whether status and the log show a lease in this state: all states except kUsable, kSelf and
+// kFamilyOff.
 bool IsRemarkable(PeerState state);
 
 }  // namespace weft::lease

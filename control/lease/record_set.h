@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records found by something that stands in them: a hash set of record numbers.
+// A hash set of record numbers, searched by a key that the record contains.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace weft::lease {
 
-// `Key` has a member `hash` and says whether a record Matches it; of the records with one key one
-// is in the set. The hash stands next to the number, so that neither a search nor the set's growth
-// looks at records in vain. The store outlives the set. One thread.
+// `Key` has a member `hash` and a function Matches(record). The set contains at most one record per
+// key. The hash is stored next to the number, so that a search rarely reads a record in vain and a
+// rehash reads none. The store outlives the set. One thread.
 template <typename Key>
 class RecordSet {
  public:
   struct Slot {
     std::uint32_t hash;
-    mutable RecordId record;  // another with the same key may take its place
+    mutable RecordId record;  // may be replaced by another record with the same key
   };
 
   explicit RecordSet(const RecordStore& store) : slots_(0, Hash(), Equal{&store}) {}
@@ -29,9 +29,10 @@ class RecordSet {
     const auto at = slots_.find(key);
     return at == slots_.end() ? kNoRecord : at->record;
   }
-  // A search for the key follows soon.
+  // Call shortly before a search for the key.
   void Prefetch(const Key& key) const { slots_.prefetch(key); }
-  // The slot of the key; a new one holds what `make` returns. Until the set is changed.
+  // The slot of the key; a new slot holds the record that `make` returns. Valid until the set
+  // changes.
   template <typename Make>
   const Slot& FindOrAdd(const Key& key, const Make& make) {
     return *slots_.lazy_emplace(key, [&](const auto& construct) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for runs of bytes of many sizes, found by a number of 32 bits: without an allocation for
-// each, and half of a pointer in every index.
+// Memory for byte records of many sizes, identified by 32-bit numbers: no allocation per record,
+// and an index entry is half the size of a pointer.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,22 @@ namespace weft::lease {
 using RecordId = std::uint32_t;
 inline constexpr RecordId kNoRecord = 0;
 
-// Records stand in chunks, in steps of eight bytes; the place of a removed one waits for the next
-// of its size. Memory goes back to the system with the store (but for records of more than a
-// chunk). No record begins with the byte 0xff. One thread.
+// Records are stored in chunks, in steps of eight bytes; the place of a removed record is reused
+// for the next one of its size. Memory is released with the store (that of records larger than a
+// chunk with the record). No record may begin with the byte 0xff. One thread.
 class RecordStore {
  public:
-  RecordStore() : chunks_(1) {}  // the first stays empty: it has the number of no record
+  RecordStore() : chunks_(1) {}  // the first stays empty: its number is kNoRecord
   RecordStore(const RecordStore&) = delete;
   RecordStore& operator=(const RecordStore&) = delete;
 
   RecordId Add(std::string_view bytes);
-  // `size` is what was added.
+  // `size`: of the bytes that were added.
   void Remove(RecordId record, std::size_t size);
-  // Writes `bytes` in the place of the record where they fit exactly, otherwise in another.
+  // Writes `bytes` to the record's place if they take the same number of steps, else to a new one.
   RecordId Replace(RecordId record, std::size_t size, std::string_view bytes);
 
-  // Until the record is removed or replaced.
+  // Valid until the record is removed or replaced.
   char* At(RecordId record) {
     return chunks_[record >> kPlaceBits].get() + (record & kPlaceMask) * kStep;
   }
@@ -38,8 +38,8 @@ class RecordStore {
     return chunks_[record >> kPlaceBits].get() + (record & kPlaceMask) * kStep;
   }
 
-  // In the order of memory, which is mostly that of their coming. `size_of(at)` is what was added;
-  // `visit(record)` may remove that record.
+  // In the order of memory, mostly the order in which they were added. `size_of(at)` returns the
+  // size that was added; `visit(record)` may remove that record.
   template <typename SizeOf, typename Visit>
   void ForEach(const SizeOf& size_of, const Visit& visit) const {
     for (std::size_t number = 1; number < chunks_.size(); ++number) {
@@ -58,7 +58,7 @@ class RecordStore {
   }
 
  private:
-  // A free place: this byte, the number of the next one of its size, its steps.
+  // A free place holds this byte, the number of the next free place of its size, and its steps.
   static constexpr unsigned char kFree = 0xff;
   static std::size_t FreeSteps(const char* at) {
     std::uint16_t steps;
@@ -77,9 +77,9 @@ class RecordStore {
   RecordId NewChunk(std::size_t steps);
 
   std::vector<std::unique_ptr<char[]>> chunks_;
-  std::vector<RecordId> free_;            // by steps: the first free place, which names the next
-  std::vector<std::uint32_t> no_chunks_;  // numbers of chunks that are gone
-  // What was never used of the chunk that is being filled.
+  std::vector<RecordId> free_;            // by steps: the first free place of a linked list
+  std::vector<std::uint32_t> no_chunks_;  // numbers of released chunks
+  // The unused rest of the chunk that is being filled.
   RecordId fresh_ = kNoRecord;
   std::size_t fresh_steps_ = 0;
 };

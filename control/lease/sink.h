@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where usable leases go: the data plane, host routes, HNS. Sinks take the spec, not the event.
+// Consumers of usable leases: the data plane, host routes, HNS. Sinks receive the desired state,
+// not events.
 #pragma once
 
 #include <optional>
@@ -22,44 +23,44 @@ struct Peer {
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 
-// What differs since the last call: keyed by subnet. A subnet stands in one of the two only.
+// The changes since the last call, keyed by subnet. A subnet is in one of the two lists only.
 struct PeerChanges {
   std::vector<Peer> upserts;
   std::vector<IpPrefix> removals;
   bool empty() const { return upserts.empty() && removals.empty(); }
 };
 
-// What is true now.
+// The current state of a sink.
 struct SinkReport {
   std::size_t desired = 0;
-  std::size_t applied = 0;           // of those, verified in place
+  std::size_t applied = 0;           // of those, verified to be in sync
   std::vector<std::string> pending;  // each names the object and the cause; retried by Retry
-  // False: what was asked last is still under way elsewhere, and the above is of before.
+  // False: the last request is still in progress on another thread, and the above is older.
   bool settled = true;
-  // Peers that this sink can have no way to, not counted in `desired`: what to change, for people.
-  // They hold nobody up; the next Resync judges them again.
+  // Peers that this sink cannot reach, one sentence each: cause and next step. They are not counted
+  // in `desired` and delay no other peer; the next Resync judges them again.
   std::vector<std::string> refused{};
-  // Of `pending`, what was tried and refused by itself, each a condition of its one peer: entries
-  // of `desired`, and old ones that cannot be removed. All else in `pending` is the sink's as a
-  // whole, or not tried yet.
+  // The part of `pending` that was tried and failed individually, each a condition of one peer:
+  // `failed` counts entries of `desired`, `stuck` old entries that cannot be removed. Everything
+  // else in `pending` concerns the sink as a whole, or was not tried yet.
   std::size_t failed = 0;
   std::size_t stuck = 0;
-  // Not settled because there is much to do: the rest is done by Retry, which is due at once.
+  // Not settled because the work is done in slices: Retry, due at once, does the rest.
   bool more = false;
-  // What others do to it that fails nothing now, for people.
+  // Foreign changes that cause no failure now, for people.
   std::vector<std::string> notes{};
 };
 
-// One thread (control). Idempotent: both calls compare with what is there and touch only what is
-// wrong. A failed item stays pending and stops no other. A sink whose work takes long does it on a
-// thread of its own: its answers say how it stands meanwhile, and Reconciler::OnSinkReport is told
-// when that changes.
+// One thread (control). Idempotent: each call compares with the actual state and changes only what
+// differs. A failed item stays pending and stops no other. A sink whose work takes long does it on
+// a thread of its own: its calls return the state at that time, and Reconciler::OnSinkReport
+// receives later changes.
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual std::string name() const = 0;
-  // The first complete truth, and whenever trust is lost: reads what is there, removes what is ours
-  // and unwanted.
+  // Called with the first complete snapshot, and whenever the actual state is in doubt: reads the
+  // actual state, and removes what is ours and not desired.
   virtual SinkReport Resync(std::span<const Peer> all) = 0;
   virtual SinkReport Update(const PeerChanges& changes) = 0;
   // Tries pending items again. Called on a back-off schedule while there are any.

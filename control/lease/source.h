@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where leases come from. A source tells its listener snapshots and changes; the caller owns both
-// and runs them on one thread.
+// Where leases come from. A source reports snapshots and changes to its listener; the caller owns
+// both and runs them on one thread.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,11 @@ namespace weft::lease {
 struct RefusedNode {
   std::string name;    // "#17" (its position) when even the name could not be read
   std::string reason;  // e.g. "spec.podCIDR \"10.244.300.0/24\" is not an address block"
-  std::string uid{};   // empty: not readable either, or the source has none
+  std::string uid{};   // empty: unreadable, or the source has none
   friend bool operator==(const RefusedNode&, const RefusedNode&) = default;
 };
 
-// A Node that no flannel has joined: nothing is wrong with it.
+// A Node that no flanneld has joined. This is not an error.
 struct NotJoinedNode {
   NodeKey node;
   std::string reason;  // the annotation that is missing
@@ -31,24 +31,25 @@ struct NotJoinedNode {
 class SourceListener {
  public:
   virtual ~SourceListener() = default;
-  // A snapshot begins: the nodes told until its end are all there are. Begun again before the end,
-  // the earlier one was cut short: what it told is true, what it left out is not known.
+  // A snapshot begins: the nodes reported until its end are all there are. A second begin before
+  // the end means that the earlier snapshot was cut short: what it reported is valid, the rest is
+  // unknown.
   virtual void OnSnapshotBegin() = 0;
-  // What was known and has not been told since the begin is gone. The first one means "in sync":
-  // only from then on may anything be deleted.
+  // Nodes that were not reported since the begin no longer exist. The first one means "in sync":
+  // nothing may be deleted before it.
   virtual void OnSnapshotEnd() = 0;
-  // One node appeared or changed, or is gone (or no flannel node any more). Within a snapshot or
-  // after one.
+  // One node appeared or changed; or was deleted, or is no longer managed by flannel. Within a
+  // snapshot or after one.
   virtual void OnUpsert(const Lease& lease) = 0;
   virtual void OnDelete(const NodeKey& node) = 0;
   virtual void OnRefused(const RefusedNode& node) = 0;
-  // After its OnDelete where it may have had a lease; within a snapshot without.
+  // Follows the node's OnDelete if it may have had a lease; within a snapshot there is no OnDelete.
   virtual void OnNotJoined(const NotJoinedNode& /*node*/) {}
-  // The source cannot be read at the moment (the file vanished, does not parse; the API server is
-  // away). What was known stays. OkStatus ends the trouble.
+  // The source cannot be read at the moment (the file is missing or does not parse; the API server
+  // is unreachable). The known leases stay. OkStatus ends the condition.
   virtual void OnCondition(const absl::Status& status) = 0;
-  // Our own Node changed, or is not there (empty). Before the event it came with, so that peers are
-  // judged by it; its absence is told before OnSnapshotEnd.
+  // Our own Node changed, or does not exist (empty). Called before the event that reports the same
+  // Node, so that peers are judged by it; absence is reported before OnSnapshotEnd.
   virtual void OnOwnNode(const std::optional<OwnNode>& /*node*/) {}
 };
 

@@ -10,7 +10,7 @@
 namespace weft::lease {
 namespace {
 
-// As a record has it.
+// As a record stores it.
 std::string BytesOf(const IpPrefix& subnet) {
   std::string bytes;
   for (const std::byte byte : subnet.base().bytes()) bytes += std::to_integer<char>(byte);
@@ -54,7 +54,7 @@ RecordId SubnetIndex::Holder(const IpPrefix& subnet) const {
 RecordId SubnetIndex::LongestHolder(const IpAddress& base, int from, int to) const {
   for (int length = from; length >= to; --length) {
     if (subnets_of_length_[static_cast<std::size_t>(length)] == 0) continue;
-    const RecordId holder = Holder(*IpPrefix::Of(base, length));
+    const RecordId holder = Holder(*IpPrefix::From(base, length));
     if (holder != kNoRecord) return holder;
   }
   return kNoRecord;
@@ -76,7 +76,7 @@ bool SubnetIndex::HasLongerThan(int length) const {
 std::vector<RecordId> SubnetIndex::Inside(const IpPrefix& subnet) const {
   std::vector<RecordId> inside;
   if (!HasLongerThan(subnet.length())) return inside;
-  // A base inside `subnet` cannot carry a shorter length: what lies inside follows at once.
+  // A prefix whose base is inside `subnet` is not shorter: the prefixes inside follow directly.
   for (auto at = ordered().upper_bound(subnet); at != ordered().end() && subnet.Contains(*at); ++at)
     inside.push_back(Holder(*at));
   return inside;

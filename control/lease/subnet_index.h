@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which lease holds which subnet, and which subnets lie inside one another. One address family.
+// Maps each subnet to the lease that holds it, and finds nested subnets. One address family.
 #pragma once
 
 #include <array>
@@ -15,32 +15,31 @@
 
 namespace weft::lease {
 
-// Names records of a store that it does not own; while they are in, their value does not change.
-// One thread.
+// Refers to records of a store that it does not own; a record's value must not change while it is
+// in the index. One thread.
 class SubnetIndex {
  public:
   SubnetIndex(const RecordStore& store, IpFamily family);
 
-  // A lease with a half of this family, whose subnet has no holder, is added; Remove takes one that
-  // is in. O(1), and O(log n) once what lies inside a subnet was asked for.
+  // Add: a lease with a half of this family whose subnet has no holder. Remove: a lease that is in
+  // the index. O(1); O(log n) after the first call of Inside or Nested that needed the order.
   void Add(RecordId lease);
   void Remove(RecordId lease);
-  // An Add of this lease follows soon; it need not be a record yet.
+  // Call shortly before Add; the lease need not be a record yet.
   void Prefetch(const PackedLease& lease) const { holders_.Prefetch(KeyOf(lease)); }
 
-  // Or kNoRecord.
+  // The holder of `subnet`, or kNoRecord.
   RecordId Holder(const IpPrefix& subnet) const;
-  // Holder of the longest subnet that strictly contains `subnet`, of at least this length; or
-  // kNoRecord. O(distinct lengths).
+  // The holder of the longest subnet that strictly contains `subnet` and has at least this length;
+  // or kNoRecord. O(distinct lengths).
   RecordId Around(const IpPrefix& subnet, int least_length = 0) const;
-  // Holder of the longest subnet that `address` lies in, or kNoRecord.
+  // The holder of the longest subnet that contains `address`, or kNoRecord.
   RecordId Around(const IpAddress& address) const;
-  // Holders of the subnets that lie strictly inside `subnet`, in order.
+  // The holders of the subnets strictly inside `subnet`, in order.
   std::vector<RecordId> Inside(const IpPrefix& subnet) const;
-  // Holder of another subnet of the index that strictly contains `subnet` or lies strictly inside
-  // it: the longest around it, else the first inside; kNoRecord if there is none. `subnet` itself
-  // need not be in. While all subnets have its length, that is known without a look; else
-  // O(log n + distinct lengths).
+  // The holder of a subnet that strictly contains `subnet` or lies strictly inside it: the longest
+  // around it, else the first inside; kNoRecord if there is none. `subnet` itself need not be in
+  // the index. O(1) while all subnets have its length, else O(log n + distinct lengths).
   RecordId Nested(const IpPrefix& subnet) const;
 
   // Whether some subnet may lie in another.
@@ -60,7 +59,7 @@ class SubnetIndex {
     IpFamily family;
     std::uint32_t hash;
   };
-  // Subnets in order of base, then length: what is inside follows what is around.
+  // Subnets ordered by base, then length: a subnet is followed by those inside it.
   using Ordered = absl::btree_set<IpPrefix>;
 
   PackedLease Read(RecordId lease) const { return PackedLease(store_.At(lease)); }
@@ -76,7 +75,7 @@ class SubnetIndex {
   RecordSet<Key> holders_;
   std::array<std::size_t, 129> subnets_of_length_{};
   std::size_t lengths_in_use_ = 0;
-  mutable std::optional<Ordered> ordered_;  // from the first question on
+  mutable std::optional<Ordered> ordered_;  // built when first needed
 };
 
 }  // namespace weft::lease

@@ -47,7 +47,7 @@ struct ToRow {
     return {std::string(kHostRoute), entry.destination.ToString(), entry.next_hop.ToString(),
             entry.adopted};
   }
-  // Its shape: metric, "onlink" or "-", and the adapter's name, which may contain spaces.
+  // `shape` has metric, "onlink" or "-", and the adapter's name, which may contain spaces.
   Row operator()(const FormerRoute& entry) const {
     return {std::string(kFormerRoute), entry.destination.ToString(), Text(entry.gateway), true,
             absl::StrCat(entry.metric, entry.onlink ? " onlink " : " - ", entry.adapter)};
@@ -61,7 +61,7 @@ struct ToRow {
                       [&](const FilterName& each) { return each.part == entry.part; });
     return {std::string(found.kind), std::string(found.name), "", entry.adopted};
   }
-  // Its shape: MAC, adapter's index, metric.
+  // `shape` has MAC, adapter index, metric.
   Row operator()(const StaticRoute& entry) const {
     return {std::string(kStaticRoute),
             entry.destination.ToString(),
@@ -73,7 +73,7 @@ struct ToRow {
   Row operator()(const Unknown& entry) const { return entry.row; }
 };
 
-// Empty: it cannot be read.
+// Empty: the row cannot be read.
 using Read = std::optional<Entry>;
 
 Read ReadHnsObject(const Row& row) {
@@ -157,8 +157,8 @@ std::string KeyOf(const Entry& entry) {
 bool MayBe(const HnsObject& entry, std::string_view shape, std::string_view boot) {
   if (boot.empty() || entry.boot != boot) return false;
   if (absl::EqualsIgnoreCase(shape, entry.shape)) return true;
-  // "Overlay 10.244.1.0/24 port 8472" of "Overlay 10.244.1.0/24 VSID 4096 port 8472": two words say
-  // one thing.
+  // "Overlay 10.244.1.0/24 port 8472" is a part of "Overlay 10.244.1.0/24 VSID 4096 port 8472":
+  // every two words are one property.
   const std::vector<std::string> shown = absl::StrSplit(absl::AsciiStrToLower(shape), ' ');
   const std::vector<std::string> made = absl::StrSplit(absl::AsciiStrToLower(entry.shape), ' ');
   std::size_t at = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an entry of the ledger says: of a thing that weft made, is about to make, or found and uses.
+// An entry of the ledger: an object that weft made, is about to make, or found and uses.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,23 @@
 
 namespace weft::ledger {
 
-// `adopted`, in all of these: the thing existed before us and was right. It is used and repaired,
-// and never deleted by `flannelctl reset`.
+// `adopted`, in all of these: the object existed before and was suitable. It is used and repaired,
+// but never deleted by `flannelctl reset`.
 
 // A network or an endpoint.
 struct HnsObject {
   hns::Kind kind = hns::Kind::kNetwork;
   std::string name;
-  std::optional<hns::Guid> id{};  // empty: intended, and how its create ended is not known
+  std::optional<hns::Guid> id{};  // empty: intended, and the result of its create is unknown
   bool adopted = false;
-  // By which one without an id is found: "Overlay 10.244.1.0/24 VSID 4096", an endpoint's address;
-  // and in this boot (BootId) alone: later, another program may have made its like.
+  // An object without an id is found by its shape ("Overlay 10.244.1.0/24 VSID 4096", an endpoint's
+  // address), and only in the same boot (BootId): later, another program may have made a similar
+  // one.
   std::string shape{}, boot{};
   friend bool operator==(const HnsObject&, const HnsObject&) = default;
 };
 
-// To a peer, on whatever adapter: a vSwitch or a reboot gives the link another index.
+// A route to a peer, on any adapter: a vSwitch or a reboot gives the link another index.
 struct HostRoute {
   IpPrefix destination;
   IpAddress next_hop;
@@ -40,11 +41,11 @@ struct HostRoute {
   friend bool operator==(const HostRoute&, const HostRoute&) = default;
 };
 
-// What existed where one of ours is put, to be given back.
+// A route that one of ours replaced, to be restored.
 struct FormerRoute {
   IpPrefix destination;
   std::optional<IpAddress> gateway;
-  std::string adapter;  // by name, for its index does not last
+  std::string adapter;  // its name, because its index may change
   std::uint32_t metric = 0;
   bool onlink = false;
   friend bool operator==(const FormerRoute&, const FormerRoute&) = default;
@@ -63,17 +64,17 @@ struct FilterRules {
   friend bool operator==(const FilterRules&, const FilterRules&) = default;
 };
 
-// The administrator's, on the link whose adapter has `mac`.
+// A route of the administrator, on the link whose adapter has `mac`.
 struct StaticRoute {
   IpPrefix destination;
   std::optional<IpAddress> gateway;
   MacAddress mac;
   std::uint32_t adapter_index = 0, metric = 0;
-  std::string boot;  // in which it was seen last
+  std::string boot;  // the boot in which it was seen last
   friend bool operator==(const StaticRoute&, const StaticRoute&) = default;
 };
 
-// Any entry as ledger.json has it.
+// An entry in the form of ledger.json.
 struct Row {
   std::string kind, name, id;
   bool adopted = false;
@@ -81,7 +82,7 @@ struct Row {
   friend bool operator==(const Row&, const Row&) = default;
 };
 
-// One whose kind only another version knows, or that cannot be read. It is kept.
+// An entry of a kind that this version does not know, or that cannot be read. It is kept.
 struct Unknown {
   Row row;
   friend bool operator==(const Unknown&, const Unknown&) = default;
@@ -94,12 +95,12 @@ inline constexpr std::string_view kStaticRoute = "static-route";
 
 Row RowOf(const Entry& entry);
 Entry EntryFrom(Row row);
-// Entries of one key are one: kind and name, of a route the next hop too. One line of text, the
-// same in all versions, for ledger.changes has it.
+// The key of an entry: kind and name, for a route also the next hop. One line of text, the same in
+// all versions, because ledger.changes contains it.
 std::string KeyOf(const Entry& entry);
 
-// Whether `entry`, which has no id, may be what is found now and looks so: HNS may show less of a
-// thing than it was made of.
+// Whether `entry`, which has no id, may be an object found with `shape` in `boot`. HNS may show
+// fewer properties than the object was made with.
 bool MayBe(const HnsObject& entry, std::string_view shape, std::string_view boot);
 
 }  // namespace weft::ledger

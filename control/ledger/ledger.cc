@@ -20,7 +20,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "weft/ledger/v1";
 constexpr std::size_t kMostText = std::size_t{256} << 20;  // a million routes
-// A ledger of fewer entries is written whole: people read it, and it costs no more than a line.
+// A ledger with fewer entries is always written whole: people read it, and it costs no more than
+// appending a line.
 constexpr std::size_t kFew = 64;
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -97,20 +98,20 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
       absl::StrCat("the ledger ", path, " cannot be read; let this account read it"));
 }
 
-// Renames what is no file of ours.
+// Renames a file that is not a ledger of ours.
 absl::Status SetAside(const std::string& path, std::string_view lost) {
   const std::string aside = absl::StrCat(path, ".broken-", control::RandomName());
   std::error_code error;
   fs::rename(control::PathOf(path), control::PathOf(aside), error);
   if (error) {
-    return absl::UnavailableError(absl::StrCat("the ledger ", path, " is no ledger of weft and ",
+    return absl::UnavailableError(absl::StrCat("the ledger ", path, " is not a ledger of weft and ",
                                                "cannot be renamed: ", error.message(),
                                                "; rename or remove it"));
   }
-  return absl::DataLossError(absl::StrCat("the ledger ", path, " is no ledger of weft; it is now ",
-                                          aside, ", and ", lost,
-                                          " counts as found, not as made by us: flannelctl reset "
-                                          "will leave it"));
+  return absl::DataLossError(absl::StrCat(
+      "the ledger ", path, " is not a ledger of weft; it is now ", aside, ", and ", lost,
+      " is treated as not made by flanneld: flannelctl reset "
+      "keeps it"));
 }
 
 }  // namespace
@@ -124,8 +125,8 @@ absl::StatusOr<bool> MoveFormerLedger(const std::string& former_folder, const st
   const auto failed = [&](std::string_view what, const absl::Status& why) {
     return absl::Status(why.code(),
                         absl::StrCat("the ledger of an earlier version ", what, ": ", why.message(),
-                                     "; what it lists counts as found, not as made by us. If it is "
-                                     "right, stop flanneld and copy ",
+                                     "; what it lists is treated as not made by flanneld; if it is "
+                                     "correct, stop flanneld and copy ",
                                      from, " to ", to, " as an administrator"));
   };
   absl::Status own = control::CheckOwn(former_folder);
@@ -186,7 +187,7 @@ absl::Status Ledger::Load() {
   for (const std::string& path : {path_, changes_path_}) {
     if (const absl::Status own = control::CheckOwn(path); !own.ok()) {
       return absl::PermissionDeniedError(
-          absl::StrCat("the ledger ", own.message(), " and is not trusted; if it is right, copy ",
+          absl::StrCat("the ledger ", own.message(), " and is not trusted; if it is correct, copy ",
                        "it to a folder of your own and give that with --state-dir"));
     }
   }
@@ -235,7 +236,7 @@ absl::Status Ledger::LoadChanges() {
     changes_size_ = end + 1;
   }
   if (understood) return absl::OkStatus();
-  // With the file go the lines that were understood.
+  // The lines that were understood are kept in ledger.json, because the file is renamed.
   if (const absl::Status kept = control::ReplaceFileText(path_, LedgerText(entries_)); !kept.ok())
     return absl::UnavailableError(absl::StrCat("the ledger ", path_, ": ", kept.message()));
   changes_size_ = changes_ = 0;
@@ -247,7 +248,7 @@ absl::Status Ledger::Open(std::string_view boot) {
   const std::list<Entry> entered = entries_;
   const absl::Status status = Load();
   open_ = status.ok() || absl::IsDataLoss(status);
-  if (open_) static_cast<void>(Fold());  // or the next one does
+  if (open_) static_cast<void>(Fold());  // if it fails, the next process does it
   for (const Entry& entry : entered) {
     if (open_)
       Merge(entry, boot);
@@ -280,12 +281,12 @@ absl::Status Ledger::Write() {
   if (unwritten_.empty() || !open_) return absl::OkStatus();
   const absl::StatusOr<std::string> made = control::MakeOwnFolder(FolderOf(path_));
   absl::Status status = made.status();
-  // Whole only while there are no changes: with those that could not be appended they are not
-  // complete.
+  // Whole only while ledger.changes is empty: a ledger.changes that lacks changes which could not
+  // be appended must not be applied to a newer ledger.json.
   const bool whole = changes_size_ == 0 && (entries_.size() < kFew || !Exists(path_) ||
                                             2 * unwritten_.size() > entries_.size());
   if (status.ok()) status = whole ? WriteWhole() : Append();
-  if (absl::IsOutOfRange(status)) status = WriteWhole();  // the changes are lost, but here
+  if (absl::IsOutOfRange(status)) status = WriteWhole();  // the file lost changes; memory has them
   if (!status.ok()) {
     return absl::Status(
         status.code(),
@@ -293,7 +294,7 @@ absl::Status Ledger::Write() {
                      "; give flanneld a folder it may write to with --state-dir"));
   }
   unwritten_.clear();
-  // What is on disk already only grows smaller.
+  // Errors are ignored: the entries are on disk already, WriteWhole only makes the files smaller.
   if (changes_ > std::max(entries_.size(), kFew) || !Exists(path_)) static_cast<void>(WriteWhole());
   return absl::OkStatus();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft made or found on this node, in a file of --state-dir: neither HNS's documents nor
-// Windows' routes carry a mark by which ours could be told from others'.
+// The objects that weft made or found on this node, in a file of --state-dir: neither HNS's
+// documents nor Windows' routes have a field for a mark that would identify ours.
 #pragma once
 
 #include <cstddef>
@@ -18,43 +18,43 @@
 
 namespace weft::ledger {
 
-// Held, as a ProcessLock, by the process that works on the ledger.
+// The path of the ProcessLock that the process which uses the ledger holds.
 std::string LedgerLockPath(std::string_view folder);
 
-// Moves the ledger of an earlier version's default folder to `folder`, unless there is one: true.
-// PermissionDenied: other users may have written it.
+// Moves the ledger from an earlier version's default folder to `folder`, unless `folder` has one.
+// True if it moved. PermissionDenied: other users may have written it.
 absl::StatusOr<bool> MoveFormerLedger(const std::string& former_folder, const std::string& folder);
 
-// One thread, one process: the daemon's, or flannelctl's while the daemon does not run.
+// One thread, one process: the daemon, or flannelctl while the daemon does not run.
 //
-// A write-ahead protocol: Intend before a thing is made, Confirm once it exists, Forget once it
+// A write-ahead protocol: Intend before an object is made, Confirm once it exists, Forget once it
 // does not. The ledger is on disk when such a call returns: a process that dies in between leaves
-// the intention, by which the next one knows its own. What cannot be written stays in, and the next
-// call writes it, too.
+// the intention, by which the next process recognises the object. An entry that cannot be written
+// stays in memory, and the next call writes it too.
 //
-// Two files. ledger.json is all of it. Where few of many entries change, they are appended to
-// ledger.changes instead, a line each, "+ ENTRY" or "- KEY", which Load applies to ledger.json and
-// Fold merges into it. The changes since ledger.json are complete there, so that applying them to
-// a ledger.json that contains them changes nothing.
+// There are two files. ledger.json has all entries. If few of many entries change, they are
+// appended to ledger.changes instead, one line each, "+ ENTRY" or "- KEY", which Load applies to
+// ledger.json and Fold merges into it. ledger.changes has all changes since ledger.json was
+// written, so applying them to a ledger.json that contains them changes nothing.
 class Ledger {
  public:
-  // `folder` (UTF-8) is made with the first entry. Not `open`: nothing is written before Open.
+  // `folder` (UTF-8) is created with the first entry. If not `open`, nothing is written before
+  // Open.
   explicit Ledger(const std::string& folder, bool open = true);
 
   const std::string& path() const { return path_; }
   const std::string& changes_path() const { return changes_path_; }
-  // Where there is no file, the ledger is empty. One that cannot be understood is renamed to
-  // "….broken-RANDOM", so that nothing is lost, and what was understood counts: DataLoss says so.
-  // A torn last line of the changes is none.
-  // Unavailable: one cannot be read, or not renamed.
-  // PermissionDenied: one is another user's (CheckOwn), which is not trusted.
+  // Without files the ledger is empty. DataLoss: a file could not be parsed; it is renamed to
+  // "….broken-RANDOM", so that nothing is lost, and the entries that were parsed are used. An
+  // incomplete last line of the changes is ignored. Unavailable: a file cannot be read or renamed.
+  // PermissionDenied: a file belongs to another user (CheckOwn) and is not trusted.
   absl::Status Load();
-  // Of a ledger that is not open: Load, Fold, and what was put in meanwhile, which the next call
-  // writes. What the process knows of a thing replaces what the file says; but what it took for
-  // another's may be what an earlier process of this `boot` intended.
+  // Opens a ledger that is not open: Load, Fold, then merges the entries that were put before,
+  // which the next call writes. An entry of this process replaces the file's; but an object that
+  // this process adopted may be one that an earlier process of this `boot` intended.
   absl::Status Open(std::string_view boot);
 
-  // In the order in which they were put in.
+  // In the order in which they were put.
   const std::list<Entry>& entries() const { return entries_; }
   template <typename T>
   std::vector<T> All() const {
@@ -64,7 +64,7 @@ class Ledger {
     }
     return all;
   }
-  // The one of the key of `like`, or null.
+  // The entry with the key of `like`, or null.
   template <typename T>
   const T* Find(const T& like) const {
     const auto found = index_.find(KeyOf(like));
@@ -74,14 +74,14 @@ class Ledger {
   absl::Status Intend(const std::vector<Entry>& entries) { return Change({}, entries); }
   absl::Status Confirm(const Entry& entry) { return Change({}, {entry}); }
   absl::Status Forget(const std::vector<Entry>& entries) { return Change(entries, {}); }
-  // Both in one write. Nothing is written where nothing changes.
+  // Both in one write. Writes nothing if nothing changes.
   absl::Status Change(const std::vector<Entry>& forgotten, const std::vector<Entry>& put);
 
-  // All entries are on disk.
+  // Whether all entries are on disk.
   bool written() const { return unwritten_.empty(); }
-  // Writes what could not be written.
+  // Writes the entries that could not be written before.
   absl::Status Write();
-  // Write, and all of it in ledger.json.
+  // Writes all entries to ledger.json.
   absl::Status Fold();
 
  private:
@@ -99,8 +99,8 @@ class Ledger {
   bool open_;
   std::list<Entry> entries_;
   std::unordered_map<std::string, std::list<Entry>::iterator> index_;  // by key
-  std::set<std::string> unwritten_;  // keys; of those that are not in the index, too
-  // Of ledger.changes: what lies behind `changes_size_` bytes is torn.
+  std::set<std::string> unwritten_;  // keys, also of removed entries
+  // Of ledger.changes: valid bytes (the rest is an incomplete line) and lines.
   std::size_t changes_size_ = 0, changes_ = 0;
 };
 

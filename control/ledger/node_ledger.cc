@@ -28,17 +28,17 @@ NodeLedger::NodeLedger(std::string state_dir, std::string boot)
       ledger_(folder_, /*open=*/false) {}
 
 NodeLedger::~NodeLedger() {
-  if (lock_) static_cast<void>(ledger_.Fold());  // or the next process does
+  if (lock_) static_cast<void>(ledger_.Fold());  // if it fails, the next process does it
 }
 
-// What another user put in our place, once out of the way, is reported for as long as we run.
+// A foreign file that was set aside is reported for as long as the process runs.
 absl::Status NodeLedger::SetAside(const absl::StatusOr<std::string>& aside) {
   if (!aside.ok()) return aside.status();
   if (!aside->empty()) foreign_ = absl::StrCat(foreign_, foreign_.empty() ? "" : "; ", *aside);
   return absl::OkStatus();
 }
 
-// Tried again at each use until it is.
+// Opens the ledger; retried at each use until it succeeds.
 bool NodeLedger::IsOpen() {
   if (lock_) return true;
   used_ = true;
@@ -94,17 +94,17 @@ void NodeLedger::Use(const std::function<Written(Ledger&)>& use) {
 void NodeLedger::Retry(TimePoint now) {
   const std::lock_guard lock(mutex_);
   if (!used_ || (lock_ && ledger_.written())) {
-    again_.reset();
+    retry_at_.reset();
     delay_ = kFirstRetry;
     return;
   }
-  if (!again_) {
-    again_ = now + delay_;
+  if (!retry_at_) {
+    retry_at_ = now + delay_;
     return;
   }
-  if (now < *again_) return;
+  if (now < *retry_at_) return;
   delay_ = std::min(2 * delay_, kLastRetry);
-  again_ = now + delay_;
+  retry_at_ = now + delay_;
   if (IsOpen()) condition_ = ledger_.Write().message();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger of --state-dir while flanneld runs: whatever is made on this node is entered here, for
-// `flannelctl reset`.
+// The ledger of --state-dir while flanneld runs: records what is made on this node, for `flannelctl
+// reset`.
 #pragma once
 
 #include <chrono>
@@ -22,54 +22,54 @@
 
 namespace weft::ledger {
 
-// Any thread, one at a time: a keeper's that was left behind may come back next to its successor.
-// Holds the folder's lock from its first use on, or as soon as it is to be had; what is entered
-// before, and what cannot be written, is kept and written as soon as that works. What goes wrong is
-// reported as trouble: a node without a ledger is better than one without a network.
+// Any thread; calls are serialised, because a keeper thread that was left behind may return next to
+// its successor. Holds the folder's lock from its first use on, or as soon as the lock is free;
+// entries made before that, and entries that cannot be written, are kept and written later. Errors
+// are reported as a condition: a node without a ledger is better than one without a network.
 class NodeLedger final : public hns::ObjectLedger, public control::RouteLedger {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
   // Empty: control::DefaultStateFolder(). `boot`: control::BootId().
   explicit NodeLedger(std::string state_dir, std::string boot = control::BootId());
-  // Leaves all in ledger.json.
+  // Merges all entries into ledger.json.
   ~NodeLedger() override;
   NodeLedger(const NodeLedger&) = delete;
   NodeLedger& operator=(const NodeLedger&) = delete;
 
-  // A process that programs HNS holds the lock from the beginning on.
+  // Takes the lock now: a process that programs HNS holds it from the start.
   void Open();
-  // What writing it returned; empty: nothing was to be written.
+  // The result of a write; empty: there was nothing to write.
   using Written = std::optional<absl::Status>;
-  // Calls `use` on the ledger; where it is not open, on what is entered meanwhile.
+  // Calls `use` with the ledger; if it is not open, with the entries made so far.
   void Use(const std::function<Written(Ledger&)>& use);
-  // Tries again what failed, at growing intervals of up to a minute. To be called each second.
+  // Retries what failed, at growing intervals of up to a minute. Call it every second.
   void Retry(TimePoint now);
 
   const std::string& folder() const { return folder_; }
-  // Why the ledger may lack something, while it lasts; empty: it lacks nothing.
+  // Why the ledger may be incomplete; empty: it is complete.
   std::string condition() const;
 
-  // Of HNS.
+  // HNS objects.
   void Intend(const hns::LedgerObject& object) override;
   void Forget(const hns::LedgerObject& object) override;
   void Confirm(const hns::LedgerObject& object, const hns::Guid& id) override;
   void Forget(hns::Kind kind, const std::string& name) override;
   std::vector<hns::KnownObject> Objects(hns::Kind kind) override;
 
-  // Of the routes to peers: one write for a batch.
+  // Routes to peers: one write for a batch.
   control::RouteKeys Owned(IpFamily family) override;
   void Intend(const control::RouteKeys& routes) override;
   void IntendTakeover(const std::vector<control::FormerRoute>& routes) override;
   void Forget(const control::RouteKeys& routes) override;
 
-  // The static routes of the node's links: one that a vSwitch swallowed while no flanneld ran is
-  // put back by the next. What an earlier process remembered, as far as a file may say what is put
-  // on the host: no default route or nearly one, no destination or gateway that is no unicast
-  // address. Of an earlier boot nothing, because Windows itself brings back the persistent ones,
-  // and the others are gone as they should; but with a vSwitch that outlives the boot
-  // (`keeps_switch`) all, because those that are bound to the NIC do not come back on the switch's
-  // adapter.
+  // The static routes of the node's links, so that a route that was lost to a vSwitch while no
+  // flanneld ran is put back by the next one. Returns what an earlier process saved, except routes
+  // that a file must not put on the host: a default route or nearly one, a destination or gateway
+  // that is not unicast. Routes of an earlier boot are dropped, because Windows itself restores the
+  // persistent ones, and the others are meant to be lost. But with a vSwitch that outlives the boot
+  // (`keeps_switch`) all are returned, because persistent routes of the NIC are not restored on the
+  // switch's adapter.
   host::CarriedRoutes::Memory RecallStaticRoutes(bool keeps_switch);
   void RememberStaticRoutes(const host::CarriedRoutes::Memory& routes);
 
@@ -78,16 +78,16 @@ class NodeLedger final : public hns::ObjectLedger, public control::RouteLedger {
   absl::Status SetAside(const absl::StatusOr<std::string>& aside);
 
   const std::string folder_, boot_;
-  mutable std::mutex mutex_;  // guards all below
+  mutable std::mutex mutex_;  // guards all members below
   std::optional<control::ProcessLock> lock_;
   Ledger ledger_;
-  // By key: what the ledger said of an object before it was intended.
+  // By key: the entry of an object before it was intended.
   std::map<std::string, std::optional<HnsObject>> before_;
-  // A ledger that was not understood or not trusted; what another user put in our place. Stay.
+  // A ledger that was not parsed or not trusted; foreign files that were set aside. Never cleared.
   std::string lost_, foreign_;
   std::string condition_;
   bool used_ = false;
-  std::optional<TimePoint> again_;
+  std::optional<TimePoint> retry_at_;
   std::chrono::seconds delay_{1};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keepers, route sinks and host fix-ups enter in the node's ledger.
+// The entries of keepers, route sinks and host fix-ups in the node's ledger.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,8 @@ bool IsUnicast(const IpAddress& address) {
   return !address.IsUnspecified() && !address.IsLoopback() && !address.IsMulticast();
 }
 
-// Shorter, a destination is a part of a default route: fc00::/7 is the widest of people's own.
+// A shorter destination would replace a large part of the default route; the widest private range
+// is fc00::/7.
 bool IsBelievable(const StaticRoute& route) {
   const IpAddress& base = route.destination.base();
   return route.destination.length() >= (base.is_v4() ? 8 : 7) && IsUnicast(base) &&
@@ -23,7 +24,7 @@ bool IsBelievable(const StaticRoute& route) {
 
 }  // namespace
 
-// ---- of HNS
+// ---- HNS objects
 
 void NodeLedger::Intend(const hns::LedgerObject& object) {
   Use([&](Ledger& ledger) -> Written {
@@ -49,13 +50,13 @@ void NodeLedger::Confirm(const hns::LedgerObject& object, const hns::Guid& id) {
     const auto before = before_.extract(KeyOf(now));
     if (const HnsObject* const entry = ledger.Find(now)) {
       if (entry->id == id) return std::nullopt;
-      // A create whose end is not known made nothing: it is the one from before.
+      // A create with an unknown result made nothing: this is the object from before.
       if (before && before.mapped() && before.mapped()->id == id)
         return ledger.Confirm(*before.mapped());
-      // Another id than the one we know: another process made it again.
+      // With another id than the recorded one, another process has made it again.
       now.adopted = entry->id || entry->adopted || !MayBe(*entry, object.shape, boot_);
       if (!now.adopted) {
-        now.shape = entry->shape;  // HNS may show less of it
+        now.shape = entry->shape;  // HNS may show fewer properties
         now.boot = entry->boot;
       }
     }
@@ -80,7 +81,7 @@ std::vector<hns::KnownObject> NodeLedger::Objects(hns::Kind kind) {
   return found;
 }
 
-// ---- of the routes to peers
+// ---- routes to peers
 
 control::RouteKeys NodeLedger::Owned(IpFamily family) {
   control::RouteKeys owned;
@@ -108,7 +109,7 @@ void NodeLedger::Intend(const control::RouteKeys& routes) {
   });
 }
 
-// As they were first.
+// The first entry of a route is kept.
 void NodeLedger::IntendTakeover(const std::vector<control::FormerRoute>& routes) {
   Use([&](Ledger& ledger) {
     std::vector<Entry> fresh;
@@ -129,7 +130,7 @@ void NodeLedger::Forget(const control::RouteKeys& routes) {
   });
 }
 
-// ---- of the static routes
+// ---- static routes
 
 host::CarriedRoutes::Memory NodeLedger::RecallStaticRoutes(bool keeps_switch) {
   host::CarriedRoutes::Memory memory;
@@ -142,7 +143,7 @@ host::CarriedRoutes::Memory NodeLedger::RecallStaticRoutes(bool keeps_switch) {
       route.gateway = entry.gateway;
       route.metric = entry.metric;
       route.marked = true;
-      // Zero: not removed: it was not restored.
+      // Zero: the route is to be restored.
       route.adapter_index = this_boot ? entry.adapter_index : 0;
       std::vector<host::Route>& link = memory[entry.mac];
       if (std::find(link.begin(), link.end(), route) == link.end()) link.push_back(route);

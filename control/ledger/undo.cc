@@ -23,7 +23,7 @@ bool IsNetwork(const HnsObject& object) { return object.kind == hns::Kind::kNetw
 bool IsBase(const HnsObject& object) {
   return IsNetwork(object) && object.name == hns::kBaseNetworkName;
 }
-// The administrator's.
+// Whether the entry is a static route of the administrator.
 bool IsStatic(const Entry& entry) {
   const auto* const unknown = std::get_if<Unknown>(&entry);
   return std::holds_alternative<StaticRoute>(entry) ||
@@ -36,15 +36,15 @@ bool MadeAny(const Ledger& ledger) {
   return std::any_of(all.begin(), all.end(), [](const T& each) { return !each.adopted; });
 }
 
-// What is deleted along with a network.
+// The text about endpoints that are deleted with their network.
 std::string Along(std::size_t endpoints) {
   if (endpoints == 0) return "";
   return absl::StrCat(", and with it ", endpoints, endpoints == 1 ? " endpoint" : " endpoints",
                       " in it");
 }
 
-// The entry's object: by its id; one that has none, because how its create ended is not known, by
-// name and looks.
+// Whether an object is the entry's: compared by id; if the entry has none, because the result of
+// its create is unknown, by name and shape.
 bool IsEntered(const HnsObject& entry, const hns::Guid& id, const std::string& name,
                const std::string& shape) {
   if (entry.id) return id == entry.id;
@@ -56,7 +56,7 @@ bool Lists(const std::vector<hns::Unread>& unread, const HnsObject& entry) {
                      [&](const hns::Unread& each) { return each.id == entry.id; });
 }
 
-// The entry's networks. One that cannot be read is known by its id.
+// The ids of the entry's networks. One that cannot be read is identified by its id.
 absl::StatusOr<std::vector<hns::Guid>> NetworksOf(hns::Client& client, const HnsObject& entry,
                                                   std::vector<hns::Unread>* unread) {
   const auto networks = client.Networks(entry.name, unread);
@@ -69,8 +69,8 @@ absl::StatusOr<std::vector<hns::Guid>> NetworksOf(hns::Client& client, const Hns
   return ids;
 }
 
-// The pods that would lose their network, or why they are not known: one that cannot be read may
-// be a pod's.
+// The pods that would lose their network, or why they are unknown. An endpoint that cannot be read
+// counts as a pod's.
 absl::StatusOr<std::vector<std::string>> PodsIn(hns::Client& client, const Ledger& ledger,
                                                 const UndoOptions& options) {
   std::vector<std::string> pods;
@@ -106,7 +106,7 @@ absl::StatusOr<std::vector<std::string>> PodsIn(hns::Client& client, const Ledge
 std::string RefusedByPods(const absl::StatusOr<std::vector<std::string>>& pods) {
   constexpr std::string_view kNext = "; drain this node first, or give --force";
   if (!pods.ok())
-    return absl::StrCat("whether pods run here is not known: ", pods.status().message(), kNext);
+    return absl::StrCat("it is unknown whether pods run here: ", pods.status().message(), kNext);
   if (pods->empty()) return {};
   constexpr std::size_t kNamed = 3;
   const std::size_t count = pods->size(), named = std::min(count, kNamed);
@@ -115,7 +115,7 @@ std::string RefusedByPods(const absl::StatusOr<std::vector<std::string>>& pods) 
                       count > kNamed ? "; ..." : "", ")", kNext);
 }
 
-// An entry's turn; those of one turn in the order of the ledger.
+// The order of the work; entries of one turn are processed in the order of the ledger.
 enum class Turn : std::uint8_t { kRoutes, kEndpoints, kNetworks, kRules, kBase, kFormerRoutes };
 
 bool IsRoutes(Turn turn) { return turn == Turn::kRoutes || turn == Turn::kFormerRoutes; }
@@ -170,21 +170,22 @@ class Undoing {
       if (!IsRoutes(turn)) Forget();  // routes by the thousand in one write
     }
     Forget();
-    if (!options_.dry_run) static_cast<void>(ledger_.Fold());  // or the next process does
+    if (!options_.dry_run)
+      static_cast<void>(ledger_.Fold());  // if it fails, the next process does it
     return std::move(undone_);
   }
 
  private:
-  // What became of an entry's thing, as a line says; an error: nothing, and why.
+  // What was done with an entry's object, as a line of output; an error: why nothing was done.
   struct Done {
     std::string line;
-    bool gone = false;  // so that its entry goes
+    bool gone = false;  // the object does not exist any more: remove its entry
   };
   using Result = absl::StatusOr<Done>;
-  // The thing, if it exists.
+  // The object of an entry, if it exists.
   struct Found {
     std::string details;
-    std::function<absl::Status()> remove;  // empty: whether it exists is not known
+    std::function<absl::Status()> remove;  // empty: it is unknown whether the object exists
   };
   using MaybeFound = absl::StatusOr<std::optional<Found>>;
   using Routes = std::vector<host::Route>;
@@ -207,7 +208,7 @@ class Undoing {
 
   Result Delete(const Entry& entry, bool adopted, absl::FunctionRef<MaybeFound()> find) {
     const std::string title = Title(entry);
-    if (adopted) return Done{absl::StrCat("left ", title, ": it was there before weft")};
+    if (adopted) return Done{absl::StrCat("left ", title, ": it existed before weft")};
     const MaybeFound found = find();
     if (!found.ok()) return found.status();
     if (!*found) return Done{title + " is gone already", true};
@@ -230,7 +231,7 @@ class Undoing {
     return done;
   }
 
-  // Not found among what could be read.
+  // Called if no readable object matches: the entry may be one of the unreadable ones.
   static std::optional<Found> AmongUnread(const std::vector<hns::Unread>& unread,
                                           const HnsObject& entry) {
     if (entry.id || unread.empty()) return std::nullopt;
@@ -281,12 +282,12 @@ class Undoing {
     });
   }
 
-  // Of the packet filter, where ours bear a mark.
+  // Rules of the packet filter, where ours bear a mark.
   Result Undo(const FilterRules& entry) {
     return Delete(entry, entry.adopted, [&]() -> MaybeFound {
       if (places_.filter == nullptr)
         return absl::UnimplementedError(
-            "this system has no such thing: is it another node's ledger?");
+            "this system has no packet filter; is it another node's ledger?");
       const absl::StatusOr<bool> gone = places_.filter->Has(entry.part, {});
       if (!gone.ok()) return gone.status();
       if (*gone) return std::nullopt;
@@ -294,7 +295,7 @@ class Undoing {
     });
   }
 
-  Result Undo(const StaticRoute&) { return Done(); }  // not in order
+  Result Undo(const StaticRoute&) { return Done(); }  // never called: InOrder leaves it out
   Result Undo(const Unknown&) {
     return absl::UnimplementedError(absl::StrCat(
         "not known to this version; use the one that made it, or correct the entry in ",
@@ -303,8 +304,8 @@ class Undoing {
 
   // ---- routes
 
-  // A route is found by destination and next hop on whatever adapter; one without the mark is
-  // another's.
+  // A route is found by destination and next hop, on any adapter; a route without the mark is
+  // foreign.
   void RemoveRoutes() {
     std::multimap<std::pair<IpPrefix, IpAddress>, host::Route> marked;
     for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
@@ -336,20 +337,21 @@ class Undoing {
     });
   }
 
-  // By its name; where that is gone, as with a vSwitch, the one on whose link the gateway is.
+  // The adapter with the former name; if it does not exist any more, as after a vSwitch was
+  // created, the one on whose link the gateway is.
   std::uint32_t AdapterFor(const FormerRoute& former) const {
     std::uint32_t on_link = 0;
     for (const host::Adapter& adapter : *adapters_) {
       if (adapter.name == former.adapter) return adapter.index;
       for (const host::AssignedAddress& each : adapter.addresses) {
-        const auto prefix = IpPrefix::Of(each.address, each.prefix_length);
+        const auto prefix = IpPrefix::From(each.address, each.prefix_length);
         if (former.gateway && prefix && prefix->Contains(*former.gateway)) on_link = adapter.index;
       }
     }
     return on_link;
   }
 
-  // Given back where no other exists in its place.
+  // Restores the route unless another route to its destination exists.
   Result Undo(const FormerRoute& entry) {
     host::Host& host = *places_.host;
     if (!std::exchange(host_read_, true)) {
@@ -361,23 +363,24 @@ class Undoing {
     const auto left = [&](std::string_view why) {
       return Done{absl::StrCat("left ", title, " as it is: ", why), true};
     };
-    constexpr std::string_view kOther = "another route of that destination is there";
+    constexpr std::string_view kOther = "another route to that destination exists";
     if (!adapters_.ok()) return adapters_.status();
-    const absl::StatusOr<Routes>& there = routes_.at(entry.destination.family());
-    if (!there.ok()) return there.status();
+    const absl::StatusOr<Routes>& existing = routes_.at(entry.destination.family());
+    if (!existing.ok()) return existing.status();
     host::Route route;
     route.destination = entry.destination;
     route.gateway = entry.gateway;
     route.metric = entry.metric;
     route.onlink = entry.onlink;
     route.adapter_index = AdapterFor(entry);
-    if (route.adapter_index == 0 && network_deleted_) {  // in this run: adapters may come back yet
-      return absl::UnavailableError(
-          absl::StrCat(entry.adapter, " is gone, perhaps until the network's switch is undone"));
+    if (route.adapter_index == 0 && network_deleted_) {  // the adapter may come back
+      return absl::UnavailableError(absl::StrCat(
+          entry.adapter,
+          " does not exist, perhaps until HNS has removed the network's switch; run reset again"));
     }
     if (route.adapter_index == 0) return left(absl::StrCat(entry.adapter, " is gone"));
     bool ours = false;
-    for (const host::Route& each : *there) {
+    for (const host::Route& each : *existing) {
       if (each.destination != route.destination) continue;
       const auto same_as_each = [&](const host::Route& other) {
         return other.destination == each.destination && other.gateway == each.gateway &&
@@ -385,15 +388,15 @@ class Undoing {
       };
       if (std::any_of(going_.begin(), going_.end(), same_as_each)) {
         if (options_.dry_run) continue;
-        return absl::UnavailableError("our route is still in its place");
+        return absl::UnavailableError("our route to that destination still exists");
       }
       const bool same = same_as_each(route);
       ours = each.marked && !host.is_windows();
-      if (same && !ours) return left("it is there, as before weft");
+      if (same && !ours) return left("it exists, as before weft");
       if (!ours) return left(kOther);
     }
     if (options_.dry_run) return Done{absl::StrCat("would give back ", title)};
-    // Not in the place of another former one.
+    // Do not replace another restored route.
     for (const host::Route& each : given_back_)
       ours = ours && each.destination != route.destination;
     absl::Status status = ours ? host.ReplaceRoutes({route})[0] : host.PutRoutes({route})[0];
@@ -407,13 +410,13 @@ class Undoing {
   Ledger& ledger_;
   const UndoOptions& options_;
   Undone undone_;
-  std::vector<Entry> gone_;  // and still in the ledger
+  std::vector<Entry> gone_;  // entries to remove from the ledger
   bool network_deleted_ = false;
-  // The routes of our entries: all are removed in one call, or would be.
+  // The routes of our entries: all are removed in one call (in a dry run, none).
   absl::Status routes_read_;
   Routes going_;
   std::map<std::pair<IpPrefix, IpAddress>, absl::Status> removed_;
-  // The host as it is once ours are gone, and the former routes that were put back since.
+  // The host after our routes were removed, and the former routes that were restored since.
   bool host_read_ = false;
   absl::StatusOr<std::vector<host::Adapter>> adapters_;
   std::map<IpFamily, absl::StatusOr<Routes>> routes_;

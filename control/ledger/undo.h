@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ledger says is ours, taken away again; nothing else.
+// Removes the objects that the ledger lists as ours, and nothing else.
 #pragma once
 
 #include <string>
@@ -14,36 +14,38 @@ namespace weft::ledger {
 
 struct UndoOptions {
   bool dry_run = false;
-  // The base network stays, and with it the vSwitch: the node is not cut off for seconds.
+  // Keep the base network, and with it the vSwitch, so that the node does not lose its connectivity
+  // for seconds.
   bool keep_vswitch = false;
-  // Also under running pods.
+  // Proceed although pods run.
   bool force = false;
 };
 
-// Where what was made exists. One that the ledger does not need may be null.
+// The interfaces to what was made. One that the ledger does not need may be null.
 struct UndoPlaces {
   hns::Client* hns = nullptr;
   host::Host* host = nullptr;
   host::PacketFilter* filter = nullptr;
 };
-// Nothing in it that weft made, or took over.
+// Whether the ledger has no entry of an object that weft made or took over.
 bool ListsNothing(const Ledger& ledger);
 bool NeedsHns(const Ledger& ledger);
 bool NeedsHost(const Ledger& ledger);
 bool NeedsFilter(const Ledger& ledger);
 
 struct Undone {
-  std::string refused;              // why nothing was deleted, or would be; empty: it was
+  std::string refused;              // why nothing was done; empty: not refused
   std::vector<std::string> lines;   // one for each entry, in the order of the work
   std::vector<std::string> failed;  // what still exists, and why
 };
 
-// Refused while pods run in what would be deleted: local endpoints, not ours, with a namespace.
-// Host routes first, then endpoints, networks, firewall rules, the base network, and then what our
-// routes took the place of is given back: an adapter that goes with a network takes its routes
-// along. Each of these in the order of the ledger. An entry goes from the ledger once its thing is
-// gone, so that a second run, and one that dies, do no harm. What was adopted stays, and its entry;
-// so does an entry that this version does not understand, which is a failure.
+// Refused while pods run in the networks that would be deleted: local endpoints, not ours, with a
+// namespace. Host routes are removed first, then endpoints, networks, firewall rules, the base
+// network; the routes that ours replaced are restored last, because deleting a network removes its
+// adapter with its routes. Each group is processed in the order of the ledger. An entry is removed
+// once its object does not exist any more, so a second run, or one after a crash, does no harm.
+// Adopted objects and their entries stay; so does an entry that this version does not know, which
+// is reported as a failure.
 Undone Undo(const UndoPlaces& places, Ledger& ledger, const UndoOptions& options);
 
 }  // namespace weft::ledger

@@ -22,7 +22,7 @@ std::vector<std::unique_ptr<backend::Backend>> MakeBackends(const backend::Conte
     backends.push_back(std::move(tunnels));
     backends.push_back(std::move(routes));
   }
-  // A follower is next to another data plane.
+  // A follower runs next to another data plane.
   const bool follower = data_plane != DataPlane::kHns;
   if (!follower || context.options.hns_emulator) {
     if (type == BackendType::kVxlan)

@@ -11,11 +11,11 @@
 namespace weft::node {
 namespace {
 
-// So long an adapter is gone at most while a switch is bound to it.
+// The longest time that an adapter is missing while a switch is bound to it.
 constexpr auto kBindTime = std::chrono::minutes(2);
 
-// While no interface fits and no change is reported, the host is read again at most this often: its
-// routes may be many.
+// Between readings of the host while no interface fits and no change is reported: it may have many
+// routes.
 constexpr auto kHostPause = std::chrono::seconds(3);
 
 std::optional<SubnetEnvFamily> EnvOf(const std::optional<backend::FamilyPlan>& plan) {
@@ -23,8 +23,8 @@ std::optional<SubnetEnvFamily> EnvOf(const std::optional<backend::FamilyPlan>& p
   return SubnetEnvFamily{plan->network, plan->subnet};
 }
 
-// Whether the adapters of the routes in `before` are as they were: those that come and go with pods
-// have none of them. A new route is reported.
+// Whether the adapters of the routes in `before` are unchanged: adapters that come and go with pods
+// have no such routes. The system reports new routes.
 bool HasSameAdapters(const underlay::HostFacts& before, const std::vector<host::Adapter>& now) {
   for (const std::vector<host::Route>* routes : {&before.routes_v4, &before.routes_v6}) {
     for (const host::Route& route : *routes) {
@@ -141,7 +141,7 @@ bool NodeNetwork::RoutesChanged(const host::RouteChanges& changes) {
   const auto is_fact = [&](const host::RouteChange& change) {
     const IpPrefix& destination = change.route.destination;
     const std::optional<IpPrefix>& network = context_.conf.network_of(destination.family());
-    if (change.whole_adapter) return false;  // seen by the adapters
+    if (change.whole_adapter) return false;  // the adapters show it
     return destination.length() == 0 ||
            (carries_routes_ && !(network && network->Contains(destination)));
   };
@@ -156,7 +156,8 @@ void NodeNetwork::RecheckRoutes(bool all) {
 
 // Windows may not list a NIC while a switch is bound to it.
 bool NodeNetwork::MayReturn(const underlay::HostFacts& facts, control::TimePoint now) {
-  if (!plan_ || !context_.host.is_windows() || underlay::IsThere(plan_->underlay, facts.adapters)) {
+  if (!plan_ || !context_.host.is_windows() ||
+      underlay::IsPresent(plan_->underlay, facts.adapters)) {
     missing_since_.reset();
     return false;
   }
@@ -248,7 +249,7 @@ PodRules::Desired NodeNetwork::PodRulesFor(const backend::NodePlan& plan) const 
   return desired;
 }
 
-// Between another lease and its first snapshot no pod may start with the old subnet. For any other
+// From a new lease until its first snapshot no pod may start with the old subnet. For any other
 // change the file stays until its new text replaces it.
 void NodeNetwork::WithdrawForeignFile(const control::OwnFacts& facts) {
   SubnetEnv lease;
@@ -277,13 +278,13 @@ void NodeNetwork::Settle(bool ready, control::TimePoint now) {
     was_in_sync_ = true;
   if (!was_in_sync_ || !IsComplete()) return;
   const SubnetEnv env = Env();
-  // The lease may be another one while the interface for it is waited for.
+  // The lease may change while its interface is waited for.
   if (!lease_ || env.v4 != lease_->v4 || env.v6 != lease_->v6) return;
   const std::string text = Text(env);
-  const bool first = !subnet_file_.written(), held = !first && subnet_file_.Holds(text);
+  const bool first = !subnet_file_.written(), matched = !first && subnet_file_.Matches(text);
   file_condition_.Set(subnet_file_.Keep(text, now).message(), now);
-  if (!held && subnet_file_.Holds(text))
-    control::LogInfo(absl::StrCat(first ? "wrote " : "put back ", subnet_file_.path()));
+  if (!matched && subnet_file_.Matches(text))
+    control::LogInfo(absl::StrCat(first ? "wrote " : "restored ", subnet_file_.path()));
 }
 
 }  // namespace weft::node

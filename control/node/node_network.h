@@ -37,37 +37,37 @@ class NodeNetwork {
   NodeNetwork& operator=(const NodeNetwork&) = delete;
 
   // Brings the backends in line with `facts`, which are of the reconciler's own node. What prevents
-  // it is a check that fails, until a later Apply.
+  // that is reported by a failing check until a later Apply.
   void Apply(const absl::StatusOr<control::OwnFacts>& facts,
              control::TimePoint now = std::chrono::steady_clock::now());
-  // Writes subnet.env once `ready`, the reconciler's, was true while every backend was up since the
-  // plan changed, and puts it back when another program changes it.
+  // Writes subnet.env once `ready`, the reconciler's, has been true while every backend was up
+  // since the plan changed, and restores it when another program changes it.
   void Settle(bool ready, control::TimePoint now = std::chrono::steady_clock::now());
-  // The next Apply opens it again.
+  // Closes `device`; the next Apply opens it again.
   void CloseBroken(const std::string& device, const absl::Status& why);
   // The next Apply reads the host's routes again; without, it uses the last reading while their
   // adapters are the same.
   void HostChanged() { host_facts_.reset(); }
   bool host_changed() const { return !host_facts_; }
-  // Whether RecheckRoutes may find ours otherwise. Calls HostChanged where others differ that
-  // count.
+  // Whether `changes` may concern our routes, so that RecheckRoutes is due. Calls HostChanged where
+  // they concern routes that Apply uses.
   bool RoutesChanged(const host::RouteChanges& changes);
-  // Reads ours again and puts what is missing; `all`: also where nothing was written since the last
-  // time.
+  // Reads our routes again and restores missing ones; `all`: also where nothing was written since
+  // the last time.
   void RecheckRoutes(bool all);
   // Passes the state of HNS to the reconciler.
   void OnHnsChange();
-  // Checks calls into HNS for their deadline, firewall and ledger; about every second.
+  // Checks the deadlines of calls into HNS, the firewall and the ledger; call about every second.
   void Poll(control::TimePoint now = std::chrono::steady_clock::now());
-  // Puts back what is gone from the host's packet filter; about every second.
+  // Restores missing rules in the host's packet filter; call about every second.
   void PollPodRules(PodRules::Clock::time_point now) { pod_rules_.Poll(now); }
-  // What differs in HNS, read on the HNS thread; `repair`: after it was corrected. False: there is
-  // nothing in HNS yet.
+  // How HNS differs from the desired state, read on the HNS thread; `repair`: and corrects it.
+  // False: nothing is in HNS yet.
   bool RequestPlan(bool repair, const backend::PlanReply& reply);
   // Removes the devices; subnet.env, host routes and what is in HNS stay. Idempotent.
   void Close();
 
-  // What this host needs a way to, as of the last Apply; empty: it could not be read yet.
+  // What this host must reach, as of the last Apply; empty: it could not be read yet.
   const std::optional<std::vector<lease::HostClaim>>& claims() const { return claims_; }
   // Empty: not known yet.
   const std::optional<backend::NodePlan>& plan() const { return plan_; }
@@ -75,10 +75,10 @@ class NodeNetwork {
   bool is_up() const;
   // The VTEP MAC that a backend chose for IPv4; empty: none does, or it is not known yet.
   std::optional<MacAddress> vtep_mac() const;
-  // What peers are to send to: a configured address, else HNS's own where it moves the packets.
-  // Empty: not known yet.
+  // The address that peers send to: a configured one, else HNS's management IP where HNS moves the
+  // packets. Empty: not known yet.
   std::optional<IpAddress> public_ip(IpFamily family) const;
-  // "interface", "tunnels", "hns" where it moves the packets, "sinks", "subnet-file".
+  // "interface", "tunnels", "hns" where HNS moves the packets, "sinks", "subnet-file".
   void AppendChecks(const control::ReconcilerReport& report,
                     std::vector<admin::Check>& checks) const;
   // Several may have one subject. Those of the interface, of pod rules and of backends fail no
@@ -90,20 +90,21 @@ class NodeNetwork {
  private:
   void ReadClaims(const underlay::HostFacts& facts);
   absl::StatusOr<underlay::HostFacts> ReadHost();
-  // Once for each lease of ours, which the source has confirmed.
+  // Removes subnet.env if it was written for another lease; compares once for each lease that the
+  // source has confirmed.
   void WithdrawForeignFile(const control::OwnFacts& facts);
-  // Whether the chosen adapter, which does not exist, is still waited for.
+  // Whether the chosen adapter is missing and still waited for.
   bool MayReturn(const underlay::HostFacts& facts, control::TimePoint now);
   absl::Status Build(const backend::NodePlan& plan, const underlay::HostFacts& facts);
   bool IsComplete() const;
   std::optional<backend::LeaseFacts> lease_facts() const;
   PodRules::Desired PodRulesFor(const backend::NodePlan& plan) const;
-  // subnet.env as it is to be now.
+  // The desired content of subnet.env.
   SubnetEnv Env() const;
 
   const backend::Context& context_;
   const std::vector<std::unique_ptr<backend::Backend>> backends_;
-  // Static routes are put back that a virtual switch took along.
+  // Static routes that a virtual switch took over are restored.
   const bool carries_routes_;
 
   std::optional<std::vector<lease::HostClaim>> claims_;
@@ -116,8 +117,8 @@ class NodeNetwork {
   StaticRoutes static_routes_;
   PodRules pod_rules_;
   SubnetFile subnet_file_;
-  // Our lease as the source confirmed it last: networks and subnets alone. Whether subnet.env was
-  // compared with it.
+  // Our lease as the source confirmed it last: networks and subnets only; and whether subnet.env
+  // was compared with it.
   std::optional<SubnetEnv> lease_;
   bool file_judged_ = false;
   bool was_in_sync_ = false;  // every sink was ready once, since the plan changed

@@ -10,7 +10,8 @@ namespace {
 std::string PendingText(const control::ReconcilerReport& report) {
   std::vector<std::string> pending;
   for (const control::SinkStatus& sink : report.sinks) {
-    if (!sink.resynced) pending.push_back(absl::StrCat(sink.name, ": not given anything yet"));
+    if (!sink.resynced)
+      pending.push_back(absl::StrCat(sink.name, ": has received no snapshot yet"));
     if (sink.report.more) {
       pending.push_back(absl::StrCat(sink.name, ": ", sink.report.applied, " of ",
                                      sink.report.desired, " in place so far"));
@@ -47,7 +48,7 @@ void NodeNetwork::AppendChecks(const control::ReconcilerReport& report,
   for (const auto& backend : backends_) backend->AppendChecks(checks);
   checks.push_back({"sinks", was_in_sync_, PendingText(report)});
   const std::string& path = subnet_file_.path();
-  const bool written = plan_ && subnet_file_.written() && subnet_file_.Holds(Text(Env()));
+  const bool written = plan_ && subnet_file_.written() && subnet_file_.Matches(Text(Env()));
   checks.push_back(
       {"subnet-file", written,
        written ? path : NotYet(absl::StrCat(path, " not written yet"), file_condition_)});

@@ -12,7 +12,7 @@ namespace {
 
 using host::FilterPart;
 
-constexpr auto kQuiet = std::chrono::minutes(5);  // after which a loss is the first again
+constexpr auto kQuiet = std::chrono::minutes(5);  // after which losses are counted from zero
 constexpr auto kLongestFilterPause = std::chrono::seconds(60);
 constexpr int kFight = 3;  // losses
 constexpr int kBlind = 3;  // readings
@@ -34,7 +34,7 @@ PodRules::PodRules(std::shared_ptr<host::PacketFilter> filter,
       ledger_(std::move(ledger)),
       legacy_period_(std::max(legacy_period, std::chrono::seconds(1))),
       masquerade_{FilterPart::kMasquerade,
-                  "nftables' table inet weft, which masquerades pods (--ip-masq),"},
+                  "nftables' table inet weft for masquerading (--ip-masq)"},
       forward_{FilterPart::kForward,
                "the rules that accept pods in nftables' chain FORWARD (--iptables-forward-rules)"},
       legacy_{FilterPart::kForwardLegacy,
@@ -42,16 +42,16 @@ PodRules::PodRules(std::shared_ptr<host::PacketFilter> filter,
               "(--iptables-forward-rules)"} {}
 
 void PodRules::SetDesired(const Desired& desired, Clock::time_point now) {
-  const auto want = [&](Part& part, const std::vector<host::FilterRule>& rules) {
+  const auto set = [&](Part& part, const std::vector<host::FilterRule>& rules) {
     if (has_desired_ && part.rules == rules) return;
     part.rules = rules;
     part.in_place = false;
     part.losses = part.failures = part.blind = 0;
     part.next_poll = part.next_put = now;
   };
-  want(masquerade_, desired.masquerade);
-  want(forward_, desired.forward);
-  want(legacy_, desired.forward);
+  set(masquerade_, desired.masquerade);
+  set(forward_, desired.forward);
+  set(legacy_, desired.forward);
   has_desired_ = true;
   Poll(now);
 }
@@ -59,7 +59,7 @@ void PodRules::SetDesired(const Desired& desired, Clock::time_point now) {
 void PodRules::Poll(Clock::time_point now) {
   if (!filter_ || !has_desired_) return;
   for (Part* part : {&masquerade_, &forward_, &legacy_}) {
-    // Gone and not desired: nothing to read.
+    // Removed and not desired: nothing to read.
     if (now < part->next_poll || (part->in_place && part->rules.empty())) continue;
     Inspect(*part, now);
     const bool soon = part->blind > 0 && part->blind < kBlind;
@@ -74,7 +74,7 @@ void PodRules::Inspect(Part& part, Clock::time_point now) {
   if (!has.ok()) {
     part.blind = MayPassSoon(has.status()) ? part.blind + 1 : kBlind;
     if (part.in_place && part.blind < kBlind) return;
-    // Not known now: what was in place counts. Where nothing is desired, nothing is missing.
+    // Unreadable: the last known state counts. Where nothing is desired, nothing is missing.
     part.condition = part.rules.empty() ? "" : std::string(has.status().message());
     return;
   }
@@ -91,7 +91,7 @@ void PodRules::Inspect(Part& part, Clock::time_point now) {
     control::LogWarning(absl::StrCat("another program removed or changed ", part.title));
     if (part.losses >= kFight) {
       part.condition = absl::StrCat("another program removes or changes ", part.title,
-                                    " again and again, and flanneld puts it back after a pause: "
+                                    " repeatedly; flanneld restores it after a pause; "
                                     "find that program (nft monitor)");
     }
   }
@@ -107,13 +107,13 @@ void PodRules::Put(Part& part, Clock::time_point now) {
     ++part.failures;
     part.condition = absl::StrCat(
         part.title,
-        part.rules.empty() ? " cannot be removed: " : " cannot be put in: ", status.message());
+        part.rules.empty() ? " cannot be removed: " : " cannot be installed: ", status.message());
     return;
   }
   part.failures = 0;
   if (part.losses < kFight) part.condition.clear();
   part.in_place = true;
-  const std::string line = absl::StrCat(part.rules.empty() ? "removed " : "put in ", part.title);
+  const std::string line = absl::StrCat(part.rules.empty() ? "removed " : "installed ", part.title);
   if (limit_.Allows(line, now) || part.losses == 0) control::LogInfo(line);
   if (part.rules.empty()) Record(part, false);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// --ip-masq and --iptables-forward-rules: the rules for our lease in the host's packet filter, put
-// there, inspected, put back. They stay when the daemon ends, as subnet.env does, which refers to
+// --ip-masq and --iptables-forward-rules: installs, inspects and restores the rules for our lease
+// in the host's packet filter. They stay when the daemon ends, as subnet.env does, which refers to
 // them.
 #pragma once
 
@@ -26,14 +26,14 @@ class PodRules {
     std::vector<host::FilterRule> masquerade, forward;
   };
 
-  // `filter`: null where this system has none. `ledger`: null: nothing is recorded. What is in
-  // iptables-legacy is inspected every `legacy_period`, for the kernel reports no change there.
+  // `filter`: null where this system has none. `ledger`: null: nothing is recorded. iptables-legacy
+  // is inspected every `legacy_period`, because the kernel reports no changes there.
   PodRules(std::shared_ptr<host::PacketFilter> filter, std::shared_ptr<ledger::NodeLedger> ledger,
            std::chrono::seconds legacy_period);
 
-  // From now on. Before the first, whatever an earlier process left stays.
+  // Applies from now on. Before the first call, the rules of an earlier process stay.
   void SetDesired(const Desired& desired, Clock::time_point now);
-  // About every second. What another program removed is put back, at once the first time, then
+  // Call about every second. Restores what another program removed, at once the first time, then
   // after a growing pause, so that two programs do not fight.
   void Poll(Clock::time_point now);
 
@@ -50,7 +50,7 @@ class PodRules {
     std::string_view title;
     std::vector<host::FilterRule> rules{};
     bool in_place = false;
-    int losses = 0;    // to other programs, without a quiet while between
+    int losses = 0;    // by other programs, without a quiet period between
     int failures = 0;  // of Put, in a row
     int blind = 0;     // readings in a row that another program's lock or a busy host prevented
     Clock::time_point lost{}, next_poll{}, next_put{};

@@ -31,18 +31,18 @@ std::vector<host::Route> LeftRoutes(const std::vector<host::Route>& routes,
 std::string LeftRoutesSentence(const std::vector<host::Route>& left, const IpPrefix& network) {
   if (left.empty()) return "";
   constexpr std::size_t kShown = 3;
-  std::string text = absl::StrCat("this host has routes of its own into the pod network ",
-                                  network.ToString(), ", around HNS's overlay: ");
+  std::string text = absl::StrCat("this host has routes into the pod network ", network.ToString(),
+                                  " that bypass HNS's overlay: ");
   for (std::size_t i = 0; i < std::min(left.size(), kShown); ++i)
     absl::StrAppend(&text, i == 0 ? "" : ", ", left[i].destination.ToString(), " via ",
                     left[i].gateway->ToString());
   if (left.size() > kShown) absl::StrAppend(&text, " and ", left.size() - kShown, " more");
-  absl::StrAppend(&text,
-                  "; upstream's flanneld leaves such routes when it goes from host-gw, and they "
-                  "survive a reboot: remove them, in PowerShell: Remove-NetRoute "
-                  "-DestinationPrefix ",
-                  left.front().destination.ToString(), " -NextHop ",
-                  left.front().gateway->ToString());
+  absl::StrAppend(
+      &text,
+      "; upstream's flanneld leaves such routes behind after host-gw, and they survive a "
+      "reboot: remove them, in PowerShell: Remove-NetRoute "
+      "-DestinationPrefix ",
+      left.front().destination.ToString(), " -NextHop ", left.front().gateway->ToString());
   return text;
 }
 
@@ -50,12 +50,12 @@ void StaticRoutes::Inspect(const underlay::HostFacts& facts,
                            const underlay::InterfaceChoice& underlay) {
   if (const host::Adapter* const adapter = underlay::ByIndex(underlay.index, facts.adapters))
     Carry(facts, *adapter);
-  // host-gw takes over those of exactly a peer's subnet, and its sink names those that it cannot.
+  // host-gw takes over those of exactly a peer's subnet, and its sink reports the others.
   if (conf_.type != control::BackendType::kVxlan || !conf_.network) return;
   left_.Set(LeftRoutesSentence(LeftRoutes(facts.routes_v4, *conf_.network), *conf_.network));
 }
 
-// Default routes move with the address, peers' routes are a sink's.
+// Default routes move with the address, and a sink owns the routes to peers.
 bool StaticRoutes::IsCarried(const host::Route& route) const {
   const auto& network = conf_.network_of(route.destination.family());
   return route.marked && route.destination.length() != 0 &&
@@ -81,12 +81,12 @@ void StaticRoutes::Carry(const underlay::HostFacts& facts, const host::Adapter& 
   std::string refused;
   for (const auto& [route, status] : carried_->Follow(host_, adapter, routes)) {
     if (status.ok()) {
-      control::LogInfo(absl::StrCat("put back the static route ", Text(route), " on ", adapter.name,
+      control::LogInfo(absl::StrCat("restored the static route ", Text(route), " on ", adapter.name,
                                     ": it was lost when the node's address moved there"));
     } else if (refused.empty()) {
       refused = absl::StrCat("the static route ", Text(route),
                              " was lost when the node's address moved to ", adapter.name,
-                             " and cannot be put back: ", status.message(), "; put it yourself");
+                             " and cannot be restored: ", status.message(), "; add it yourself");
     }
   }
   lost_.Set(refused);

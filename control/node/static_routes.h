@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes on the underlay that are not a peer's: static ones that a virtual switch took along are
-// put back; those into the pod network that an earlier flanneld left are reported.
+// Routes on the underlay that lead to no peer: restores static ones that a virtual switch took
+// over, and reports those into the pod network that an earlier flanneld left.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,9 @@
 
 namespace weft::node {
 
-// Those among `routes` that are set by hand or program, with a gateway outside the pods' `network`,
-// into it: an overlay network in HNS uses none. Upstream v0.28.9's host-gw creates them on Windows
-// so that they survive a reboot, and leaves them when it stops, also those to deleted nodes.
+// The static routes among `routes` that lead into the pods' `network` by a gateway outside it: an
+// overlay network in HNS uses none. Upstream v0.28.9's host-gw creates them on Windows so that they
+// survive a reboot, and leaves them when it stops, also those to deleted nodes.
 std::vector<host::Route> LeftRoutes(const std::vector<host::Route>& routes,
                                     const IpPrefix& network);
 // Empty: there are none.
@@ -29,16 +29,16 @@ std::string LeftRoutesSentence(const std::vector<host::Route>& left, const IpPre
 // Control thread. Its conditions fail no check.
 class StaticRoutes {
  public:
-  // `host` and `conf` outlive it. `ledger` keeps the routes that are found, over restarts; null: it
-  // is not kept. `keeps_switch`: a base network keeps the switch over reboots.
+  // `host` and `conf` outlive it. `ledger` keeps the routes across restarts; null: they are not
+  // kept. `keeps_switch`: a base network keeps the switch across reboots.
   StaticRoutes(host::Host& host, const control::NetConf& conf,
                std::shared_ptr<ledger::NodeLedger> ledger = nullptr, bool keeps_switch = false)
       : host_(host), conf_(conf), ledger_(std::move(ledger)), keeps_switch_(keeps_switch) {}
 
-  // At each reading of the host, before HNS is changed.
+  // Call at each reading of the host, before HNS is changed.
   void Inspect(const underlay::HostFacts& facts, const underlay::InterfaceChoice& underlay);
 
-  // A static route that the switch took along cannot be put back.
+  // A static route that the switch took over cannot be restored.
   const control::Condition& lost() const { return lost_; }
   const control::Condition& left() const { return left_; }
 

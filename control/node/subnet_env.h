@@ -22,7 +22,7 @@ struct SubnetEnvFamily {
 
 struct SubnetEnv {
   std::optional<SubnetEnvFamily> v4, v6;
-  InnerMtu mtu = *InnerMtu::Of(1450);  // bytes; the smallest of the active tunnels
+  InnerMtu mtu = *InnerMtu::From(1450);  // bytes; the smallest of the active tunnels
   bool ip_masq = false;
   friend bool operator==(const SubnetEnv&, const SubnetEnv&) = default;
 };
@@ -31,13 +31,13 @@ struct SubnetEnv {
 // address with the length.
 std::string Text(const SubnetEnv& env);
 
-// The address blocks of `key` (a comma list) in the text of an old file; entries that are none are
-// left out.
+// The address blocks of `key` (a comma list) in the text of an old file; invalid entries are
+// skipped.
 std::vector<IpPrefix> ReadPrefixes(std::string_view text, std::string_view key);
 
-// What in `text`, an old file, is of another lease than `env`: "FLANNEL_SUBNET 10.244.9.0/24";
-// empty: nothing. Spelling, MTU and IPMASQ are no part of a lease, and what cannot be read names
-// none.
+// The first value in `text`, an old file, that belongs to another lease than `env`: "FLANNEL_SUBNET
+// 10.244.9.0/24"; empty: none. Spelling, MTU and IPMASQ are no part of a lease; unreadable values
+// are skipped.
 std::string OtherLease(std::string_view text, const SubnetEnv& env);
 
 }  // namespace weft::node

@@ -17,13 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Larger is none of ours.
+// A larger file is not ours.
 constexpr std::uintmax_t kMaxSize = 64 * 1024;  // bytes
 
-// How long the file is left to another program that changes it again; doubled each time.
+// How long another program's change stays before the file is restored again; doubled each time.
 constexpr auto kFirstYield = std::chrono::seconds(10);
 constexpr auto kLongestYield = std::chrono::minutes(5);
-// It is at rest again: longer than such a program, if it is one of ours, pauses.
+// Without a change for this long, counting starts again: longer than another flanneld pauses.
 constexpr auto kRest = 2 * kLongestYield;
 
 std::optional<std::string> Read(const std::string& path) {
@@ -40,7 +40,7 @@ std::string FolderOf(const std::string& path) {
   return end == std::string::npos ? "" : path.substr(0, end);
 }
 
-// What a person is to know of `aside` (own_files.h).
+// The operator's text of `aside` (own_files.h).
 std::string_view TextOf(const absl::StatusOr<std::string>& aside) {
   if (aside.ok()) return *aside;
   return absl::IsPermissionDenied(aside.status()) ? aside.status().message() : "";
@@ -55,7 +55,7 @@ absl::Status SubnetFile::Write(const std::string& text) {
   const absl::StatusOr<std::string> aside = control::SetForeignAside(path_);
   const std::string_view of_folder = TextOf(made), of_file = TextOf(aside);
   foreign_.Set(of_folder.empty() ? of_file : of_folder);
-  // Another user's folder that stays is no reason for a node without pods.
+  // A folder that remains another user's must not leave the node without pods.
   absl::Status status = absl::IsPermissionDenied(made.status()) ? absl::OkStatus() : made.status();
   if (status.ok()) status = control::ReplaceFileText(path_, text);
   if (!status.ok()) {
@@ -64,19 +64,19 @@ absl::Status SubnetFile::Write(const std::string& text) {
                                     "; give flanneld a folder it may write to with --subnet-file"));
   }
   text_ = text;
-  tells_owner_ = control::CheckOwn(path_).ok();
+  reports_owner_ = control::CheckOwn(path_).ok();
   return absl::OkStatus();
 }
 
-bool SubnetFile::Holds(const std::string& text) const {
-  return Read(path_) == text && (!tells_owner_ || control::CheckOwn(path_).ok());
+bool SubnetFile::Matches(const std::string& text) const {
+  return Read(path_) == text && (!reports_owner_ || control::CheckOwn(path_).ok());
 }
 
 absl::Status SubnetFile::Keep(const std::string& text, control::TimePoint now) {
-  const bool holds = Holds(text);
-  if (holds && text_ == text) {
+  const bool matches = Matches(text);
+  if (matches && text_ == text) {
     if (changes_ > 0 && now - put_back_at_ >= kRest) changes_ = 0;
-  } else if (holds || text_ != text) {  // of an earlier process, or of our own change
+  } else if (matches || text_ != text) {  // of an earlier process, or of our own change
     if (absl::Status status = Write(text); !status.ok()) return status;
   } else if (changes_ == 0 || now - put_back_at_ >= pause_) {
     if (absl::Status status = Write(text); !status.ok()) return status;
@@ -85,7 +85,7 @@ absl::Status SubnetFile::Keep(const std::string& text, control::TimePoint now) {
   }
   if (changes_ < 2) return absl::OkStatus();
   return absl::AbortedError(absl::StrCat(
-      "subnet file ", path_, ": another program keeps changing it, and flanneld puts it back ",
+      "subnet file ", path_, ": another program keeps changing it, and flanneld restores it ",
       "after pauses of up to five minutes; if that is a second flanneld, stop it, or give it its "
       "own --subnet-file"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file at --subnet-file: written whole or not at all, put back when it was touched, withdrawn
+// The file at --subnet-file: replaced atomically, restored when another program changes it, removed
 // when it names another lease than this node's.
 #pragma once
 
@@ -19,24 +19,25 @@ class SubnetFile {
  public:
   explicit SubnetFile(std::string path) : path_(std::move(path)) {}
 
-  // Puts `text` in place: parent folder made if need be (0755), mode 0644, by rename, on disk when
-  // it returns. A folder or file of another user's is set aside first (own_files.h), which is
-  // logged; one that cannot be is used.
+  // Writes `text` by rename, mode 0644, on disk when it returns; creates a missing parent folder
+  // (0755). A folder or file of another user is set aside first (own_files.h), which is logged; one
+  // that cannot be set aside is used.
   absl::Status Write(const std::string& text);
-  // Whether the file holds exactly `text` now, and no other user may alter it.
-  bool Holds(const std::string& text) const;
+  // Whether the file contains exactly `text` now, and no other user may alter it.
+  bool Matches(const std::string& text) const;
 
-  // Sees to it that the file holds `text`. One that another program changed is put back once at
-  // once, then ever more rarely, so that two programs never fight over it: the error says so until
-  // it was left alone for a while.
+  // Makes the file contain `text`. A file that another program changed is restored at once the
+  // first time, then after growing pauses, so that two programs do not fight over it; an error
+  // reports that until the file stays unchanged for a while.
   absl::Status Keep(const std::string& text, control::TimePoint now);
 
-  // Takes the file away if it names another lease than `env`'s: no pod starts with its subnet. What
-  // it named; empty: it stays. The only reason to take it away, since without it no pod starts.
+  // Removes the file if it names another lease than `env`'s, so that no pod starts with that
+  // subnet. Returns what it named; empty: the file stays. This is the only reason to remove it,
+  // since without it no pod starts.
   absl::StatusOr<std::string> WithdrawUnlessOf(const SubnetEnv& env);
 
   const std::string& path() const { return path_; }
-  // What another user put in our place.
+  // A file or folder of another user in our place.
   const control::Condition& foreign() const { return foreign_; }
   // Whether Write succeeded, and no withdrawal followed.
   bool written() const { return text_.has_value(); }
@@ -44,12 +45,12 @@ class SubnetFile {
  private:
   std::string path_;
   std::optional<std::string> text_;  // as written last
-  // Of what another program does to it: how often in a row, when it was put back, and how long it
-  // is left to that program.
+  // Changes by another program: how many in a row, when the file was last restored, and the pause
+  // before it is restored again.
   int changes_ = 0;
   control::TimePoint put_back_at_{};
   control::Duration pause_{};
-  bool tells_owner_ = false;  // the file system does: what was just written is ours
+  bool reports_owner_ = false;  // the file system does: a file just written was ours
   control::Condition foreign_;
 };
 

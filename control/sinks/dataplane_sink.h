@@ -11,12 +11,12 @@
 
 namespace weft::control {
 
-// `table` outlives the sink and is written by nobody else, so what is ours needs no telling. The
-// table compares by value itself and cannot fail; a peer whose public IP is not of the table's
-// outer family has no way through it and stays pending.
+// `table` outlives the sink, and only the sink writes it, so all its entries are ours. The table
+// compares by value and cannot fail; a peer whose public IP is not of the table's outer family
+// cannot be reached through it and stays pending.
 class DataplaneSink final : public lease::Sink {
  public:
-  // `outer`: the one family that the wire carries; empty: both. `name` as status shows it:
+  // `outer`: the address family of outer packets; empty: both. `name` as status shows it:
   // "dataplane".
   explicit DataplaneSink(dataplane::RemoteTable& table,
                          std::optional<IpFamily> outer = std::nullopt,

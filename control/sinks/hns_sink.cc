@@ -16,15 +16,15 @@ HnsSink::HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlaySpec& spec,
       awaits_adapter_(awaits_adapter),
       thread_(
           std::move(api), std::move(ledger),
-          [this](hns::Api& each, const std::shared_ptr<hns::ObjectLedger>& entered) {
-            return MakeKeeper(each, entered);
+          [this](hns::Api& session_api, const std::shared_ptr<hns::ObjectLedger>& session_ledger) {
+            return MakeKeeper(session_api, session_ledger);
           },
           std::move(on_change), limits) {}
 
 std::unique_ptr<hns::OverlayKeeper> HnsSink::MakeKeeper(
     hns::Api& api, const std::shared_ptr<hns::ObjectLedger>& ledger) const {
   auto keeper = std::make_unique<hns::OverlayKeeper>(api, spec_, ledger);
-  if (awaits_adapter_) keeper->SetAdapterThere(false);
+  if (awaits_adapter_) keeper->SetAdapterPresent(false);
   if (all_known_ || !routes_.empty()) keeper->SetRoutes(routes_, all_known_);
   return keeper;
 }
@@ -32,11 +32,11 @@ std::unique_ptr<hns::OverlayKeeper> HnsSink::MakeKeeper(
 void HnsSink::SetSpec(const hns::OverlaySpec& spec) {
   if (spec == spec_) return;
   spec_ = spec;
-  thread_.Tell([spec](hns::OverlayKeeper& keeper) { keeper.SetSpec(spec); });
+  thread_.Post([spec](hns::OverlayKeeper& keeper) { keeper.SetSpec(spec); });
 }
 
-void HnsSink::SetAdapterThere() {
-  thread_.Ask([](hns::OverlayKeeper& keeper) { keeper.SetAdapterThere(true); });
+void HnsSink::SetAdapterPresent() {
+  thread_.Request([](hns::OverlayKeeper& keeper) { keeper.SetAdapterPresent(true); });
 }
 
 lease::SinkReport HnsSink::Report() const {
@@ -65,7 +65,7 @@ lease::SinkReport HnsSink::Resync(std::span<const lease::Peer> all) {
     if (peer.subnet.family() == IpFamily::kV4) routes_.emplace(peer.subnet, RouteTo(peer));
   }
   all_known_ = true;
-  thread_.Tell([routes = routes_](hns::OverlayKeeper& keeper) {
+  thread_.Post([routes = routes_](hns::OverlayKeeper& keeper) {
     keeper.SetRoutes(routes, /*may_remove=*/true);
     keeper.Recheck();
   });
@@ -80,7 +80,7 @@ lease::SinkReport HnsSink::Update(const lease::PeerChanges& changes) {
     routes_.insert_or_assign(peer.subnet, put.back());
   }
   for (const IpPrefix& subnet : changes.removals) routes_.erase(subnet);
-  thread_.Tell([put = std::move(put), removals = changes.removals](hns::OverlayKeeper& keeper) {
+  thread_.Post([put = std::move(put), removals = changes.removals](hns::OverlayKeeper& keeper) {
     for (const hns::RemoteSubnetRoute& route : put) keeper.PutRoute(route);
     for (const IpPrefix& subnet : removals) keeper.EraseRoute(subnet);
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers as RemoteSubnetRoutes of this node's overlay network in HNS, which it keeps as well.
-// Windows moves the packets.
+// Peers as RemoteSubnetRoutes of this node's overlay network in HNS. The sink also keeps that
+// network. Windows moves the packets.
 #pragma once
 
 #include <functional>
@@ -18,28 +18,31 @@ namespace weft::control {
 
 using HnsState = KeeperState<hns::OverlayOutcome>;
 
-// HNS blocks, so all of it is done on a thread of its own; this object lives on the control thread.
-// Peers of IPv6 are ignored: HNS has no such overlay network. The network is made before any peer
-// is known; nothing is removed from it before the first Resync. Its end changes nothing in HNS.
+// HNS calls block, so they are made on a thread of their own; this object belongs to the control
+// thread. IPv6 peers are ignored: HNS has no IPv6 overlay network. The network is created before
+// any peer is known; nothing is removed from it before the first Resync. The destructor changes
+// nothing in HNS.
 class HnsSink final : public lease::Sink {
  public:
-  // `on_change`: State or Report may differ; on the HNS thread, while none of this object's methods
-  // waits for it. `ledger`: of what is made; null: no ledger.
-  // `awaits_adapter`: for SetAdapterThere.
+  // `on_change`: State or Report may differ; called on the HNS thread, which none of this object's
+  // methods waits for then. `ledger`: of the HNS objects that are made; null: no ledger.
+  // `awaits_adapter`: wait for SetAdapterPresent.
   HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlaySpec& spec,
           std::function<void()> on_change, RoundThread::Limits limits = {},
           std::shared_ptr<hns::ObjectLedger> ledger = nullptr, bool awaits_adapter = false);
 
   void SetSpec(const hns::OverlaySpec& spec);
   const hns::OverlaySpec& spec() const { return spec_; }
-  // That an adapter has the management IP, which the outcome awaits.
-  void SetAdapterThere();
+  // An adapter has the management IP. The outcome waits for this.
+  void SetAdapterPresent();
   HnsState State() const { return thread_.State(); }
-  // On the HNS thread, in its next round.
-  void Ask(std::function<void(hns::OverlayKeeper&)> question) { thread_.Ask(std::move(question)); }
+  // Runs `request` on the HNS thread, in its next round.
+  void Request(std::function<void(hns::OverlayKeeper&)> request) {
+    thread_.Request(std::move(request));
+  }
   lease::SinkReport Report() const;
-  // By the owner about every second; see RoundThread.
-  std::string Look(RoundThread::Clock::time_point now) { return thread_.Look(now); }
+  // The owner calls this about every second; see RoundThread.
+  std::string Supervise(RoundThread::Clock::time_point now) { return thread_.Supervise(now); }
 
   std::string name() const override;
   lease::SinkReport Resync(std::span<const lease::Peer> all) override;
@@ -55,7 +58,7 @@ class HnsSink final : public lease::Sink {
   hns::RemoteSubnetRoutes routes_;
   bool all_known_ = false;
   const bool awaits_adapter_;
-  KeeperThread<hns::OverlayKeeper, hns::OverlayOutcome> thread_;  // last: it begins at once
+  KeeperThread<hns::OverlayKeeper, hns::OverlayOutcome> thread_;  // last: it starts at once
 };
 
 }  // namespace weft::control

@@ -11,21 +11,21 @@ HnsSubscription::HnsSubscription(hns::Api& api, hns::OnNotification notify)
 HnsSubscription::~HnsSubscription() { End(); }
 
 void HnsSubscription::Keep(hns::TimePoint now) {
-  if (stands() || (again_ && now < *again_)) return;
+  if (active() || (retry_at_ && now < *retry_at_)) return;
   End();
   const hns::Reply reply = api_.Subscribe(notify_);
-  again_.reset();
+  retry_at_.reset();
   if (hns::IsServiceGone(reply.code)) return;
   if (!reply.ok()) {
-    again_ = now + delay_.Next();
+    retry_at_ = now + delay_.Next();
     return;
   }
   handle_ = reply.handle;
-  doubted_ = false;
+  stale_ = false;
   delay_.Reset();
 }
 
-// Also one that died: what is left of it on our side calls nobody any more.
+// Also for one that ended with the service: our side of it is freed.
 void HnsSubscription::End() {
   if (handle_ == hns::Handle::kNone) return;
   api_.Unsubscribe(std::exchange(handle_, hns::Handle::kNone));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HNS's notifications, registered for over and over: a registration dies with the service, and may
-// die without a word.
+// A subscription to HNS's notifications that is renewed when necessary: it ends with the service,
+// possibly without a notification.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace weft::control {
 
-// One thread; `notify` is called on those of HNS. `api` outlives it.
+// One thread; `notify` is called on HNS's threads. `api` outlives it.
 class HnsSubscription {
  public:
   HnsSubscription(hns::Api& api, hns::OnNotification notify);
@@ -18,16 +18,16 @@ class HnsSubscription {
   HnsSubscription(const HnsSubscription&) = delete;
   HnsSubscription& operator=(const HnsSubscription&) = delete;
 
-  // Registers, where nothing stands that is not doubted and it is not too early after a refusal.
-  // What is doubted is ended first, so in between nothing is told: look afterwards. A service that
-  // is gone refuses until whoever works with it finds it again: each Keep asks then.
+  // Subscribes, unless the subscription is active or retry_at() has not come. A stale subscription
+  // is ended first, and what happens in between is not reported: read the state afterwards. While
+  // the service is gone, each Keep tries again.
   void Keep(hns::TimePoint now);
-  // It may have died; the next Keep registers again.
-  void Doubt() { doubted_ = true; }
+  // The subscription may have ended; the next Keep subscribes again.
+  void Invalidate() { stale_ = true; }
 
-  bool stands() const { return handle_ != hns::Handle::kNone && !doubted_; }
-  // When Keep is to be called because it was refused.
-  std::optional<hns::TimePoint> next() const { return again_; }
+  bool active() const { return handle_ != hns::Handle::kNone && !stale_; }
+  // When to call Keep again after a refusal.
+  std::optional<hns::TimePoint> retry_at() const { return retry_at_; }
 
  private:
   void End();
@@ -35,8 +35,8 @@ class HnsSubscription {
   hns::Api& api_;
   const hns::OnNotification notify_;
   hns::Handle handle_ = hns::Handle::kNone;
-  bool doubted_ = false;
-  std::optional<hns::TimePoint> again_;
+  bool stale_ = false;
+  std::optional<hns::TimePoint> retry_at_;
   hns::RetryDelay delay_{std::chrono::seconds(1), std::chrono::seconds(80)};
 };
 

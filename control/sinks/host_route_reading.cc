@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reading of the host says: which routes are ours, and who else is in a peer's place.
+// Evaluates a reading of the host: which routes are ours, and which foreign routes block a peer.
 #include <algorithm>
 #include <utility>
 
@@ -9,13 +9,13 @@
 namespace weft::control {
 namespace {
 
-// The kernel's, for an IPv6 route that named none (IP6_RT_PRIO_USER).
+// The kernel's metric for an IPv6 route without one (IP6_RT_PRIO_USER).
 constexpr std::uint64_t kLinuxDefaultMetricV6 = 1024;
 
 constexpr auto kFirstPause = std::chrono::seconds(1);
 constexpr auto kMostPause = std::chrono::minutes(5);
-// Without another loss for so long, a contest is over. More than the longest pause.
-constexpr auto kPeace = std::chrono::minutes(10);
+// A contest is over after this time without another loss. Longer than the longest pause.
+constexpr auto kContestQuiet = std::chrono::minutes(10);
 
 }  // namespace
 
@@ -37,9 +37,9 @@ bool HostRouteSink::IsOurs(const host::Route& route) const {
   return !host_.is_windows() || owned_.contains({route.destination, *route.gateway});
 }
 
-// By `ip route add` and by upstream v0.28.9 alike: without a metric, on Linux in no program's name,
-// on Windows by New-NetRoute.
-bool HostRouteSink::IsUpstreams(const host::Route& route) const {
+// `ip route add` and upstream v0.28.9 alike put routes without a metric, on Linux with protocol
+// "boot", on Windows by New-NetRoute.
+bool HostRouteSink::IsUpstreamRoute(const host::Route& route) const {
   if (route.kind != host::RouteKind::kPlain || route.claimed || route.source) return false;
   if (!host_.is_windows() && route.metric != 0) return false;
   if (config_.tunnel && route.adapter_index == config_.tunnel->adapter_index) return true;
@@ -48,14 +48,15 @@ bool HostRouteSink::IsUpstreams(const host::Route& route) const {
          on_link_.Reaches(*route.gateway);
 }
 
-bool HostRouteSink::StandsInPlaceOf(const Way& way, const host::Route& other) const {
+bool HostRouteSink::WouldReplace(const Way& way, const host::Route& other) const {
   if (host_.is_windows()) return WayOf(other) == way;
   return Precedence(other) == Precedence(RouteOf(way));
 }
 
-bool HostRouteSink::IsTheLinks(const Way& way, const std::vector<Other>& others) const {
-  return std::any_of(others.begin(), others.end(), [&](const Other& other) {
-    return other.route.kind == host::RouteKind::kDerived && StandsInPlaceOf(way, other.route);
+bool HostRouteSink::WouldReplaceDerived(const Way& way,
+                                        const std::vector<ForeignRoute>& foreign) const {
+  return std::any_of(foreign.begin(), foreign.end(), [&](const ForeignRoute& other) {
+    return other.route.kind == host::RouteKind::kDerived && WouldReplace(way, other.route);
   });
 }
 
@@ -79,36 +80,38 @@ absl::Status HostRouteSink::Read() {
   const absl::StatusOr<OnLink> on_link = OnLink::Of(underlay_, *adapters, *found);
   if (!on_link.ok() && config_.direct) return on_link.status();
   on_link_ = on_link.value_or(OnLink());
-  // The tunnel's go with it; the ledger's folder is not even made for them.
+  // Routes into the tunnel disappear with it and are not in the ledger, whose folder is then not
+  // created.
   owned_ = ledger_ != nullptr && config_.direct ? ledger_->Owned(config_.family) : RouteKeys();
 
   Routes::Map ours;
-  there_.clear();
-  others_.clear();
+  existing_owned_.clear();
+  foreign_.clear();
   for (const host::Route& route : *found) {
     if (route.gateway && owned_.contains({route.destination, *route.gateway}))
-      there_.insert({route.destination, *route.gateway});
+      existing_owned_.insert({route.destination, *route.gateway});
     if (IsOurs(route)) {
       ours.insert_or_assign(WayOf(route), Form{route.onlink, route.marked});
     } else if (Matters(route.destination)) {
-      others_[route.destination].push_back({route, names[route.adapter_index]});
+      foreign_[route.destination].push_back({route, names[route.adapter_index]});
     }
   }
-  LookWhoPrecedes(*found);
-  LookWhoTookPlaces(ours);
+  FindPreceding(*found);
+  FindContests(ours);
   routes_.ReplaceActual(std::move(ours));
   return absl::OkStatus();
 }
 
-// The system lists those of one destination in the order in which it tries them.
-void HostRouteSink::LookWhoPrecedes(const std::vector<host::Route>& found) {
+// The system lists the routes of one destination in the order in which it tries them.
+void HostRouteSink::FindPreceding(const std::vector<host::Route>& found) {
   preceded_.clear();
-  if (others_.empty()) return;
-  std::map<IpPrefix, std::pair<std::uint64_t, std::size_t>> best;  // of others, and its turn
+  if (foreign_.empty()) return;
+  // The least precedence among foreign routes, and the index of that route.
+  std::map<IpPrefix, std::pair<std::uint64_t, std::size_t>> best;
   std::map<IpPrefix, std::size_t> turns;
   for (const host::Route& route : found) {
-    const auto others = others_.find(route.destination);
-    if (others == others_.end()) continue;
+    const auto foreign = foreign_.find(route.destination);
+    if (foreign == foreign_.end()) continue;
     const std::uint64_t own = Precedence(route);
     const auto first = best.find(route.destination);
     if (!IsOurs(route)) {
@@ -116,25 +119,25 @@ void HostRouteSink::LookWhoPrecedes(const std::vector<host::Route>& found) {
       if (first == best.end() || own < first->second.first)
         best.insert_or_assign(route.destination, std::pair(own, turn));
     } else if (first != best.end() && first->second.first <= own) {
-      preceded_[WayOf(route)] = Text(others->second[first->second.second]);
+      preceded_[WayOf(route)] = Text(foreign->second[first->second.second]);
     } else {
-      // One that is listed later precedes it only by a lesser metric.
-      for (const Other& other : others->second) {
+      // A route that is listed later precedes ours only by a lesser metric.
+      for (const ForeignRoute& other : foreign->second) {
         if (Precedence(other.route) < own) preceded_[WayOf(route)] = Text(other);
       }
     }
   }
 }
 
-void HostRouteSink::LookWhoTookPlaces(const Routes::Map& ours) {
+void HostRouteSink::FindContests(const Routes::Map& ours) {
   const TimePoint now = now_();
   std::erase_if(contests_, [&](const auto& each) {
-    return now - each.second.last > kPeace || DesiredWay(each.first) == nullptr;
+    return now - each.second.last > kContestQuiet || DesiredWay(each.first) == nullptr;
   });
-  for (const auto& [destination, others] : others_) {
+  for (const auto& [destination, foreign] : foreign_) {
     const Way* const way = DesiredWay(destination);
     if (way == nullptr || !routes_.actual().contains(*way) || ours.contains(*way)) continue;
-    if (IsTheLinks(*way, others)) continue;
+    if (WouldReplaceDerived(*way, foreign)) continue;
     Contest& contest = contests_[destination];
     ++contest.times;
     contest.last = now;
@@ -142,17 +145,18 @@ void HostRouteSink::LookWhoTookPlaces(const Routes::Map& ours) {
     contest.pause = contest.pause == Duration::zero()
                         ? Duration(kFirstPause)
                         : std::min<Duration>(2 * contest.pause, kMostPause);
-    contest.by = Text(others.front());
+    contest.by = Text(foreign.front());
   }
 }
 
 bool HostRouteSink::ReadBack() {
   wrote_ = false;
   const absl::Status read = Read();
-  unread_ = read.ok() ? ""
-                      : absl::StrCat("routes of ",
-                                     config_.direct ? config_.underlay.name : config_.tunnel->name,
-                                     " cannot be read: ", read.message());
+  read_error_ = read.ok()
+                    ? ""
+                    : absl::StrCat("routes of ",
+                                   config_.direct ? config_.underlay.name : config_.tunnel->name,
+                                   " cannot be read: ", read.message());
   return read.ok();
 }
 
@@ -166,7 +170,7 @@ bool HostRouteSink::IsConcernedBy(const host::RouteChanges& changes) const {
     }
     const Way* const way = DesiredWay(route.destination);
     if (way == nullptr) return false;
-    // As we put it: our own doing, where the system reports that too.
+    // As we put it: some systems report our own changes too.
     const bool right = route.kind == host::RouteKind::kPlain && route.marked && !route.onlink;
     return change.gone || !right || WayOf(route) != *way;
   });
@@ -182,7 +186,7 @@ absl::StatusOr<OnLink> OnLink::Of(std::uint32_t adapter_index,
   if (!adapter->up) return absl::NotFoundError("the adapter is down; set it up");
   OnLink on_link;
   for (const host::AssignedAddress& assigned : adapter->addresses) {
-    if (const auto prefix = IpPrefix::Of(assigned.address, assigned.prefix_length))
+    if (const auto prefix = IpPrefix::From(assigned.address, assigned.prefix_length))
       on_link.prefixes_.push_back(*prefix);
   }
   for (const host::Route& route : routes) {

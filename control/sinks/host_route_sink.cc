@@ -10,9 +10,9 @@
 namespace weft::control {
 namespace {
 
-// Put or removed at once: some 50 ms of the control thread.
+// Routes in one slice: about 50 ms of the control thread.
 constexpr std::size_t kSlice = 1000;
-// Named one by one in a report.
+// The most items that a report names one by one.
 constexpr std::size_t kMostNamed = 100;
 
 RouteKey KeyOf(const host::Route& route) { return {route.destination, *route.gateway}; }
@@ -56,8 +56,8 @@ lease::SinkReport HostRouteSink::Update(const lease::PeerChanges& changes) {
     contests_.erase(subnet);
     if (const Way* const way = DesiredWay(subnet)) routes_.EraseDesired(Way(*way));
   }
-  // Without a reading, what is there is not known: the Retry reads first.
-  if (!unread_.empty()) return Report();
+  // The actual routes are unknown: Retry reads them first.
+  if (!read_error_.empty()) return Report();
   if (!more_) failures_.clear();
   return ApplyAndVerify();
 }
@@ -75,7 +75,7 @@ host::Route HostRouteSink::RouteOf(const Way& way) const {
   return route;
 }
 
-bool HostRouteSink::IsTunnels(const Way& way) const {
+bool HostRouteSink::IsIntoTunnel(const Way& way) const {
   return config_.tunnel && std::get<std::uint32_t>(way) == config_.tunnel->adapter_index;
 }
 
@@ -92,11 +92,12 @@ std::string HostRouteSink::Text(const Way& way) const {
                       DeviceName(adapter_index));
 }
 
-std::string HostRouteSink::Text(const Other& other) {
-  if (other.route.kind == host::RouteKind::kNowhere) return "a route to nowhere";
+std::string HostRouteSink::Text(const ForeignRoute& other) {
+  if (other.route.kind == host::RouteKind::kUnreachable) return "a blackhole or unreachable route";
   return absl::StrCat(
       "a route", other.route.gateway ? absl::StrCat(" via ", other.route.gateway->ToString()) : "",
-      " dev ", other.adapter, other.route.kind == host::RouteKind::kDerived ? ", the link's" : "");
+      " dev ", other.adapter,
+      other.route.kind == host::RouteKind::kDerived ? " (made by the system)" : "");
 }
 
 const HostRouteSink::Way* HostRouteSink::DesiredWay(const IpPrefix& subnet) const {
@@ -111,8 +112,8 @@ std::optional<HostRouteSink::Way> HostRouteSink::Place(const lease::Peer& peer) 
   if (config_.tunnel) return Way(peer.subnet, std::nullopt, config_.tunnel->adapter_index);
   refused_[peer.subnet] = absl::StrCat(
       "peer ", Quoted(peer.node), " (", peer.subnet.ToString(), ") has no route: its address ",
-      peer.public_ip.ToString(), " is not on link of ", config_.underlay.name,
-      ", and host routes lead past no router: join the node to that link, or use vxlan");
+      peer.public_ip.ToString(), " is not on the link of ", config_.underlay.name,
+      ", and host routes cannot cross a router; connect the node to that link, or use vxlan");
   return std::nullopt;
 }
 
@@ -139,7 +140,7 @@ lease::SinkReport HostRouteSink::ReadApplyAndVerify() {
   const bool read = ReadBack();
   if (config_.direct) PlaceAll();
   if (!read) return Report();
-  KeepInLedger();
+  SyncLedger();
   verify_ = true;
   return ApplyAndVerify();
 }
@@ -154,12 +155,12 @@ lease::SinkReport HostRouteSink::ApplyAndVerify() {
   return Report();
 }
 
-void HostRouteSink::KeepInLedger() {
+void HostRouteSink::SyncLedger() {
   if (ledger_ == nullptr || !config_.direct) return;
   RouteKeys ours, gone = owned_;
-  for (const RouteKey& key : there_) gone.erase(key);
+  for (const RouteKey& key : existing_owned_) gone.erase(key);
   for (const auto& [way, form] : routes_.desired()) {
-    if (IsTunnels(way)) continue;
+    if (IsIntoTunnel(way)) continue;
     const RouteKey key = KeyOf(RouteOf(way));
     gone.erase(key);
     if (routes_.actual().contains(way) && !owned_.contains(key)) ours.insert(key);
@@ -174,30 +175,30 @@ HostRouteSink::Step HostRouteSink::StepFor(const Way& way) {
   const auto at = routes_.actual().lower_bound({destination, std::nullopt, 0});
   const bool have_one =
       at != routes_.actual().end() && std::get<IpPrefix>(at->first) == destination;
-  const auto found = others_.find(destination);
-  if (found == others_.end()) return have_one ? Step::kReplace : Step::kPut;
-  const std::vector<Other>& others = found->second;
+  const auto found = foreign_.find(destination);
+  if (found == foreign_.end()) return have_one ? Step::kReplace : Step::kPut;
+  const std::vector<ForeignRoute>& foreign = found->second;
   const auto contest = contests_.find(destination);
-  if (contest != contests_.end() && !IsTheLinks(way, others)) {
+  if (contest != contests_.end() && !WouldReplaceDerived(way, foreign)) {
     if (contest->second.next <= now_()) return Step::kReplace;
-    failures_[way] = absl::StrCat("another program has put ", contest->second.by,
-                                  " in its place for the ", contest->second.times,
-                                  ". time; it is put back after a pause: stop one of the two "
-                                  "programs");
+    failures_[way] = absl::StrCat("another program has replaced it ", contest->second.times,
+                                  " times, last with ", contest->second.by,
+                                  "; it is put back after a pause; stop one of the two programs");
     return Step::kWait;
   }
-  if (std::all_of(others.begin(), others.end(),
-                  [&](const Other& other) { return IsUpstreams(other.route); }))
+  if (std::all_of(foreign.begin(), foreign.end(),
+                  [&](const ForeignRoute& other) { return IsUpstreamRoute(other.route); }))
     return Step::kTakeOver;
-  const bool in_the_way = std::any_of(others.begin(), others.end(), [&](const Other& other) {
-    return StandsInPlaceOf(way, other.route);
-  });
+  const bool in_the_way =
+      std::any_of(foreign.begin(), foreign.end(),
+                  [&](const ForeignRoute& other) { return WouldReplace(way, other.route); });
   if (have_one && !in_the_way) return Step::kReplace;
-  const auto foreign = std::find_if_not(
-      others.begin(), others.end(), [&](const Other& other) { return IsUpstreams(other.route); });
+  const auto blocking =
+      std::find_if_not(foreign.begin(), foreign.end(),
+                       [&](const ForeignRoute& other) { return IsUpstreamRoute(other.route); });
   failures_[way] = absl::StrCat(
-      Text(*foreign),
-      ", a foreign one, has this destination and stays: remove it, or give the node another "
+      Text(*blocking),
+      ", which is not flanneld's, has this destination; remove it, or give the node another "
       "podCIDR");
   return Step::kWait;
 }
@@ -208,55 +209,55 @@ void HostRouteSink::Put(const std::vector<Way>& ways, bool over) {
   RouteKeys fresh;
   for (const Way& way : ways) {
     routes.push_back(RouteOf(way));
-    if (!IsTunnels(way) && owned_.insert(KeyOf(routes.back())).second)
+    if (!IsIntoTunnel(way) && owned_.insert(KeyOf(routes.back())).second)
       fresh.insert(KeyOf(routes.back()));
   }
   if (ledger_ != nullptr && !fresh.empty()) ledger_->Intend(fresh);
   wrote_ = true;
   const auto results = over ? host_.ReplaceRoutes(routes) : host_.PutRoutes(routes);
-  RouteKeys of_others;
+  RouteKeys taken;
   for (std::size_t i = 0; i < ways.size(); ++i) {
     if (results[i].ok()) {
       routes_.SetActual(ways[i], Form());
       continue;
     }
     failures_[ways[i]] = results[i].message();
-    // It came since the reading; the Retry reads again.
-    if (absl::IsAlreadyExists(results[i]) && !IsTunnels(ways[i]) &&
+    // The route appeared after the reading; Retry reads again.
+    if (absl::IsAlreadyExists(results[i]) && !IsIntoTunnel(ways[i]) &&
         fresh.contains(KeyOf(routes[i])))
-      of_others.insert(KeyOf(routes[i]));
+      taken.insert(KeyOf(routes[i]));
   }
-  Disown(of_others);
+  Disown(taken);
 }
 
 void HostRouteSink::TakeOver(const std::vector<Way>& ways) {
   std::vector<FormerRoute> former;
   std::vector<Way> to_put;
-  std::vector<host::Route> beside;
+  std::vector<host::Route> obsolete;
   for (const Way& way : ways) {
-    bool there = false;  // as it should be: Windows knows no mark
-    for (const Other& other : others_[std::get<IpPrefix>(way)]) {
-      if (!IsTunnels(WayOf(other.route))) former.push_back({other.route, other.adapter});
+    bool exists = false;  // in sync already: routes of Windows bear no mark
+    for (const ForeignRoute& other : foreign_[std::get<IpPrefix>(way)]) {
+      if (!IsIntoTunnel(WayOf(other.route))) former.push_back({other.route, other.adapter});
       if (!host_.is_windows()) continue;
       if (WayOf(other.route) == way)
-        there = true;
+        exists = true;
       else
-        beside.push_back(other.route);
+        obsolete.push_back(other.route);
     }
-    if (there)
+    if (exists)
       routes_.SetActual(way, Form());
     else
       to_put.push_back(way);
   }
   if (ledger_ != nullptr && !former.empty()) ledger_->IntendTakeover(former);
   Put(to_put, /*over=*/true);
-  std::erase_if(beside, [&](const host::Route& route) {
+  std::erase_if(obsolete, [&](const host::Route& route) {
     const Way* const way = DesiredWay(route.destination);
     return way == nullptr || failures_.contains(*way);
   });
-  if (!beside.empty()) host_.RemoveRoutes(beside);
+  if (!obsolete.empty()) host_.RemoveRoutes(obsolete);
   for (const Way& way : ways) {
-    if (!failures_.contains(way)) others_.erase(std::get<IpPrefix>(way));
+    if (!failures_.contains(way)) foreign_.erase(std::get<IpPrefix>(way));
   }
 }
 
@@ -289,7 +290,7 @@ void HostRouteSink::PutSome(std::size_t& room) {
 }
 
 void HostRouteSink::RemoveSome(std::size_t& room) {
-  std::vector<host::Route> unwanted;
+  std::vector<host::Route> stale;
   for (const Way& way : routes_.pending_removals()) {
     if (failures_.contains(way)) continue;
     if (room == 0) {
@@ -299,26 +300,26 @@ void HostRouteSink::RemoveSome(std::size_t& room) {
     --room;
     const Way* const desired = DesiredWay(std::get<IpPrefix>(way));
     if (desired == nullptr || !routes_.pending_upserts().contains(*desired))
-      unwanted.push_back(RouteOf(way));
+      stale.push_back(RouteOf(way));
     else
       failures_[way] = "stays until the route that takes its place can be put";
   }
-  if (unwanted.empty()) return;
+  if (stale.empty()) return;
   wrote_ = true;
   RouteKeys gone;
-  const auto results = host_.RemoveRoutes(unwanted);
-  for (std::size_t i = 0; i < unwanted.size(); ++i) {
-    const Way way = WayOf(unwanted[i]);
+  const auto results = host_.RemoveRoutes(stale);
+  for (std::size_t i = 0; i < stale.size(); ++i) {
+    const Way way = WayOf(stale[i]);
     if (!results[i].ok()) {
       failures_[way] = results[i].message();
       continue;
     }
     routes_.EraseActual(way);
-    if (IsTunnels(way)) continue;
-    // The one that moved to another adapter of the link is the same.
-    const Way* const desired = DesiredWay(unwanted[i].destination);
-    if (desired != nullptr && std::get<1>(*desired) == unwanted[i].gateway) continue;
-    gone.insert(KeyOf(unwanted[i]));
+    if (IsIntoTunnel(way)) continue;
+    // A route that moved to another adapter of the link has the same key.
+    const Way* const desired = DesiredWay(stale[i].destination);
+    if (desired != nullptr && std::get<1>(*desired) == stale[i].gateway) continue;
+    gone.insert(KeyOf(stale[i]));
   }
   Disown(gone);
 }
@@ -337,9 +338,9 @@ void HostRouteSink::Apply() {
 
 lease::SinkReport HostRouteSink::Report() const {
   lease::SinkReport report;
-  if (!unread_.empty()) {
+  if (!read_error_.empty()) {
     report.desired = config_.direct ? peers_.size() : routes_.desired().size();
-    report.pending.push_back(unread_);
+    report.pending.push_back(read_error_);
     return report;
   }
   report.desired = routes_.desired().size();
@@ -352,38 +353,36 @@ lease::SinkReport HostRouteSink::Report() const {
       report.notes.push_back(absl::StrCat("and ", contests_.size() - kMostNamed, " more"));
       break;
     }
-    report.notes.push_back(
-        absl::StrCat("another program puts its own route in the place of the one to ",
-                     subnet.ToString(), " (", contest.times, " times, last ", contest.by,
-                     "); it is put back: stop one of the two "
-                     "programs"));
+    report.notes.push_back(absl::StrCat("another program replaces the route to ", subnet.ToString(),
+                                        " (", contest.times, " times, last with ", contest.by,
+                                        "); it is put back; stop one of the two programs"));
   }
   std::size_t unnamed = 0;
-  const auto tell = [&](const Way& way, std::string_view why, std::size_t& count) {
+  const auto add = [&](const Way& way, std::string_view why, std::size_t& count) {
     ++count;
     if (report.pending.size() < kMostNamed)
       report.pending.push_back(absl::StrCat(Text(way), ": ", why));
     else
       ++unnamed;
   };
-  const auto tell_failure = [&](const Way& way, std::string_view otherwise, std::size_t& count) {
+  const auto add_failure = [&](const Way& way, std::string_view otherwise, std::size_t& count) {
     const auto failure = failures_.find(way);
     if (failure != failures_.end())
-      tell(way, failure->second, count);
+      add(way, failure->second, count);
     else if (!more_)
-      tell(way, otherwise, count);
+      add(way, otherwise, count);
   };
   for (const Way& way : routes_.pending_upserts())
-    tell_failure(way, "not there when read back", report.failed);
+    add_failure(way, "missing when read back", report.failed);
   for (const Way& way : routes_.pending_removals())
-    tell_failure(way, "still there when read back", report.stuck);
+    add_failure(way, "still present when read back", report.stuck);
   for (const auto& [way, by] : preceded_) {
     if (!routes_.desired().contains(way) || routes_.pending_upserts().contains(way)) continue;
     --report.applied;
-    tell(
-        way,
-        absl::StrCat("has no effect, for ", by,
-                     " of this destination, which is not flanneld's, precedes it: remove that one"),
+    add(way,
+        absl::StrCat("has no effect: ", by,
+                     ", which is not flanneld's, has this destination and precedes it; remove that "
+                     "one"),
         report.failed);
   }
   if (unnamed > 0) report.pending.push_back(absl::StrCat("and ", unnamed, " more"));

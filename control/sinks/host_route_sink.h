@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One route of this host for each peer: into our own tunnel device, `S/n dev flannel.N`; or by the
-// peer's own address, `S/n via PUBLIC-IP dev eth0`, as upstream's host-gw has (upstream v0.28.9);
-// with DirectRouting each peer by one of the two.
+// One host route for each peer: into our own tunnel device, `S/n dev flannel.N`; or via the peer's
+// own address, `S/n via PUBLIC-IP dev eth0`, as upstream's host-gw has (upstream v0.28.9). With
+// DirectRouting each peer has one of the two.
 #pragma once
 
 #include <chrono>
@@ -22,13 +22,13 @@
 
 namespace weft::control {
 
-// As of a look at the host: the prefixes of the adapter's addresses, and of its routes that name no
-// gateway.
+// The on-link prefixes of an adapter at the time of reading: those of its addresses, and of its
+// routes without a gateway.
 class OnLink {
  public:
   OnLink() = default;  // nothing
-  // `routes` of the host, of the family in question, as they are now. NotFound: no such adapter, or
-  // it is down.
+  // `routes`: the host's current ones of the family. NotFound: the adapter does not exist or is
+  // down.
   static absl::StatusOr<OnLink> Of(std::uint32_t adapter_index,
                                    const std::vector<host::Adapter>& adapters,
                                    const std::vector<host::Route>& routes);
@@ -47,25 +47,25 @@ struct HostRouteConfig {
   };
   IpFamily family = IpFamily::kV4;
   Device underlay;   // index 0: the adapter that has `node_address`
-  IpPrefix network;  // the pods': which of the marked routes are ours
-  // Where peers go that the underlay does not reach without a router (DirectRouting); none: they
-  // are refused.
+  IpPrefix network;  // the pod network: marked routes into it are ours
+  // For peers that the underlay reaches only through a router (DirectRouting); none: such peers are
+  // refused.
   std::optional<Device> tunnel;
-  bool direct = true;  // peers on the underlay's link go by it; false: all through the tunnel
+  bool direct = true;  // peers on the underlay's link are reached directly; false: all by tunnel
   IpAddress node_address{};
-  std::string upstream_device{};  // upstream's kernel device
+  std::string upstream_device{};  // name of upstream's kernel device
   friend bool operator==(const HostRouteConfig&, const HostRouteConfig&) = default;
 };
 
-// `host` and `ledger` outlive the sink. Ours are, into the network or to a peer, the
-// routes that bear our mark, and on Windows those that the ledger owns. All others are left alone:
-// one of exactly a peer's subnet blocks that peer alone, and is looked at again. But for two kinds:
-// what upstream's flanneld left there is taken over, and one that came in the place of ours is
-// replaced, at once the first time, then after growing pauses. Each peer has one way at a time. A
-// move puts the new one first and takes the old one away after; the old one stays while the new one
-// is refused. What is on link is judged at Resync and Retry. Many routes are put and removed in
-// slices (SinkReport::more). The ledger receives the routes that stay after a process of ours:
-// not of the tunnel's.
+// `host` and `ledger` outlive the sink. Our routes lead into the network or to a peer, and bear our
+// mark or, on Windows, are owned by the ledger. Foreign routes are kept: one with exactly a peer's
+// subnet blocks that peer only, and is read again at each Retry. There are two exceptions: routes
+// that upstream's flanneld left are taken over, and a route that another program put in the place
+// of ours is replaced, at once the first time, then after growing pauses. Each peer has one way at
+// a time. A move puts the new route first and removes the old one after; the old one stays while
+// the new one is refused. Resync and Retry judge what is on link. Many routes are put and removed
+// in slices (SinkReport::more). The ledger receives the routes that outlive the process: not those
+// into the tunnel.
 class HostRouteSink final : public lease::Sink {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -79,13 +79,13 @@ class HostRouteSink final : public lease::Sink {
   lease::SinkReport Update(const lease::PeerChanges& changes) override;
   lease::SinkReport Retry() override;
 
-  // Whether a Retry may find the routes otherwise.
+  // Whether a Retry may find different routes.
   bool IsConcernedBy(const host::RouteChanges& changes) const;
-  // Something was written since the host was read.
+  // Routes were written since the host was read.
   bool unverified() const { return wrote_; }
 
  private:
-  // A route's identity: two ways to one destination are two routes while a move lasts, and forever
+  // A route's identity. Two ways to one destination are two routes during a move, and permanently
   // on a system that replaces none.
   using Way = std::tuple<IpPrefix, std::optional<IpAddress>, std::uint32_t>;
   struct Form {
@@ -97,16 +97,16 @@ class HostRouteSink final : public lease::Sink {
     }
   };
   using Routes = lease::DifferenceTracker<Way, Form, SameForm>;
-  // Not ours, of a destination that matters.
-  struct Other {
+  // A foreign route whose destination matters.
+  struct ForeignRoute {
     host::Route route;
     std::string adapter;
   };
-  using Others = std::map<IpPrefix, std::vector<Other>>;
-  // Another program puts its route in the place of ours.
+  using ForeignRoutes = std::map<IpPrefix, std::vector<ForeignRoute>>;
+  // Another program replaces our route with its own.
   struct Contest {
     int times = 0;
-    Duration pause{};  // before the one after the next
+    Duration pause{};  // between `next` and the replacement after it
     TimePoint last, next;
     std::string by;
   };
@@ -114,40 +114,41 @@ class HostRouteSink final : public lease::Sink {
 
   static Way WayOf(const host::Route& route);
   host::Route RouteOf(const Way& way) const;
-  bool IsTunnels(const Way& way) const;
+  bool IsIntoTunnel(const Way& way) const;
   std::string DeviceName(std::uint32_t adapter_index) const;
   std::string Text(const Way& way) const;
-  static std::string Text(const Other& other);
+  static std::string Text(const ForeignRoute& other);
   std::uint64_t Precedence(const host::Route& route) const;
 
-  // The way in which this subnet is to be reached, or null.
+  // The desired way to `subnet`, or null.
   const Way* DesiredWay(const IpPrefix& subnet) const;
   bool Matters(const IpPrefix& destination) const;
   bool IsOurs(const host::Route& route) const;
-  // Upstream's flanneld leaves such.
-  bool IsUpstreams(const host::Route& route) const;
-  // Putting `way` over what stands would put it over `other`.
-  bool StandsInPlaceOf(const Way& way, const host::Route& other) const;
-  // It would be put over the system's own: of an address of this host, and no program's doing.
-  bool IsTheLinks(const Way& way, const std::vector<Other>& others) const;
+  // Such as upstream's flanneld leaves.
+  bool IsUpstreamRoute(const host::Route& route) const;
+  // Replacing with `way` would replace `other`.
+  bool WouldReplace(const Way& way, const host::Route& other) const;
+  // Replacing with `way` would replace a route that the system derived from an address of this
+  // host.
+  bool WouldReplaceDerived(const Way& way, const std::vector<ForeignRoute>& foreign) const;
 
-  // The way to `peer`, or none and why.
+  // The way to `peer`; if there is none, the reason is in refused_.
   std::optional<Way> Place(const lease::Peer& peer);
   void SetPeer(const lease::Peer& peer);
   void PlaceAll();
 
   bool ReadBack();
   absl::Status Read();
-  void LookWhoPrecedes(const std::vector<host::Route>& found);
-  void LookWhoTookPlaces(const Routes::Map& ours);
-  void KeepInLedger();
+  void FindPreceding(const std::vector<host::Route>& found);
+  void FindContests(const Routes::Map& ours);
+  void SyncLedger();
   Step StepFor(const Way& way);
-  // Both within `room` routes, of which they take what they touch.
+  // Both process at most `room` routes, and subtract those that they processed.
   void PutSome(std::size_t& room);
   void RemoveSome(std::size_t& room);
   void Put(const std::vector<Way>& ways, bool over);
   void TakeOver(const std::vector<Way>& ways);
-  // They are gone, or were never ours.
+  // The routes do not exist any more, or are not ours.
   void Disown(const RouteKeys& keys);
   void Apply();
   lease::SinkReport ReadApplyAndVerify();
@@ -158,23 +159,23 @@ class HostRouteSink final : public lease::Sink {
   HostRouteConfig config_;
   RouteLedger* const ledger_;
   const std::function<TimePoint()> now_;
-  std::map<IpPrefix, lease::Peer> peers_;    // where they may have to be placed again
-  std::map<IpPrefix, std::string> refused_;  // of those that have no way
+  std::map<IpPrefix, lease::Peer> peers_;    // only if `direct`, where a peer's way may change
+  std::map<IpPrefix, std::string> refused_;  // the reasons of peers that have no way
   // As of the last reading.
   OnLink on_link_;
   std::uint32_t underlay_ = 0, upstream_ = 0;  // adapters
-  RouteKeys owned_;                            // as the ledger has it
-  RouteKeys there_;                            // of those, what is there
-  Others others_;
-  std::map<Way, std::string> preceded_;  // ours, and by what
+  RouteKeys owned_;                            // as in the ledger
+  RouteKeys existing_owned_;                   // the existing ones among owned_
+  ForeignRoutes foreign_;
+  std::map<Way, std::string> preceded_;  // our routes, and the foreign route before each
 
   Routes routes_;
   std::map<IpPrefix, Contest> contests_;
-  // Why the host could not be read; while not empty nothing is known to be in place.
-  std::string unread_ = "not read yet";
-  std::map<Way, std::string> failures_;  // of this attempt, as Report returns them
-  bool more_ = false;                    // the attempt goes on at the next Retry
-  bool verify_ = false;                  // the host is read at its end if something was written
+  // Why the host could not be read; while not empty, no route is known to exist.
+  std::string read_error_ = "not read yet";
+  std::map<Way, std::string> failures_;  // of the current attempt, as Report returns them
+  bool more_ = false;                    // the next Retry continues the attempt
+  bool verify_ = false;  // read the host at the end of the attempt if something was written
   bool wrote_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A keeper of something in HNS, on a thread of its own (RoundThread), with what it is told from the
-// control thread and HNS's notifications.
+// Runs a keeper of an HNS object on a thread of its own (RoundThread), and passes it the spec from
+// the control thread and HNS's notifications.
 #pragma once
 
 #include <algorithm>
@@ -27,29 +27,30 @@
 
 namespace weft::control {
 
-// How HNS stands, as of the last round.
+// The state of HNS after the last round.
 template <typename Outcome>
 struct KeeperState {
   bool known = false;    // a round has ended
-  bool settled = false;  // ... with all that was told
+  bool settled = false;  // ... with every posted spec
   Outcome outcome;
-  std::uint64_t calls = 0, modifying_calls = 0;  // since the beginning
-  bool notified = false;  // HNS tells us of its restarts; else looking every minute finds them
+  std::uint64_t calls = 0, modifying_calls = 0;  // since the start
+  bool notified = false;  // HNS reports its restarts to us; otherwise only the poll finds them
 };
 
-// `Keeper` is hns::OverlayKeeper or one like it; the outcome's state is less than all others while
-// HNS does not answer. This object lives on the control thread. Its end changes nothing in HNS.
+// `Keeper` is hns::OverlayKeeper or one like it; the outcome's state has its least value while HNS
+// does not answer. This object belongs to the control thread. The destructor changes nothing in
+// HNS.
 template <typename Keeper, typename Outcome>
 class KeeperThread {
  public:
   using Spec = std::function<void(Keeper&)>;
-  // A keeper that knows all that was told so far. Called on the control thread: at once, and
-  // whenever a thread was left behind.
+  // Makes a keeper with every spec posted so far. Called on the control thread: at once, and after
+  // a thread was left behind.
   using Make =
       std::function<std::unique_ptr<Keeper>(hns::Api&, const std::shared_ptr<hns::ObjectLedger>&)>;
 
-  // `ledger`: of what is made; null: no ledger. `on_change`: State may differ; on the HNS thread,
-  // while none of this object's methods waits for it.
+  // `ledger`: of the HNS objects that are made; null: no ledger. `on_change`: State may differ;
+  // called on the HNS thread, which none of this object's methods waits for then.
   KeeperThread(std::shared_ptr<hns::Api> api, std::shared_ptr<hns::ObjectLedger> ledger, Make make,
                std::function<void()> on_change, RoundThread::Limits limits)
       : api_(std::move(api)),
@@ -64,8 +65,8 @@ class KeeperThread {
     shared_->current = nullptr;
   }
 
-  // For the next round, which is at once.
-  void Tell(Spec spec) {
+  // Applies `spec` in the next round, which starts at once. State is not settled until then.
+  void Post(Spec spec) {
     {
       const std::lock_guard lock(shared_->mutex);
       shared_->specs.push_back(std::move(spec));
@@ -73,11 +74,11 @@ class KeeperThread {
     }
     thread_.Wake();
   }
-  // As Tell, for what changes no spec: who waits until all that was told is done waits not for it.
-  void Ask(Spec question) {
+  // As Post, for a request that changes no spec: State stays settled.
+  void Request(Spec request) {
     {
       const std::lock_guard lock(shared_->mutex);
-      shared_->questions.push_back(std::move(question));
+      shared_->requests.push_back(std::move(request));
     }
     thread_.Wake();
   }
@@ -88,21 +89,22 @@ class KeeperThread {
     state.settled = !shared_->waiting;
     return state;
   }
-  // By the owner about every second; see RoundThread.
-  std::string Look(RoundThread::Clock::time_point now) { return thread_.Look(now); }
+  // The owner calls this about every second; see RoundThread.
+  std::string Supervise(RoundThread::Clock::time_point now) { return thread_.Supervise(now); }
 
  private:
   using Clock = RoundThread::Clock;
   class Session;
-  // Between the control thread and the session that counts. One that was left behind has lost it.
+  // Shared by the control thread and the current session. A session that was left behind has no
+  // access any more.
   struct Shared {
     std::mutex mutex;
     const Session* current = nullptr;
-    std::vector<Spec> specs;      // for its next round
-    std::vector<Spec> questions;  // too; whoever answers
+    std::vector<Spec> specs;     // for the next round
+    std::vector<Spec> requests;  // for the next round, also of a later session
     bool waiting = true;
     KeeperState<Outcome> state;
-    std::uint64_t calls_before = 0, modifying_before = 0;  // of sessions that are over
+    std::uint64_t calls_before = 0, modifying_before = 0;  // of former sessions
   };
 
   RoundThread::Session MakeSession(std::function<void()> wake) {
@@ -124,7 +126,7 @@ class KeeperThread {
   const Make make_;
   const std::function<void()> on_change_;
   const RoundThread::Limits limits_;
-  RoundThread thread_;  // last: it begins at once
+  RoundThread thread_;  // last: it starts at once
 };
 
 // One thread's keeper, handles and subscription.
@@ -142,35 +144,35 @@ class KeeperThread<Keeper, Outcome>::Session {
         limits_(limits) {}
 
   std::optional<Clock::time_point> Round() {
-    if (TakeGone()) {
+    if (DrainServiceGone()) {
       keeper_->OnServiceGone();
-      dead_ = true;
+      resubscribe_ = true;
     }
-    std::vector<Spec> specs, questions;
+    std::vector<Spec> specs, requests;
     {
       const std::lock_guard lock(shared_->mutex);
       if (shared_->current != this) return std::nullopt;
       specs.swap(shared_->specs);
-      questions.swap(shared_->questions);
+      requests.swap(shared_->requests);
     }
     for (const Spec& spec : specs) spec(*keeper_);
-    for (const Spec& question : questions) question(*keeper_);
-    if (TakeNews()) {
-      told_ = true;
-      look_at_ = std::min(look_at_, inspected_at_ + limits_.news_pause);
+    for (const Spec& request : requests) request(*keeper_);
+    if (DrainChanged()) {
+      notified_ = true;
+      poll_at_ = std::min(poll_at_, inspected_at_ + limits_.poll_pause);
     }
-    if (Clock::now() >= look_at_) {
-      if (!std::exchange(told_, false)) dead_ = true;  // perhaps; nobody would tell
+    if (Clock::now() >= poll_at_) {
+      if (!std::exchange(notified_, false)) resubscribe_ = true;  // it may have ended silently
       keeper_->Recheck();
       inspected_at_ = Clock::now();
-      look_at_ = inspected_at_ + limits_.look;
+      poll_at_ = inspected_at_ + limits_.poll;
     }
-    // First: what happens from here on is told, what happened before is read.
-    if (std::exchange(dead_, false)) subscription_.Doubt();
+    // Subscribe before the round reads: changes from here on are notified, earlier ones are read.
+    if (std::exchange(resubscribe_, false)) subscription_.Invalidate();
     subscription_.Keep(Clock::now());
     Outcome outcome = keeper_->Round(Clock::now());
-    Clock::time_point due = std::min(look_at_, outcome.next.value_or(look_at_));
-    due = std::min(due, subscription_.next().value_or(due));
+    Clock::time_point due = std::min(poll_at_, outcome.next.value_or(poll_at_));
+    due = std::min(due, subscription_.retry_at().value_or(due));
     Publish(std::move(outcome));
     return due;
   }
@@ -182,15 +184,15 @@ class KeeperThread<Keeper, Outcome>::Session {
   }
 
  private:
-  // On a thread of HNS, which tells of networks that come and go, of endpoints that are attached
-  // and detached, and of its own end; of no change of a policy: those are left to limits_.look.
+  // On a thread of HNS. HNS notifies of networks that are created and deleted, of endpoints that
+  // are attached and detached, and of its own end, but of no policy change: the poll finds those.
   void OnNotification(hns::Notification type, std::string_view data) {
     {
       const std::lock_guard lock(mutex_);
       if (type == hns::Notification::kServiceDisconnect) {
-        gone_ = true;
+        service_gone_ = true;
       } else if (Concerns(type, data)) {
-        news_ = true;
+        changed_ = true;
       } else {
         return;
       }
@@ -198,8 +200,8 @@ class KeeperThread<Keeper, Outcome>::Session {
     wake_();
   }
 
-  // Any network: a base network that goes, or one of our name that comes. Endpoints: those of ours
-  // only, since each pod's start and end is told.
+  // Any network matters: a base network that is deleted, or one with our name that is created. Of
+  // endpoints only our own does: the start and end of each pod is notified too.
   bool Concerns(hns::Notification type, std::string_view data) const {
     using hns::Notification;
     if (type == Notification::kNetworkCreate || type == Notification::kNetworkDelete) return true;
@@ -209,14 +211,14 @@ class KeeperThread<Keeper, Outcome>::Session {
     return !endpoint_.empty() && absl::StrContains(absl::AsciiStrToLower(data), endpoint_);
   }
 
-  bool TakeNews() {
+  bool DrainChanged() {
     const std::lock_guard lock(mutex_);
-    return std::exchange(news_, false);
+    return std::exchange(changed_, false);
   }
 
-  bool TakeGone() {
+  bool DrainServiceGone() {
     const std::lock_guard lock(mutex_);
-    return std::exchange(gone_, false);
+    return std::exchange(service_gone_, false);
   }
 
   void Publish(Outcome outcome) {
@@ -232,7 +234,7 @@ class KeeperThread<Keeper, Outcome>::Session {
       state.outcome = std::move(outcome);
       state.calls = shared_->calls_before + calls_;
       state.modifying_calls = shared_->modifying_before + modifying_calls_;
-      state.notified = subscription_.stands();
+      state.notified = subscription_.active();
       shared_->waiting = !shared_->specs.empty();
     }
     on_change_();
@@ -243,17 +245,17 @@ class KeeperThread<Keeper, Outcome>::Session {
     return shared_->current == this;
   }
 
-  // A call that returns to a session that was left behind is its last: it knows nothing of what its
-  // successor did meanwhile. What it holds is let go of.
+  // Refuses further calls of a session that was left behind, because its successor has changed HNS
+  // meanwhile. Closing handles and unsubscribing stay possible.
   class Gate final : public hns::InterceptedApi {
    public:
     Gate(hns::Api& api, const Session& session) : InterceptedApi(api), session_(session) {}
 
    private:
     hns::Reply Carry(const hns::ApiCall& call, absl::FunctionRef<hns::Reply()> make) override {
-      const bool lets_go =
+      const bool releases =
           call.function.starts_with("HcnClose") || call.function == hns::kUnsubscribeName;
-      if (lets_go || session_.IsCurrent()) return make();
+      if (releases || session_.IsCurrent()) return make();
       hns::Reply reply;
       reply.code = hns::hresult::kManagerStopped;
       return reply;
@@ -261,7 +263,7 @@ class KeeperThread<Keeper, Outcome>::Session {
     const Session& session_;
   };
 
-  // Likewise what it enters: the same names are its successor's.
+  // Likewise for the ledger: the successor uses the same names.
   class GatedLedger final : public hns::ObjectLedger {
    public:
     GatedLedger(std::shared_ptr<hns::ObjectLedger> ledger, const Session& session)
@@ -290,27 +292,27 @@ class KeeperThread<Keeper, Outcome>::Session {
   const std::shared_ptr<hns::Api> api_;
   const std::shared_ptr<Shared> shared_;
   std::uint64_t calls_ = 0, modifying_calls_ = 0;
-  bool dead_ = false;  // the subscription, with the service that a call found gone
+  bool resubscribe_ = false;  // the subscription may have ended with the service
   Gate gate_{*api_, *this};
-  hns::TimedApi timed_{
-      gate_, [this](const hns::ApiCall& call, hns::Hresult code, Clock::duration) {
-        ++calls_;
-        modifying_calls_ += call.modifying ? 1 : 0;
-        dead_ = dead_ || (hns::IsServiceGone(code) && call.function != hns::kUnsubscribeName);
-      }};
+  hns::TimedApi timed_{gate_, [this](const hns::ApiCall& call, hns::Hresult code, Clock::duration) {
+                         ++calls_;
+                         modifying_calls_ += call.modifying ? 1 : 0;
+                         resubscribe_ = resubscribe_ || (hns::IsServiceGone(code) &&
+                                                         call.function != hns::kUnsubscribeName);
+                       }};
   const std::function<void()> on_change_;
   const std::function<void()> wake_;
   const std::unique_ptr<Keeper> keeper_;
   const RoundThread::Limits limits_;
   Clock::time_point inspected_at_ = Clock::now();
-  Clock::time_point look_at_ = inspected_at_ + limits_.look;
-  bool told_ = false;  // of something, since the last look
+  Clock::time_point poll_at_ = inspected_at_ + limits_.poll;
+  bool notified_ = false;  // HNS has notified us since the last poll
 
   std::mutex mutex_;
-  bool gone_ = false, news_ = false;  // guarded
-  std::string endpoint_;              // guarded: the keeper's own, its id in lower case
+  bool service_gone_ = false, changed_ = false;  // guarded
+  std::string endpoint_;  // guarded: id of the keeper's own endpoint, in lower case
 
-  // Last: it is told until its end.
+  // Last: notifications may arrive until it is destroyed.
   HnsSubscription subscription_{timed_, [this](hns::Notification type, std::string_view data) {
                                   OnNotification(type, data);
                                 }};

@@ -13,8 +13,7 @@
 namespace weft::control {
 namespace {
 
-constexpr auto kGrace =
-    std::chrono::milliseconds(500);  // of the process, which ends within a second
+constexpr auto kGrace = std::chrono::milliseconds(500);  // the process is to end within a second
 
 constexpr std::string_view kIfThatFails = "if that does not help, reboot this node";
 
@@ -25,7 +24,7 @@ std::int64_t SecondsSince(RoundThread::Clock::time_point since,
 
 }  // namespace
 
-// Owned by its thread as well: what that needs outlives the RoundThread.
+// Owned by its thread as well, because that may outlive the RoundThread.
 struct RoundThread::Worker {
   void Run() {
     std::unique_lock lock(mutex);
@@ -36,28 +35,28 @@ struct RoundThread::Worker {
       lock.lock();
       const auto called = [this] { return woken || stop; };
       if (due) {
-        news.wait_until(lock, *due, called);
+        changed.wait_until(lock, *due, called);
       } else {
-        news.wait(lock, called);
+        changed.wait(lock, called);
       }
     }
     lock.unlock();
-    session = {};  // closes what it has open, before anybody is told that it ended
+    session = {};  // closes its handles before `ended` is reported
     lock.lock();
     ended = true;
-    news.notify_all();
+    changed.notify_all();
   }
 
   void Stop() {
     const std::lock_guard lock(mutex);
     stop = true;
-    news.notify_all();
+    changed.notify_all();
   }
 
   void Wake() {
     const std::lock_guard lock(mutex);
     woken = true;
-    news.notify_all();
+    changed.notify_all();
   }
 
   bool HasEnded() {
@@ -67,7 +66,7 @@ struct RoundThread::Worker {
 
   Session session;  // as made, before the thread begins
   std::mutex mutex;
-  std::condition_variable news;
+  std::condition_variable changed;
   bool woken = false;
   bool stop = false;
   bool ended = false;
@@ -82,7 +81,7 @@ RoundThread::RoundThread(Make make, Limits limits) : make_(std::move(make)), lim
 RoundThread::~RoundThread() {
   worker_->Stop();
   std::unique_lock lock(worker_->mutex);
-  worker_->news.wait_for(lock, kGrace, [this] { return worker_->ended; });
+  worker_->changed.wait_for(lock, kGrace, [this] { return worker_->ended; });
 }
 
 void RoundThread::Begin() {
@@ -90,20 +89,20 @@ void RoundThread::Begin() {
   worker_->session = make_([weak = std::weak_ptr(worker_)] {
     if (const std::shared_ptr<Worker> worker = weak.lock()) worker->Wake();
   });
-  // Detached: nobody can wait for a call that may never end.
+  // Detached, because its call may never return.
   std::thread([worker = worker_] { worker->Run(); }).detach();
 }
 
 void RoundThread::Wake() { worker_->Wake(); }
 
-std::string RoundThread::Look(Clock::time_point now) {
+std::string RoundThread::Supervise(Clock::time_point now) {
   std::erase_if(left_, [](const auto& worker) { return worker->HasEnded(); });
   const std::optional<Call> call = worker_->session.call();
   if (!call || now - call->since < limits_.slow) {
     if (left_.empty()) return "";
-    return absl::StrCat(
-        left_.size(), " threads hang in HNS, the service of Windows that makes ",
-        "networks; its work goes on beside them; restart it (Restart-Service hns); ", kIfThatFails);
+    return absl::StrCat(left_.size(), " threads hang in HNS, the service of Windows that makes ",
+                        "networks; a new thread does its work; restart it (Restart-Service hns); ",
+                        kIfThatFails);
   }
   const std::int64_t seconds = SecondsSince(call->since, now);
   if (now - call->since < limits_.deadline)

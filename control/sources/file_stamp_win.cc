@@ -28,7 +28,7 @@ std::uint64_t Join(DWORD high, DWORD low) { return (std::uint64_t{high} << 32) |
 }  // namespace
 
 absl::StatusOr<FileStamp> StampOf(const std::filesystem::path& path) {
-  // No access right is needed for metadata, and nobody else's rename or write is held up.
+  // Metadata needs no access right; all sharing is allowed, so as not to delay a rename or write.
   void* const handle =
       CreateFileW(path.c_str(), 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
                   OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);

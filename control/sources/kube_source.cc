@@ -26,7 +26,7 @@ void KubeSource::Start(lease::SourceListener& listener) {
 
 void KubeSource::Do(kube::Action action) {
   if (auto* send = std::get_if<kube::Send>(&action)) {
-    exchange_.reset();  // first: two connections at once would be two buffers
+    exchange_.reset();  // first: two connections would need two buffers
     exchange_ = client_.Start(std::move(send->request), *this);
     deadline_ = send->deadline;
   } else if (const auto* wait = std::get_if<kube::Wait>(&action)) {
@@ -35,7 +35,7 @@ void KubeSource::Do(kube::Action action) {
   } else {
     deadline_ = std::get<kube::Read>(action).deadline;
   }
-  // A deadline moves with every piece of a body; the timer only when it would come too late.
+  // The deadline moves with every piece of a body; the timer is reset only if it would be late.
   if (!armed_ || deadline_ < timer_.expiry()) Arm();
 }
 

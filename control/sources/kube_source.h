@@ -43,7 +43,8 @@ class KubeSource final : public lease::Source, private kube::ExchangeHandler {
   std::unique_ptr<kube::Exchange> exchange_;
   TimePoint deadline_;
   bool armed_ = false;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>();  // a handler queued outlives this
+  const std::shared_ptr<bool> alive_ =
+      std::make_shared<bool>();  // a queued handler may outlive this object
 };
 
 }  // namespace weft::control

@@ -10,7 +10,7 @@
 namespace weft::underlay {
 namespace {
 
-bool IsVirtualSwitchs(std::string_view adapter) { return adapter.starts_with("vEthernet ("); }
+bool IsSwitchAdapter(std::string_view adapter) { return adapter.starts_with("vEthernet ("); }
 
 }  // namespace
 
@@ -18,29 +18,29 @@ AdapterHint AdapterBelow(const InterfaceChoice& underlay,
                          const std::vector<host::Adapter>& adapters,
                          const std::vector<std::string>& iface) {
   AdapterHint hint;
-  // "vEthernet (X) 2" and a name that Hyper-V gave hold no name of a NIC.
+  // "vEthernet (X) 2" and names that Hyper-V chose contain no NIC's name.
   const std::string physical = hns::PhysicalAdapter(underlay.name);
-  const bool there =
+  const bool listed =
       std::any_of(adapters.begin(), adapters.end(),
                   [&](const host::Adapter& adapter) { return adapter.name == physical; });
   std::vector<std::string> same;  // the vNIC's MAC is its NIC's
   for (const host::Adapter& adapter : adapters) {
     if (adapter.index == underlay.index || adapter.mac != underlay.mac ||
-        adapter.mac == MacAddress() || IsVirtualSwitchs(adapter.name))
+        adapter.mac == MacAddress() || IsSwitchAdapter(adapter.name))
       continue;
     same.push_back(adapter.name);
   }
-  // Windows may not list a NIC that a switch has bound, which has no IP any more: then its name is
-  // the one in the vNIC's.
+  // Windows may not list a NIC that is bound to a switch and has no IP any more: the vNIC's name
+  // contains its name.
   const bool hidden = physical != underlay.name && same.empty();
-  if (there || hidden || adapters.empty()) hint.name = physical;
-  if (IsVirtualSwitchs(hint.name)) hint.name.clear();
+  if (listed || hidden || adapters.empty()) hint.name = physical;
+  if (IsSwitchAdapter(hint.name)) hint.name.clear();
   const auto given = std::find_first_of(same.begin(), same.end(), iface.begin(), iface.end());
   if (given != same.end()) same = {*given};
   if (same.size() == 1 && same.front() != hint.name) hint.by_mac = same.front();
   if (same.size() > 1) {
     hint.ambiguous =
-        absl::StrCat("which physical adapter is below ", underlay.name,
+        absl::StrCat("the physical adapter below ", underlay.name,
                      " is not known: ", absl::StrJoin(same, " and "), " have its MAC ",
                      underlay.mac.ToString(), ", as in a team; name the one to use with --iface");
   }

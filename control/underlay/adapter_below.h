@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The physical adapter below the chosen one, which may be a virtual switch's. Pure.
+// The physical adapter below the chosen one, which may belong to a virtual switch. Pure.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace weft::underlay {
 
 // For HNS, which builds networks on physical adapters only.
 struct AdapterHint {
-  std::string name;       // empty: not known by its name
+  std::string name;       // empty: unknown
   std::string by_mac;     // the one other adapter with the MAC; empty: there is none, or several
   std::string ambiguous;  // why there is none, for people: several have it
   friend bool operator==(const AdapterHint&, const AdapterHint&) = default;
 };
-// `iface`: names that were given, of which one may decide.
+// `iface`: the names of --iface; one of them may resolve an ambiguity.
 AdapterHint AdapterBelow(const InterfaceChoice& underlay,
                          const std::vector<host::Adapter>& adapters,
                          const std::vector<std::string>& iface = {});

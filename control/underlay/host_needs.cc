@@ -10,7 +10,7 @@
 namespace weft::underlay {
 
 lease::HostClaim ClaimOf(const IpAddress& address, std::string_view what) {
-  return {*IpPrefix::Of(address, address.bits()), absl::StrCat(what, " ", address.ToString())};
+  return {*IpPrefix::From(address, address.bits()), absl::StrCat(what, " ", address.ToString())};
 }
 
 std::vector<lease::HostClaim> ClaimsOf(const HostFacts& host,
@@ -24,7 +24,7 @@ std::vector<lease::HostClaim> ClaimsOf(const HostFacts& host,
       lease::HostClaim address = ClaimOf(assigned.address, "this node's address");
       absl::StrAppend(&address.what, " on ", adapter.name);
       claims.push_back(std::move(address));
-      const auto prefix = IpPrefix::Of(assigned.address, assigned.prefix_length);
+      const auto prefix = IpPrefix::From(assigned.address, assigned.prefix_length);
       if (!prefix || prefix->length() == assigned.address.bits()) continue;
       claims.push_back({*prefix, absl::StrCat("the prefix ", prefix->ToString(), " connected to ",
                                               adapter.name)});
@@ -37,19 +37,19 @@ std::vector<lease::HostClaim> ClaimsOf(const HostFacts& host,
     }
   }
   for (const IpAddress& server : name_servers) claims.push_back(ClaimOf(server, "name server"));
-  // No lease may overlap those anyway, and each pod's veth has a link-local address.
+  // No lease may overlap reserved ranges anyway, and each pod's veth has a link-local address.
   std::erase_if(claims, [](const lease::HostClaim& claim) {
     return lease::ReservedRange(claim.prefix).has_value();
   });
   return claims;
 }
 
-void HostNeeds::See(const std::vector<lease::HostClaim>& claims, control::TimePoint now) {
+void HostNeeds::Update(const std::vector<lease::HostClaim>& claims, control::TimePoint now) {
   for (const lease::HostClaim& claim : claims) seen_[claim.prefix] = {claim.what, now};
   std::erase_if(seen_, [now](const auto& at) { return now - at.second.last > kMemory; });
 }
 
-std::vector<lease::HostClaim> HostNeeds::Of(IpFamily family) const {
+std::vector<lease::HostClaim> HostNeeds::Claims(IpFamily family) const {
   std::vector<lease::HostClaim> claims;
   for (const auto& [prefix, seen] : seen_) {
     if (prefix.family() == family) claims.push_back({prefix, seen.what});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this host needs a way to, and no lease may therefore take: its addresses and connected
-// prefixes, its default gateways, its name servers, the API server.
+// What this host must reach, so that no lease may contain it: its addresses and connected prefixes,
+// its default gateways, its name servers, the API server.
 #pragma once
 
 #include <map>
@@ -13,24 +13,24 @@
 
 namespace weft::underlay {
 
-// Of what was read of the host. Adapters named in `own_devices` are our tunnels: left out, as is
-// what lies in ranges that no lease can have.
+// Adapters named in `own_devices` are our tunnels: they are skipped, as are ranges that no lease
+// can have.
 std::vector<lease::HostClaim> ClaimsOf(const HostFacts& host,
                                        const std::vector<IpAddress>& name_servers,
                                        const std::vector<std::string>& own_devices);
 // `what`: "the API server's address".
 lease::HostClaim ClaimOf(const IpAddress& address, std::string_view what);
 
-// Remembers claims for a while: an address that an adapter loses (HNS makes a vSwitch, DHCP) comes
-// back, and until then no lease may take its place. One thread.
+// Remembers claims for a while: an address that an adapter loses (HNS creates a vSwitch, DHCP)
+// comes back, and until then no lease may contain it. One thread.
 class HostNeeds {
  public:
   static constexpr control::Duration kMemory = std::chrono::minutes(10);
 
-  // All that there are now.
-  void See(const std::vector<lease::HostClaim>& claims, control::TimePoint now);
+  // `claims`: all present ones.
+  void Update(const std::vector<lease::HostClaim>& claims, control::TimePoint now);
   // Of the family, in order.
-  std::vector<lease::HostClaim> Of(IpFamily family) const;
+  std::vector<lease::HostClaim> Claims(IpFamily family) const;
 
  private:
   struct Seen {

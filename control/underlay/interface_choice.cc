@@ -14,7 +14,7 @@ using host::Adapter;
 using host::AssignedAddress;
 using host::Route;
 
-// An adapter, and the address by which it was found if it was found by one.
+// An adapter, and the address by which it was found, if any.
 struct Candidate {
   const Adapter* adapter = nullptr;
   std::optional<IpAddress> matched;
@@ -56,10 +56,10 @@ std::string OtherEndOfSwitch(const std::string& name) {
 }
 
 // Also behind a virtual switch, or a bridge.
-bool IsSame(const InterfaceChoice& standing, std::uint32_t index, const std::string& name,
+bool IsSame(const InterfaceChoice& current, std::uint32_t index, const std::string& name,
             const MacAddress& mac) {
-  return index == standing.index || name == standing.name ||
-         (mac == standing.mac && mac != MacAddress());
+  return index == current.index || name == current.name ||
+         (mac == current.mac && mac != MacAddress());
 }
 
 class Chooser {
@@ -133,21 +133,21 @@ class Chooser {
   absl::StatusOr<Candidate> ByAddressOrName(const std::string& text) const {
     if (const std::optional<IpAddress> address = IpAddress::Parse(text)) return ByAddress(*address);
     const Adapter* named = ByName(text);
-    if (!named || !HasDesired(*named)) {
+    if (!named || !HasAddresses(*named)) {
       if (const Adapter* other = OtherEnd(text, named)) return Candidate{other, std::nullopt};
     }
     if (named) return Candidate{named, std::nullopt};
     return absl::NotFoundError("no adapter has that name");
   }
 
-  // Of a virtual switch, that which has the addresses; or null.
+  // The other end of a virtual switch, if it has the addresses; or null.
   const Adapter* OtherEnd(const std::string& name, const Adapter* named) const {
     const Adapter* other = ByName(OtherEndOfSwitch(name));
-    if (other && HasDesired(*other)) return other;
+    if (other && HasAddresses(*other)) return other;
     if (!named || !request_.windows || named->mac == MacAddress()) return nullptr;
     const auto found =
         std::find_if(facts_.adapters.begin(), facts_.adapters.end(), [&](const Adapter& a) {
-          return a.mac == named->mac && a.index != named->index && HasDesired(a);
+          return a.mac == named->mac && a.index != named->index && HasAddresses(a);
         });
     return found == facts_.adapters.end() ? nullptr : &*found;
   }
@@ -157,17 +157,17 @@ class Chooser {
                                     [&](const Adapter& a) { return a.name == name; });
     return found == facts_.adapters.end() ? nullptr : &*found;
   }
-  bool HasDesired(const Adapter& adapter) const {
-    return (!request_.want_v4 || FirstAddress(adapter, IpFamily::kV4, request_.windows)) &&
-           (!request_.want_v6 || FirstAddress(adapter, IpFamily::kV6, request_.windows));
+  bool HasAddresses(const Adapter& adapter) const {
+    return (!request_.require_v4 || FirstAddress(adapter, IpFamily::kV4, request_.windows)) &&
+           (!request_.require_v6 || FirstAddress(adapter, IpFamily::kV6, request_.windows));
   }
-  // Where an address was not asked for by itself.
+  // `address`, unless it is unset: for addresses that were not requested explicitly.
   std::optional<IpAddress> Usable(const std::optional<IpAddress>& address) const {
     return address && request_.windows && IsUnset(*address) ? std::nullopt : address;
   }
 
   absl::StatusOr<Candidate> ByExpression(const RE2& expression) const {
-    const IpFamily family = request_.want_v4 ? IpFamily::kV4 : IpFamily::kV6;
+    const IpFamily family = request_.require_v4 ? IpFamily::kV4 : IpFamily::kV6;
     for (const Adapter& adapter : facts_.adapters) {
       for (const AssignedAddress& assigned : adapter.addresses) {
         if (assigned.address.family() == family && Usable(assigned.address) &&
@@ -179,7 +179,7 @@ class Chooser {
     const Adapter* without = nullptr;
     for (const Adapter& adapter : facts_.adapters) {
       if (!RE2::PartialMatch(adapter.name, expression)) continue;
-      if (HasDesired(adapter)) return Candidate{&adapter, std::nullopt};
+      if (HasAddresses(adapter)) return Candidate{&adapter, std::nullopt};
       if (const Adapter* other = OtherEnd(adapter.name, &adapter))
         return Candidate{other, std::nullopt};
       if (!without) without = &adapter;
@@ -200,7 +200,7 @@ class Chooser {
 
   absl::StatusOr<Candidate> ByDefaultRoute() const {
     const Route* best = nullptr;
-    for (const Route& route : request_.want_v4 ? facts_.routes_v4 : facts_.routes_v6) {
+    for (const Route& route : request_.require_v4 ? facts_.routes_v4 : facts_.routes_v6) {
       if (route.destination.length() != 0 || route.kind != host::RouteKind::kPlain ||
           !ByIndex(route.adapter_index, facts_.adapters))
         continue;
@@ -216,7 +216,7 @@ class Chooser {
     absl::StatusOr<InterfaceChoice> choice =
         candidate.ok() ? ChoiceOf(*candidate) : absl::StatusOr<InterfaceChoice>(candidate.status());
     if (choice.ok()) return choice;
-    // A link without MTU is a broken driver, not a reason to look further.
+    // A link without MTU is a broken driver, not a reason to try the next candidate.
     if (choice.status().code() == absl::StatusCode::kFailedPrecondition) return choice;
     tried_.push_back(absl::StrCat(what, ": ", choice.status().message()));
     return std::nullopt;
@@ -224,9 +224,9 @@ class Chooser {
 
   absl::StatusOr<InterfaceChoice> ChoiceOf(const Candidate& candidate) const {
     const Adapter& adapter = *candidate.adapter;
-    InterfaceChoice choice{adapter.index, adapter.name, *OuterMtu::Of(1500), {}, {}, adapter.mac};
+    InterfaceChoice choice{adapter.index, adapter.name, *OuterMtu::From(1500), {}, {}, adapter.mac};
     for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
-      if (!(family == IpFamily::kV4 ? request_.want_v4 : request_.want_v6)) continue;
+      if (!(family == IpFamily::kV4 ? request_.require_v4 : request_.require_v6)) continue;
       std::optional<IpAddress> address = candidate.matched;
       if (!address || address->family() != family)
         address = FirstAddress(adapter, family, request_.windows);
@@ -240,7 +240,7 @@ class Chooser {
     }
     // A loopback's MTU exceeds what an IP packet can have.
     constexpr std::uint32_t kMost = InnerMtu::kMax + EncapsulationOverhead(IpFamily::kV4);
-    const std::optional<OuterMtu> mtu = OuterMtu::Of(std::min(adapter.mtu, kMost));
+    const std::optional<OuterMtu> mtu = OuterMtu::From(std::min(adapter.mtu, kMost));
     if (!mtu) {
       return absl::FailedPreconditionError(
           absl::StrCat("adapter ", adapter.name, " has the MTU ", adapter.mtu,
@@ -255,7 +255,7 @@ class Chooser {
     return absl::NotFoundError(
         absl::StrCat("no adapter fits for the traffic between nodes: ", absl::StrJoin(tried_, "; "),
                      ". Adapters here: ", Listing(facts_.adapters),
-                     "; waiting for one that fits: correct --iface if none will"));
+                     "; flanneld waits for one that fits; correct --iface if none will"));
   }
 
   const InterfaceRequest& request_;
@@ -283,24 +283,24 @@ const Adapter* OwnerOf(const IpAddress& address, const std::vector<Adapter>& ada
 
 bool IsUnset(const IpAddress& address) { return address.is_v4() && address.IsLinkLocal(); }
 
-bool IsThere(const InterfaceChoice& standing, const std::vector<Adapter>& adapters) {
+bool IsPresent(const InterfaceChoice& current, const std::vector<Adapter>& adapters) {
   return std::any_of(adapters.begin(), adapters.end(), [&](const Adapter& adapter) {
-    return IsSame(standing, adapter.index, adapter.name, adapter.mac);
+    return IsSame(current, adapter.index, adapter.name, adapter.mac);
   });
 }
 
-std::string StaysWith(const InterfaceChoice& standing, const InterfaceChoice& choice,
-                      const std::vector<Adapter>& adapters, bool may_return) {
-  if (IsSame(standing, choice.index, choice.name, choice.mac)) return {};
-  const bool there = IsThere(standing, adapters);
-  if (!there && !may_return) return {};
+std::string ReasonToStay(const InterfaceChoice& current, const InterfaceChoice& choice,
+                         const std::vector<Adapter>& adapters, bool may_return) {
+  if (IsSame(current, choice.index, choice.name, choice.mac)) return {};
+  const bool present = IsPresent(current, adapters);
+  if (!present && !may_return) return {};
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
-    const std::optional<ChosenFamily>&before = standing.of(family), &now = choice.of(family);
+    const std::optional<ChosenFamily>&before = current.of(family), &now = choice.of(family);
     if (!before || !now) continue;
     if (now->address == before->address) return {};
-    if (now->configured && now->public_ip != before->public_ip) return {};  // as was asked for
+    if (now->configured && now->public_ip != before->public_ip) return {};  // as requested
     const bool lost = std::none_of(adapters.begin(), adapters.end(), [&](const Adapter& adapter) {
-      return IsSame(standing, adapter.index, adapter.name, adapter.mac) &&
+      return IsSame(current, adapter.index, adapter.name, adapter.mac) &&
              std::any_of(
                  adapter.addresses.begin(), adapter.addresses.end(),
                  [&](const AssignedAddress& assigned) {
@@ -309,11 +309,10 @@ std::string StaysWith(const InterfaceChoice& standing, const InterfaceChoice& ch
                  });
     });
     if (!lost) continue;
-    return absl::StrCat(standing.name, there ? " is there and" : " is not there and",
-                        " has lost its address ", before->address.ToString(),
-                        ": waiting for an address of it, and not moving", " to ", choice.name,
-                        "; if the node is to move, restart flanneld or name ", choice.name,
-                        " with --iface");
+    return absl::StrCat(
+        current.name, present ? " exists but" : " is missing and", " has lost its address ",
+        before->address.ToString(), ": flanneld waits for an address of it, and does not move to ",
+        choice.name, "; to move the node, restart flanneld or name ", choice.name, " with --iface");
   }
   return {};
 }

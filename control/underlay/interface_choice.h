@@ -19,18 +19,19 @@
 
 namespace weft::underlay {
 
-// The flags, with node-public-ip annotations already put over public_ip and public_ipv6. An enabled
-// family needs an address.
+// The flags, with public_ip and public_ipv6 already replaced by node-public-ip annotations. An
+// enabled family needs an address.
 struct InterfaceRequest {
-  bool want_v4 = true;
-  bool want_v6 = false;
+  bool require_v4 = true;
+  bool require_v6 = false;
   std::vector<std::string> iface;        // in order
   std::vector<std::string> iface_regex;  // in order, after all of `iface`
   std::string iface_can_reach;           // last
   std::string public_ip;
   std::string public_ipv6;
-  // A virtual switch takes a NIC's addresses to an adapter of its own, with the NIC's MAC; and
-  // 169.254/16 is what an adapter has until it has another: no address, unless it is named.
+  // A virtual switch moves a NIC's addresses to an adapter of its own, with the NIC's MAC; and an
+  // adapter has an address of 169.254/16 until it gets another one: it does not count, unless it is
+  // requested explicitly.
   bool windows = false;
 
   bool names_interface() const {
@@ -46,17 +47,17 @@ struct HostFacts {
 };
 
 struct ChosenFamily {
-  IpAddress address;        // of the interface: where outer packets leave from
+  IpAddress address;        // of the interface: the source of outer packets
   IpAddress public_ip;      // what is published to peers
-  bool configured = false;  // public_ip is a flag's or an annotation's
+  bool configured = false;  // public_ip is from a flag or an annotation
   friend bool operator==(const ChosenFamily&, const ChosenFamily&) = default;
 };
 
 struct InterfaceChoice {
   std::uint32_t index = 0;
   std::string name;
-  OuterMtu mtu = *OuterMtu::Of(1500);  // of the link
-  std::optional<ChosenFamily> v4, v6;  // of the wanted families, exactly
+  OuterMtu mtu = *OuterMtu::From(1500);  // of the link
+  std::optional<ChosenFamily> v4, v6;    // exactly of the required families
   MacAddress mac{};
   const std::optional<ChosenFamily>& of(IpFamily family) const {
     return family == IpFamily::kV4 ? v4 : v6;
@@ -65,23 +66,24 @@ struct InterfaceChoice {
 };
 
 // Candidates are tried in the order of InterfaceRequest; the first whose adapter has an address of
-// every wanted family wins. Nothing named: the owner of public_ip (or public_ipv6), else the
-// default route. The error says for every candidate why it was not taken, and what adapters there
-// are. A malformed flag is InvalidArgument, nothing found is NotFound.
+// every required family wins. Nothing named: the owner of public_ip (or public_ipv6), else the
+// default route. The error has the reason against each candidate, and lists the adapters. A
+// malformed flag is InvalidArgument, nothing found is NotFound.
 absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
                                                 const HostFacts& facts);
 
-// Why the node stays with `standing`, which it chose before, and not with `choice`: the adapter is
-// there and has merely lost its address, which is back soon (a virtual switch that is being made, a
-// DHCP lease); with `may_return`, also where the adapter is not there. Empty: `choice` it is.
-std::string StaysWith(const InterfaceChoice& standing, const InterfaceChoice& choice,
-                      const std::vector<host::Adapter>& adapters, bool may_return = false);
+// Why the node stays with `current`, its previous choice, and does not move to `choice`: the
+// adapter exists and has merely lost its address, which returns soon (a virtual switch is being
+// created, a DHCP lease); with `may_return`, also where the adapter is missing. Empty: the node
+// moves.
+std::string ReasonToStay(const InterfaceChoice& current, const InterfaceChoice& choice,
+                         const std::vector<host::Adapter>& adapters, bool may_return = false);
 
-// Whether the adapter of `standing` is there, under its index, its name or its MAC (behind a
-// virtual switch, or a bridge).
-bool IsThere(const InterfaceChoice& standing, const std::vector<host::Adapter>& adapters);
+// Whether the adapter of `current` exists, under its index, its name or its MAC (behind a virtual
+// switch, or a bridge).
+bool IsPresent(const InterfaceChoice& current, const std::vector<host::Adapter>& adapters);
 
-// 169.254/16 on Windows: no address of a node.
+// 169.254/16, which on Windows is no address of a node.
 bool IsUnset(const IpAddress& address);
 
 // The adapter of that index, or null.

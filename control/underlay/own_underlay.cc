@@ -29,7 +29,7 @@ absl::Status CheckNodePublicIp(const lease::OwnNode& node, IpFamily family) {
                                                     " address of one host; correct or remove it"));
 }
 
-// Under host-gw peers send to that address as a router's (upstream v0.28.9 refuses the same).
+// Under host-gw peers use that address as a gateway (upstream v0.28.9 refuses the same).
 absl::Status CheckGateway(const InterfaceChoice& choice, const std::optional<lease::OwnNode>& node,
                           const HostFacts& host) {
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
@@ -39,11 +39,11 @@ absl::Status CheckGateway(const InterfaceChoice& choice, const std::optional<lea
     if (owner && owner->index == choice.index) continue;
     const bool v4 = family == IpFamily::kV4;
     const bool by_node = node && !(v4 ? node->v4 : node->v6).node_public_ip.empty();
-    const std::string message =
-        absl::StrCat("peers would route to ", chosen->public_ip.ToString(), ", but ", choice.name,
-                     " has ", chosen->address.ToString(), ", and host-gw passes no NAT: correct ",
-                     by_node ? "the annotation node-public-ip" : "--public-ip", v4 ? "" : "v6",
-                     " or --iface, or use vxlan");
+    const std::string message = absl::StrCat(
+        "peers would route to ", chosen->public_ip.ToString(), ", but ", choice.name, " has ",
+        chosen->address.ToString(), ", and host-gw does not work through NAT: correct ",
+        by_node ? "the annotation node-public-ip" : "--public-ip", v4 ? "" : "v6",
+        " or --iface, or use vxlan");
     return by_node ? absl::FailedPreconditionError(message) : absl::InvalidArgumentError(message);
   }
   return absl::OkStatus();
@@ -68,7 +68,7 @@ absl::StatusOr<InterfaceChoice> ChooseUnderlay(const config::Options& options,
                                                const control::NetConf& conf,
                                                const std::optional<lease::OwnNode>& node,
                                                const HostFacts& host,
-                                               const InterfaceChoice* standing, bool may_return) {
+                                               const InterfaceChoice* current, bool may_return) {
   InterfaceRequest request{conf.enable_ipv4,    conf.enable_ipv6,        options.iface,
                            options.iface_regex, options.iface_can_reach, options.public_ip,
                            options.public_ipv6, IsWindows(options)};
@@ -82,8 +82,8 @@ absl::StatusOr<InterfaceChoice> ChooseUnderlay(const config::Options& options,
       request.public_ipv6 = PublicIp(options, options.public_ipv6, node->v6, host);
   }
   absl::StatusOr<InterfaceChoice> choice = ChooseInterface(request, host);
-  if (choice.ok() && standing) {
-    const std::string stays = StaysWith(*standing, *choice, host.adapters, may_return);
+  if (choice.ok() && current) {
+    const std::string stays = ReasonToStay(*current, *choice, host.adapters, may_return);
     if (!stays.empty()) return absl::UnavailableError(stays);
   }
   if (choice.ok() && conf.type == control::BackendType::kHostGw) {
@@ -118,16 +118,17 @@ std::string LinkCondition(const InterfaceChoice& choice, const HostFacts& host) 
   const host::Adapter* const adapter = ByIndex(choice.index, host.adapters);
   if (adapter == nullptr || adapter->up) return "";
   return absl::StrCat("the interface ", choice.name,
-                      " is down, and no peer is reached by it: bring it up, or choose another "
+                      " is down, so no peer is reached through it: bring it up, or choose another "
                       "with --iface");
 }
 
 std::string MtuCondition(const InterfaceChoice& choice, const control::NetConf& conf) {
   if (!conf.mtu || conf.mtu->bytes() <= choice.mtu.bytes()) return "";
-  return absl::StrCat("Backend.MTU ", conf.mtu->bytes(), " of net-conf exceeds the MTU of ",
-                      choice.name, ", ", choice.mtu.bytes(),
-                      ", so pods send packets that are too long for it: write less, or raise that "
-                      "MTU on the whole path");
+  return absl::StrCat(
+      "Backend.MTU ", conf.mtu->bytes(), " of net-conf exceeds the MTU of ", choice.name, ", ",
+      choice.mtu.bytes(),
+      ", so pods send packets that are too long for it: reduce Backend.MTU, or raise "
+      "the MTU of the whole path");
 }
 
 kube::Publication PublicationOf(const control::OwnFacts& facts, const control::NetConf& conf,

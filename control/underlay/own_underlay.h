@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What our own Node adds to the choice of the interface, and what of it is published. Pure.
+// The choice of the interface with our own Node's annotations, and the publication made of it.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -15,29 +16,29 @@
 
 namespace weft::underlay {
 
-// ChooseInterface with the flags, and over them node-public-ip of `node`. Where neither names an
-// address and this process does not publish (a file of leases), the address of ours that `node`
-// has. Then public-ip-overwrite is what is published; it chooses nothing. FailedPrecondition: an
-// annotation is wrong, and may be corrected while we wait. `standing`: the choice before, or null;
-// where it has merely lost its address (StaysWith), Unavailable.
+// ChooseInterface with the flags, which node-public-ip of `node` overrides. Where neither names an
+// address and this process does not publish (a file of leases), the address of this host that
+// `node` has. public-ip-overwrite then replaces the published address; it chooses no interface.
+// FailedPrecondition: an annotation is wrong, and may be corrected while we wait. `current`: the
+// previous choice, or null; where it has merely lost its address (ReasonToStay), Unavailable.
 absl::StatusOr<InterfaceChoice> ChooseUnderlay(const config::Options& options,
                                                const control::NetConf& conf,
                                                const std::optional<lease::OwnNode>& node,
                                                const HostFacts& host,
-                                               const InterfaceChoice* standing = nullptr,
+                                               const InterfaceChoice* current = nullptr,
                                                bool may_return = false);
 
-// One sentence when `node` has another address than the chosen one and this process does not
-// publish; empty otherwise.
+// A sentence when `node` has another address than the chosen one and this process does not publish;
+// else empty.
 std::string PublicIpCondition(const config::Options& options, const lease::OwnNode& node,
                               const InterfaceChoice& choice);
 
-// One sentence when the chosen interface is down; empty otherwise.
+// A sentence when the chosen interface is down; else empty.
 std::string LinkCondition(const InterfaceChoice& choice, const HostFacts& host);
-// One sentence when net-conf's MTU is over the interface's; empty otherwise.
+// A sentence when net-conf's MTU exceeds the interface's; else empty.
 std::string MtuCondition(const InterfaceChoice& choice, const control::NetConf& conf);
 
-// What is to be published. `choice` has the addresses of every family of `facts`.
+// What to publish. `choice` has the addresses of every family of `facts`.
 kube::Publication PublicationOf(const control::OwnFacts& facts, const control::NetConf& conf,
                                 const InterfaceChoice& choice);
 

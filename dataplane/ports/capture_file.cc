@@ -41,8 +41,8 @@ absl::Status CaptureReader::Damaged(const std::string& what) const {
 }
 
 absl::StatusOr<CaptureReader> CaptureReader::Open(const std::string& path) {
-  std::error_code no_matter;  // opening it says what is wrong
-  if (std::filesystem::is_directory(path, no_matter)) {
+  std::error_code ignored;  // opening the file reports the error
+  if (std::filesystem::is_directory(path, ignored)) {
     return absl::InvalidArgumentError(
         absl::StrCat("capture file ", path, ": it is a directory; name a file in it"));
   }
@@ -76,7 +76,7 @@ absl::StatusOr<CaptureReader> CaptureReader::FromBytes(std::string name,
   reader.bytes_ = std::move(bytes);
   if (reader.bytes_.size() >= 4 && LoadBe32(reader.bytes_.data()) == kMagicPcapng) {
     reader.blocks_ = true;
-    // The first block is read now, so that a file of no use is refused here.
+    // The first block is read now, so that an unusable file is refused here.
     if (absl::Status status = reader.ReadSectionHeader(); !status.ok()) return status;
     return reader;
   }
@@ -90,8 +90,8 @@ absl::Status CaptureReader::ReadClassicHeader() {
         absl::StrCat("capture file ", name_, ", offset ", position_, ": ", what));
   };
   if (!Has(kFileHeader)) {
-    return refuse(absl::StrCat(bytes_.size(), " bytes are no capture file (a header has ",
-                               kFileHeader, ")"));
+    return refuse(
+        absl::StrCat(bytes_.size(), " bytes are no capture file (a header has ", kFileHeader, ")"));
   }
   Interface interface;
   big_endian_ = true;

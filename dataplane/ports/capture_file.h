@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture files: classic pcap read and written, pcapng read. Our own, small reader rather than
-// libpcap's: `flannelctl explain` needs it on Windows nodes too, where wpcap.dll may be absent.
+// Capture files: reads and writes classic pcap, reads pcapng. Not libpcap: `flannelctl explain`
+// also runs on Windows nodes, where wpcap.dll may be absent.
 #pragma once
 
 #include <chrono>
@@ -19,10 +19,10 @@
 
 namespace weft::dataplane {
 
-// What a record begins with; LINKTYPE_ values of the tcpdump group. Others are kept as they came.
+// The first header of a record: LINKTYPE_ values of the tcpdump group. Other values are kept.
 enum class LinkType : std::uint32_t {
   kEthernet = 1,
-  kRaw = 101,  // IPv4 or IPv6, told apart by the version nibble
+  kRaw = 101,  // IPv4 or IPv6, by the version nibble
 };
 
 // Nanoseconds since 1970-01-01 UTC.
@@ -30,25 +30,25 @@ using CaptureTime = std::chrono::nanoseconds;
 
 // Points into the reader's bytes.
 struct CaptureRecord {
-  CaptureTime time{};  // zero where the file has none (pcapng simple packet blocks)
+  CaptureTime time{};  // zero if the file has none (pcapng simple packet blocks)
   LinkType link_type{};
-  std::uint32_t original_length = 0;  // bytes on the wire; `bytes` may be fewer
+  std::uint32_t original_length = 0;  // bytes on the wire; `bytes` may be shorter
   Bytes bytes;
 };
 
-// Reads a whole file into memory, of any byte order, in microseconds or nanoseconds. A damaged file
-// gives its good records first; every error names the file and the offset.
+// Reads a whole file into memory: any byte order, microseconds or nanoseconds. Of a damaged file
+// the records before the damage are read; every error names the file and the offset.
 class CaptureReader {
  public:
   static constexpr std::uint64_t kMaxFile = std::uint64_t{1} << 30;  // bytes
   static constexpr std::uint32_t kMaxRecord = 256 * 1024;            // bytes; libpcap's limit
 
-  // Refuses what is neither format, and files above kMaxFile.
+  // Refuses other formats and files larger than kMaxFile.
   static absl::StatusOr<CaptureReader> Open(const std::string& path);
-  // `name` stands for the file in errors.
+  // `name` is the file's name in errors.
   static absl::StatusOr<CaptureReader> FromBytes(std::string name, std::vector<std::byte> bytes);
 
-  // The next record, or nothing at the end. After an error the reader stays at the error.
+  // The next record; empty at the end. After an error every call returns that error.
   absl::StatusOr<std::optional<CaptureRecord>> Next();
 
  private:
@@ -82,20 +82,20 @@ class CaptureReader {
   std::vector<Interface> interfaces_;
 };
 
-// Classic pcap with nanoseconds, in big-endian order whatever the machine, so that equal packets
-// make equal files.
+// Writes classic pcap with nanoseconds, big-endian on every machine, so that equal packets make
+// equal files.
 class CaptureWriter {
  public:
-  // Bytes kept of each record; what Wireshark takes as "all".
+  // Maximum bytes of a record; Wireshark's value for "all".
   static constexpr std::uint32_t kSnapLength = CaptureReader::kMaxRecord;
 
-  // Creates or empties the file.
+  // Creates or truncates the file.
   static absl::StatusOr<CaptureWriter> Open(const std::string& path, LinkType link_type);
 
   LinkType link_type() const { return link_type_; }
-  // Buffered: a full disk may show at a later call. Times before 1970 are written as 1970.
+  // Buffered: a later call may report a full disk. Times before 1970 are written as 1970.
   absl::Status Write(CaptureTime time, Bytes bytes);
-  // Until this or destruction the file may lack the last records.
+  // Before Flush or destruction the file may lack the last records.
   absl::Status Flush();
 
  private:

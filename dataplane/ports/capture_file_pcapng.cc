@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pcapng half of CaptureReader: draft-ietf-opsawg-pcapng. Packets of enhanced and simple packet
-// blocks; every other block is stepped over.
+// The pcapng part of CaptureReader: draft-ietf-opsawg-pcapng. Reads enhanced and simple packet
+// blocks; skips every other block.
 #include <algorithm>
 #include <string>
 
@@ -25,8 +25,8 @@ constexpr std::uint16_t kTimeOffset = 14;
 constexpr std::size_t kBlockFrame = 12;
 constexpr std::size_t kBodyOffset = 8;
 
-// Section 4.2: a negative power of 10, or of 2 with the top bit set. Zero when a nanosecond count
-// cannot be made of it.
+// Section 4.2: a negative power of 10, or of 2 if the top bit is set. Zero if it cannot be
+// converted to nanoseconds.
 std::uint64_t TicksPerSecond(std::uint8_t resolution) {
   const unsigned exponent = resolution & 0x7f;
   if ((resolution & 0x80) != 0) return exponent < 63 ? std::uint64_t{1} << exponent : 0;
@@ -79,7 +79,7 @@ absl::Status CaptureReader::ReadSectionHeader() {
   if (const std::uint16_t major = Load16(position_ + 12); major != 1) {
     return Damaged(absl::StrCat("pcapng version ", major, " is not 1"));
   }
-  interfaces_.clear();  // numbers are a section's own
+  interfaces_.clear();  // each section numbers its own interfaces
   position_ += length;
   return absl::OkStatus();
 }
@@ -97,7 +97,7 @@ absl::Status CaptureReader::ReadInterface(std::size_t body, std::size_t end) {
     if (code == kTimeResolution && length == 1) {
       interface.ticks_per_second = TicksPerSecond(Load8(bytes_.data() + at + 4));
       if (interface.ticks_per_second == 0)
-        return Damaged("a time resolution beyond nanoseconds by far");
+        return Damaged("a time resolution far below nanoseconds");
     } else if (code == kTimeOffset && length == 8) {
       const std::uint64_t low = Load32(at + (big_endian_ ? 8 : 4));
       const std::uint64_t high = Load32(at + (big_endian_ ? 4 : 8));
@@ -123,7 +123,7 @@ absl::StatusOr<CaptureRecord> CaptureReader::ReadEnhancedPacket(std::size_t body
   }
   const std::uint64_t ticks = std::uint64_t{Load32(body + 4)} << 32 | Load32(body + 8);
   const std::uint64_t second = interface.ticks_per_second;
-  // Unsigned until the end: a damaged time wraps around and harms nothing.
+  // Unsigned, so that a damaged time wraps around without undefined behaviour.
   const std::uint64_t seconds =
       static_cast<std::uint64_t>(interface.offset_seconds) + ticks / second;
   const std::uint64_t fraction = static_cast<std::uint64_t>(
@@ -143,7 +143,7 @@ absl::StatusOr<CaptureRecord> CaptureReader::ReadSimplePacket(std::size_t body,
   CaptureRecord record;
   record.link_type = interfaces_.front().link_type;
   record.original_length = Load32(body);
-  // The captured length is not stored; what the block holds bounds it, padding included.
+  // The captured length is not stored; the block's length, padding included, bounds it.
   const std::size_t captured = std::min<std::size_t>(record.original_length, end - body - 4);
   if (captured > kMaxRecord) return Damaged(absl::StrCat("a packet claims ", captured, " bytes"));
   record.bytes = Bytes(bytes_).subspan(body + 4, captured);

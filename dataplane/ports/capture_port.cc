@@ -33,7 +33,7 @@ absl::StatusOr<std::unique_ptr<CapturePort>> CapturePort::Open(const CaptureOpti
 }
 
 Bytes CapturePort::Deliverable(const CaptureRecord& record) const {
-  // A record cut by a snap length is no packet any more.
+  // A record cut by a snap length is not a whole packet.
   if (record.bytes.size() < record.original_length || record.bytes.size() > kMaxPacket) return {};
   if (kind_ == PortKind::kPodL2)
     return record.link_type == LinkType::kEthernet ? record.bytes : Bytes();
@@ -76,7 +76,7 @@ std::size_t CapturePort::Receive(Batch& batch) {
 void CapturePort::Send(Batch& batch) {
   for (Packet& packet : batch) {
     if (packet.verdict != Verdict::kForward) continue;
-    if (!Takes(features_, packet)) {
+    if (!Accepts(features_, packet)) {
       packet.verdict = ErrorVerdict(kind_);
     } else if (writer_ && !writer_->Write(epoch_ + batch.now, packet.bytes()).ok()) {
       packet.verdict = ErrorVerdict(kind_);

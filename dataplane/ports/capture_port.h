@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capture file as a port: what it holds is received, what is sent is written to another.
+// A capture file as a port: receives the file's records, writes sent packets to another file.
 #pragma once
 
 #include <atomic>
@@ -20,14 +20,14 @@ struct CaptureOptions {
   // kPodL3, kPodL2 or kWirePacket; kWireDatagram has no form in a file.
   PortKind kind = PortKind::kWirePacket;
   std::string read_path{};   // empty: nothing to receive
-  std::string write_path{};  // empty: what is sent vanishes
+  std::string write_path{};  // empty: sent packets are discarded
   // Added to batch.now to make time stamps, which count from 1970.
   Timestamp epoch{};
 };
 
-// IP kinds read raw and Ethernet captures alike (the frame's header is stripped, one VLAN tag
-// looked through, frames that are not IP are skipped) and write raw ones; kPodL2 reads and writes
-// Ethernet. The whole file is there at once: no waiting for time stamps.
+// IP kinds read raw and Ethernet captures (the Ethernet header and one VLAN tag are removed, frames
+// that are not IP are skipped) and write raw ones; kPodL2 reads and writes Ethernet. Does not wait
+// for time stamps: the whole file is available at once.
 class CapturePort final : public PacketPort {
  public:
   static absl::StatusOr<std::unique_ptr<CapturePort>> Open(const CaptureOptions& options);
@@ -36,19 +36,19 @@ class CapturePort final : public PacketPort {
   const PortFeatures& features() const override { return features_; }
   std::size_t Receive(Batch& batch) override;
   void Send(Batch& batch) override;
-  // "capture-skipped": records cut short, empty, or not of the port's kind. "capture-damaged": 1
-  // when the file broke off. "capture-write-error".
+  // "capture-skipped": records that are truncated, empty, or not of the port's kind.
+  // "capture-damaged": 1 if reading failed. "capture-write-error".
   std::vector<NamedCount> Counts() const override;
 
-  // Why reading ended before the file did; OK when it did not.
+  // Why reading ended before the file's end; ok if it did not.
   const absl::Status& read_status() const { return read_status_; }
-  // Writes out what is buffered.
+  // Writes buffered records.
   absl::Status Flush();
 
  private:
   explicit CapturePort(const CaptureOptions& options)
       : kind_(options.kind), epoch_(options.epoch) {}
-  // The record's bytes as the port delivers them; empty for a record to be skipped.
+  // The record's bytes as the port delivers them; empty: skip the record.
   Bytes Deliverable(const CaptureRecord& record) const;
 
   const PortKind kind_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owner of one file descriptor, and what its errors mean.
+// Owner of one file descriptor, and the meaning of its errors.
 #pragma once
 
 #include <unistd.h>
@@ -30,7 +30,7 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-// Of what a send or write failed with: there is no room now, and there may be later.
+// Whether a send or write failed only because there is no room now.
 constexpr bool IsFull(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
 
 }  // namespace weft::dataplane

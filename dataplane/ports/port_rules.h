@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every port decides in the same way about a packet handed to Send.
+// Rules that all ports share for Receive and Send.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,22 @@
 
 namespace weft::dataplane {
 
-// Receive stops once a batch holds this many bytes: it stays in a core's second-level cache while
-// the forwarder works on it.
+// Receive stops once a batch has this many bytes, so that it stays in a core's L2 cache while the
+// forwarder processes it.
 inline constexpr std::size_t kBatchBytes = 256 * 1024;
 
 constexpr bool IsWire(PortKind kind) {
   return kind == PortKind::kWirePacket || kind == PortKind::kWireDatagram;
 }
 
-// Send's verdict of what can never be sent.
+// Send's verdict for a packet that can never be sent.
 constexpr Verdict ErrorVerdict(PortKind kind) {
   return IsWire(kind) ? Verdict::kWireError : Verdict::kPodError;
 }
 
-// Whether a port with `features` may be given `packet` at all. A superframe's checksum is partial
-// by nature, so partial_checksum matters to plain packets only. Length zero is refused: no port
-// delivers such a packet.
-constexpr bool Takes(const PortFeatures& features, const Packet& packet) {
+// Whether a port with `features` accepts `packet`. A superframe's checksum is always partial, so
+// partial_checksum matters to plain packets only. Refuses length zero, which no port delivers.
+constexpr bool Accepts(const PortFeatures& features, const Packet& packet) {
   if (packet.length == 0) return false;
   switch (packet.segmentation) {
     case Segmentation::kNone:

@@ -45,8 +45,8 @@ std::string_view SegmentWord(Segmentation segmentation) {
   return "";
 }
 
-// A datagram of a kWireDatagram port with the outer headers it had or will have. UDP checksum zero;
-// cut to what an IP packet can hold.
+// A datagram of a kWireDatagram port with the outer headers that it has on the wire. UDP checksum
+// zero; truncated to the maximum size of an IP packet.
 std::vector<std::byte> WithOuterHeaders(TraceDirection direction, const Packet& packet,
                                         Bytes payload) {
   const bool v4 = packet.outer_address.is_v4();
@@ -99,8 +99,8 @@ std::size_t TracePort::Receive(Batch& batch) {
 }
 
 void TracePort::Send(Batch& batch) {
-  // The inner port may write into headroom but leaves the packets' own bytes, so they can be shown
-  // when the verdicts are known.
+  // The inner port may write into headroom but does not change the packets' own bytes, so they can
+  // be shown once the verdicts are known.
   for (std::size_t i = 0; i < batch.size(); ++i)
     offered_[i] = batch[i].verdict == Verdict::kForward;
   inner_->Send(batch);
@@ -138,7 +138,7 @@ void TracePort::Write(TraceDirection direction, const Packet& packet, Bytes byte
   } else {
     status = options_.capture->Write(time, bytes);
   }
-  if (!status.ok()) options_.capture.reset();  // a full disk: Flush says so
+  if (!status.ok()) options_.capture.reset();  // a full disk: Flush reports it
   if (capture_status_.ok()) capture_status_ = status;
 }
 

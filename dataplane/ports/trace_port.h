@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decorator that shows every packet going through a port: in words, and in a capture file.
+// A decorator that records every packet of a port, as text and in a capture file.
 #pragma once
 
 #include <cstddef>
@@ -21,22 +21,22 @@ namespace weft::dataplane {
 enum class TraceDirection : std::uint8_t { kReceived, kSent };
 
 struct TraceOptions {
-  // Called with a description: "received 98 bytes:" or "sent 98 bytes (wire-full):", then a line
-  // a layer, '\n' at each end. Empty: none.
+  // Called with a description: "received 98 bytes:" or "sent 98 bytes (wire-full):", then one line
+  // for each layer, each ended by '\n'. May be empty.
   std::function<void(TraceDirection, std::string_view)> describe;
-  // The packets, both directions, sent ones only if they were. Its link type must be the one that
-  // TraceLinkType names.
+  // The packets of both directions, without those that were not sent. Its link type must be
+  // TraceLinkType.
   std::optional<CaptureWriter> capture;
   // Added to batch.now to make the capture's time stamps, which count from 1970.
   Timestamp epoch{};
 };
 
-// Ethernet for kPodL2, else raw IP. Datagrams have no IP header of their own; in a capture they are
-// given one, with zero for the local address, so that Wireshark shows VXLAN.
+// Ethernet for kPodL2, else raw IP. Datagrams get an IP header in a capture, with zero as local
+// address, so that Wireshark shows VXLAN.
 LinkType TraceLinkType(PortKind kind);
 
-// Unlike the ports it wraps it allocates: for looking, not for speed. Aggregates and superframes
-// are shown as the one packet they are.
+// Allocates, unlike the ports that it wraps: for diagnosis, not for speed. Aggregates and
+// superframes are shown as one packet.
 class TracePort final : public PacketPort {
  public:
   TracePort(std::unique_ptr<PacketPort> inner, TraceOptions options);
@@ -45,13 +45,13 @@ class TracePort final : public PacketPort {
   const PortFeatures& features() const override { return inner_->features(); }
   std::size_t Receive(Batch& batch) override;
   void Send(Batch& batch) override;
-  std::size_t TakePathMtuNotices(std::span<PathMtuNotice> out) override {
-    return inner_->TakePathMtuNotices(out);
+  std::size_t DrainPathMtuNotices(std::span<PathMtuNotice> out) override {
+    return inner_->DrainPathMtuNotices(out);
   }
   std::span<const WaitHandle> wait_handles() const override { return inner_->wait_handles(); }
   std::vector<NamedCount> Counts() const override { return inner_->Counts(); }
 
-  // Writes the capture out. The first failure to write ends the capture and is told here.
+  // Flushes the capture. The first write error ends the capture and is returned here.
   absl::Status Flush();
 
  private:
@@ -60,7 +60,7 @@ class TracePort final : public PacketPort {
 
   std::unique_ptr<PacketPort> inner_;
   TraceOptions options_;
-  std::vector<bool> offered_;  // by place in the batch: was to be sent
+  std::vector<bool> offered_;  // by index in the batch: was to be sent
   absl::Status capture_status_;
 };
 

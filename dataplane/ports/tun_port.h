@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel's virtual devices as pod ports: TUN (bare IP packets) and TAP (Ethernet frames), with
-// TCP and UDP superframes where the kernel gives them. Linux only.
+// TCP and UDP superframes if the kernel supports them. Linux only.
 #pragma once
 
 #include <cstddef>
@@ -15,26 +15,24 @@
 namespace weft::dataplane {
 
 struct TunOptions {
-  // At most 15 bytes. "%d" is replaced by the kernel with the first free number; empty leaves the
-  // whole name to the kernel.
+  // At most 15 bytes. The kernel replaces "%d" by the first free number, and chooses the name if
+  // this is empty.
   std::string name{};
-  // Superframes, and partial checksums on receipt. Off: every packet is one that could be on a
-  // wire.
+  // Superframes, and partial checksums on receipt. False: every packet is complete, as on a wire.
   bool offloads = true;
-  // A packet's queue goes by its source address, where the kernel lets us; false: by its flow.
+  // Choose a packet's queue by its source address if the kernel permits it; false: by its flow.
   bool by_source = true;
 };
 
-// What TUN and TAP share. The device is made by Open, is down and without address, and is gone when
-// the port is destroyed or the process dies; address, MTU and routes are set by control/host. Every
+// Common part of TUN and TAP. Open creates the device, down and without address; it is deleted when
+// the port is destroyed or the process ends. control/host sets address, MTU and routes. Every
 // packet is one system call, preceded by a virtio-net header (10 bytes, virtio 1.2 section 5.1.6)
-// that lives in the packet's headroom. Send without that much headroom works and costs a little
-// more.
+// in the packet's headroom. Send works without that headroom, but is slower.
 //
-// The device has several queues, because the kernel drops what finds its queue full: what one
-// sender makes fills one of them, and Receive serves all in turn, a bounded amount each. A TUN
-// device's packets are spread over them by their source address where the kernel lets this process
-// load that rule (CAP_BPF; ports/tun_steering_linux.h), else by the flow's hash.
+// The device has several queues, because the kernel drops packets for a full queue: one sender
+// fills only one of them, and Receive serves all in turn, a bounded amount each. A TUN device's
+// packets are spread over them by source address if the kernel lets this process load that program
+// (CAP_BPF; ports/tun_steering_linux.h), else by the flow's hash.
 class TunTapPort : public PacketPort {
  public:
   ~TunTapPort() override;
@@ -45,12 +43,12 @@ class TunTapPort : public PacketPort {
   void Send(Batch& batch) final;
   std::span<const WaitHandle> wait_handles() const final;
   // "device-read-error": the device was deleted or lost; "device-oversize": a frame longer than
-  // kMaxPacket, or one whose virtio-net header contradicts itself.
+  // kMaxPacket, or one with an inconsistent virtio-net header.
   std::vector<NamedCount> Counts() const final;
 
   // The kernel's name of the device.
   const std::string& name() const;
-  // Whether the source address chooses the queue; else the flow does.
+  // Whether the source address selects the queue; else the flow does.
   bool steers_by_source() const;
 
  protected:
@@ -66,7 +64,7 @@ class TunTapPort : public PacketPort {
 // kPodL3.
 class TunPort final : public TunTapPort {
  public:
-  // Needs /dev/net/tun and CAP_NET_ADMIN; refuses a name that is taken.
+  // Needs /dev/net/tun and CAP_NET_ADMIN; fails if the name is taken.
   static absl::StatusOr<std::unique_ptr<TunPort>> Open(const TunOptions& options);
 
  private:

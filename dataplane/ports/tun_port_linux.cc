@@ -29,7 +29,7 @@ namespace weft::dataplane {
 namespace {
 
 // struct virtio_net_hdr, in the machine's byte order (TUNSETVNETLE is not used).
-// <linux/virtio_net.h> itself names a member `class`, so C++ cannot include it.
+// <linux/virtio_net.h> has a member named `class`, so C++ cannot include it.
 struct VirtioHeader {
   static constexpr std::uint8_t kNeedsChecksum = 1;  // of flags
   static constexpr std::uint8_t kTcpV4 = 1;          // of segmentation
@@ -40,7 +40,7 @@ struct VirtioHeader {
 
   std::uint8_t flags = 0;
   std::uint8_t segmentation = 0;
-  std::uint16_t header_length = 0;  // bytes before the payload that is cut
+  std::uint16_t header_length = 0;  // bytes before the payload
   std::uint16_t segment_size = 0;
   std::uint16_t checksum_start = 0;
   std::uint16_t checksum_offset = 0;
@@ -48,21 +48,21 @@ struct VirtioHeader {
 constexpr std::uint32_t kVirtioHeader = sizeof(VirtioHeader);
 static_assert(kVirtioHeader == 10 && kVirtioHeader <= kHeadroom);
 
-// Absent from the headers of kernels before 6.2, which is what Debian 12 compiles against.
+// Absent from kernel headers before 6.2, such as Debian 12's.
 constexpr unsigned kTunUso4 = 0x20;  // TUN_F_USO4
 constexpr unsigned kTunUso6 = 0x40;  // TUN_F_USO6
 
 constexpr unsigned kTso = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN;
 constexpr unsigned kUso = kTunUso4 | kTunUso6;
-// Best first; older kernels refuse what they do not know.
+// Best first; older kernels refuse unknown flags.
 constexpr std::array<unsigned, 4> kOffloadSteps = {kTso | kUso, kTso, TUN_F_CSUM, 0};
 
-// The kernel keeps up to 500 packets in each, of up to 64 KiB, that no account is charged for: who
-// forges sources, and so fills all, pins half a gigabyte.
+// The kernel keeps up to 500 packets of up to 64 KiB in each queue, charged to no memory account: a
+// pod that forges sources and so fills all queues pins half a gigabyte.
 constexpr std::size_t kQueues = TunSteering::kQueues;
-// A queue's turn, and a batch, end once they stand for so many packets on the wire: a superframe of
-// the smallest segments is work for a millisecond. So are 256 datagrams to send one by one: a batch
-// ends sooner than it is full, for what comes in the meantime waits that long.
+// A queue's turn, and a batch, end once their packets become this many wire packets. A superframe
+// of the smallest segments takes a millisecond, and so do 256 datagrams sent one by one; packets
+// that arrive meanwhile wait that long, so a batch ends before it is full.
 constexpr std::uint32_t kTurnWirePackets = 16;
 constexpr std::uint32_t kBatchWirePackets = 256;
 constexpr std::size_t kBatchFrames = 64;
@@ -88,11 +88,11 @@ absl::Status OpenError(PortKind kind, const std::string& name, int error) {
           name, ")"));
     default:
       return absl::ErrnoToStatus(
-          error, absl::StrCat(device, "the kernel refused to make it; see dmesg for the cause"));
+          error, absl::StrCat(device, "the kernel refused to create it; see dmesg for the cause"));
   }
 }
 
-// What the virtio-net header says, put into the descriptor. False when it contradicts the packet.
+// Copies the virtio-net header into the descriptor. False: it contradicts the packet.
 bool ReadHeader(const VirtioHeader& header, Packet& packet) {
   if ((header.flags & VirtioHeader::kNeedsChecksum) != 0) {
     if (header.checksum_start + header.checksum_offset + 2u > packet.length) return false;
@@ -117,13 +117,13 @@ bool ReadHeader(const VirtioHeader& header, Packet& packet) {
   return header.segment_size != 0 && packet.checksum == ChecksumState::kPartial;
 }
 
-// The packet holds a TCP header at least.
+// The packet has at least a TCP header.
 bool IsIpv6(PortKind kind, const Packet& packet) {
   if (kind == PortKind::kPodL3) return Load8(packet.data) >> 4 == 6;
   return LoadBe16(packet.data + 12) == static_cast<std::uint16_t>(EtherType::kIpv6);
 }
 
-// The reverse of ReadHeader; empty when the descriptor contradicts the packet.
+// The reverse of ReadHeader. Empty: the descriptor contradicts the packet.
 std::optional<VirtioHeader> MakeHeader(PortKind kind, const Packet& packet) {
   VirtioHeader header;
   if (packet.segmentation == Segmentation::kNone && packet.checksum == ChecksumState::kOnWire) {
@@ -153,7 +153,7 @@ std::optional<VirtioHeader> MakeHeader(PortKind kind, const Packet& packet) {
 }  // namespace
 
 struct TunTapPort::Device {
-  // Queues that may have something, in the order of their turns; each at most once in a list.
+  // Queues that may have packets, in the order of their turns; each at most once in a list.
   class Turns {
    public:
     bool empty() const { return count_ == 0; }
@@ -161,7 +161,7 @@ struct TunTapPort::Device {
       if (std::exchange(waits_[queue], true)) return;
       ring_[(first_ + count_++) % kQueues] = queue;
     }
-    std::size_t Take() {
+    std::size_t Pop() {
       const std::size_t queue = ring_[first_];
       first_ = (first_ + 1) % kQueues;
       --count_;
@@ -178,8 +178,8 @@ struct TunTapPort::Device {
   };
 
   PortKind kind = PortKind::kPodL3;
-  // What we write to: a queue that is switched off. The kernel steers a flow to the queue from
-  // which it came in, and would put all that is answered into the one that is written to.
+  // For writes: a detached queue. The kernel steers a flow to the queue that its replies are
+  // written to, so with any other queue all answered flows would share it.
   FileDescriptor writer;
   std::array<FileDescriptor, kQueues> queues;
   FileDescriptor epoll;  // of all queues
@@ -188,12 +188,12 @@ struct TunTapPort::Device {
   std::optional<TunSteering> steering;  // empty: by the flow's hash
   PortFeatures features;
   PacketSlab slab{kBatchFrames};
-  Turns fresh;    // had nothing when they were looked at last
-  Turns backlog;  // had more than a turn takes
+  Turns fresh;    // were empty when last read
+  Turns backlog;  // had more packets than a turn takes
   std::atomic<std::uint64_t> read_errors{0};
   std::atomic<std::uint64_t> oversize{0};
 
-  // What one Receive has taken so far.
+  // What the current Receive has read.
   struct Taken {
     std::size_t frames = 0;
     std::size_t bytes = 0;
@@ -220,7 +220,7 @@ struct TunTapPort::Device {
     const std::size_t first = batch.size();
     const bool more = Read(queue, batch, taken);
     if (steering && batch.size() != first)
-      steering->Saw(queue, batch[batch.size() - 1], more, batch.now);
+      steering->Observe(queue, batch[batch.size() - 1], more, batch.now);
     return more;
   }
 
@@ -234,7 +234,7 @@ struct TunTapPort::Device {
         if (errno == EINTR) continue;
         if (errno == EAGAIN) return false;
         Add(read_errors, 1);
-        taken.broken = true;  // so are the others
+        taken.broken = true;  // all queues fail alike
         return false;
       }
       ++taken.frames;
@@ -246,7 +246,7 @@ struct TunTapPort::Device {
       packet.tailroom = kMaxPacket - packet.length;
       VirtioHeader header;
       std::memcpy(&header, packet.data - kVirtioHeader, kVirtioHeader);
-      // The kernel cuts what does not fit without saying so.
+      // The kernel truncates silently.
       if (packet.length == kMaxPacket || !ReadHeader(header, packet)) {
         ++taken.wire_packets;
         Add(oversize, 1);
@@ -279,16 +279,16 @@ struct TunTapPort::Device {
 
 namespace {
 
-// A queue of `name`, which is made if it is not there and `exclusive`; its name afterwards.
-// 0 or the errno.
+// Opens a queue of the device `name`; with `exclusive` creates the device and sets `name` to its
+// name. Returns 0 or the errno.
 int OpenQueue(PortKind kind, std::string& name, bool exclusive, FileDescriptor& queue) {
   queue = FileDescriptor(::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!queue.valid()) return errno;
   ifreq request{};
   name.copy(request.ifr_name, IFNAMSIZ - 1);
   const int layer = kind == PortKind::kPodL3 ? IFF_TUN : IFF_TAP;
-  // Without the exclusive one the kernel would attach to a persistent device of that name, which
-  // would then outlive us.
+  // Without IFF_TUN_EXCL the kernel would attach to an existing persistent device of that name,
+  // which would outlive us.
   const int only_new = exclusive ? IFF_TUN_EXCL : 0;
   request.ifr_flags =
       static_cast<short>(layer | IFF_NO_PI | IFF_VNET_HDR | IFF_MULTI_QUEUE | only_new);
@@ -330,7 +330,7 @@ absl::StatusOr<std::unique_ptr<TunTapPort::Device>> TunTapPort::OpenDevice(
     const bool first = &queue == device->queues.data();
     if (error == 0) error = OpenQueue(kind, device->name, /*exclusive=*/first, queue);
   }
-  // Last: when it is switched off the others keep their places.
+  // Opened last, so that detaching it does not change the other queues' indices.
   if (error == 0) error = OpenQueue(kind, device->name, /*exclusive=*/false, device->writer);
   if (error == 0) error = SwitchOff(device->writer.get());
   if (error == 0) {
@@ -348,8 +348,7 @@ absl::StatusOr<std::unique_ptr<TunTapPort::Device>> TunTapPort::OpenDevice(
     got = options.offloads ? step : 0;
     if (::ioctl(any_queue, TUNSETOFFLOAD, got) == 0 || got == 0) break;
   }
-  device->features.partial_checksum =
-      true;  // Send takes it from any kernel that knows IFF_VNET_HDR
+  device->features.partial_checksum = true;  // every kernel with IFF_VNET_HDR supports it on Send
   device->features.tcp_segmentation = (got & TUN_F_TSO4) != 0;
   device->features.udp_segmentation = (got & kTunUso4) != 0;
   return device;
@@ -367,17 +366,17 @@ std::span<const WaitHandle> TunTapPort::wait_handles() const { return {&device_-
 std::size_t TunTapPort::Receive(Batch& batch) {
   batch.clear();
   Device::Taken taken;
-  // Each time, and what is fresh goes first, as in fq_codel (RFC 8290 section 4.2): who sends
-  // little does not wait for who sends much. A quarter of the batch is left to the latter.
+  // Called each time. Queues that were empty go first, as in fq_codel (RFC 8290 section 4.2), so
+  // that slow senders do not wait for fast ones. A quarter of the batch is reserved for the latter.
   device_->FindReady();
   while (!device_->fresh.empty() && device_->HasRoom(batch, taken) &&
          batch.size() < kBatchFrames * 3 / 4 && taken.bytes < kBatchBytes * 3 / 4 &&
          taken.wire_packets < kBatchWirePackets * 3 / 4) {
-    const std::size_t queue = device_->fresh.Take();
+    const std::size_t queue = device_->fresh.Pop();
     if (device_->TakeTurn(queue, batch, taken)) device_->backlog.Add(queue);
   }
   while (!device_->backlog.empty() && device_->HasRoom(batch, taken)) {
-    const std::size_t queue = device_->backlog.Take();
+    const std::size_t queue = device_->backlog.Pop();
     if (device_->TakeTurn(queue, batch, taken)) device_->backlog.Add(queue);
   }
   return taken.frames;
@@ -387,7 +386,7 @@ void TunTapPort::Send(Batch& batch) {
   for (Packet& packet : batch) {
     if (packet.verdict != Verdict::kForward) continue;
     const auto header =
-        Takes(device_->features, packet) ? MakeHeader(device_->kind, packet) : std::nullopt;
+        Accepts(device_->features, packet) ? MakeHeader(device_->kind, packet) : std::nullopt;
     if (!header) {
       packet.verdict = Verdict::kPodError;
       continue;

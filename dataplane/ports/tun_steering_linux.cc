@@ -54,8 +54,8 @@ bpf_insn Code(int code, int to, int from, int offset, std::int32_t immediate) {
 
 // map[source], or source % shared where that is 0.
 FileDescriptor LoadProgram(int map, std::int32_t shared) {
-  // BPF_LD | BPF_ABS reads the packet in host order into r0, wants the context in r6, and ends the
-  // program with 0 where the packet is too short. Jumps count the instructions that they leave out.
+  // BPF_LD | BPF_ABS reads the packet in host order into r0, requires the context in r6, and ends
+  // the program with 0 if the packet is too short. Jump offsets count the skipped instructions.
   const std::array<bpf_insn, 20> program = {{
       Code(BPF_ALU64 | BPF_MOV | BPF_X, 6, 1, 0, 0),
       Code(BPF_LD | BPF_ABS | BPF_B, 0, 0, 0, kVersion),
@@ -69,7 +69,7 @@ FileDescriptor LoadProgram(int map, std::int32_t shared) {
       Code(BPF_ALU64 | BPF_MOV | BPF_X, 2, 10, 0, 0),
       Code(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -4),
       Code(BPF_LD | BPF_DW | BPF_IMM, 1, BPF_PSEUDO_MAP_FD, 0, map),
-      Code(0, 0, 0, 0, 0),  // the other half of the one before
+      Code(0, 0, 0, 0, 0),  // the second half of the previous instruction
       Code(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem),
       Code(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2, 0),
       Code(BPF_LDX | BPF_MEM | BPF_W, 0, 0, 0, 0),
@@ -94,12 +94,12 @@ std::optional<TunSteering> TunSteering::Load(int tun) {
   if (!map.valid()) return std::nullopt;
   const FileDescriptor program = LoadProgram(map.get(), kShared);
   if (!program.valid()) return std::nullopt;
-  int descriptor = program.get();  // the device holds the program from then on
+  int descriptor = program.get();  // the device keeps a reference to the program
   if (::ioctl(tun, TUNSETSTEERINGEBPF, &descriptor) != 0) return std::nullopt;
   return TunSteering(std::move(map));
 }
 
-void TunSteering::Saw(std::size_t queue, const Packet& last, bool more, Timestamp now) {
+void TunSteering::Observe(std::size_t queue, const Packet& last, bool more, Timestamp now) {
   if (queue >= kShared) {
     own_[queue - kShared].used = now;
     return;
@@ -115,8 +115,8 @@ void TunSteering::Saw(std::size_t queue, const Packet& last, bool more, Timestam
   const std::uint32_t source = SourceOf(last);
   Own* unused = own_.data();
   for (Own& own : own_) {
-    if (own.used && own.source == source) return;  // what it sent before it had its own
-    if (own.used < unused->used) unused = &own;    // empty is less than any time
+    if (own.used && own.source == source) return;  // packets from before it had its own queue
+    if (own.used < unused->used) unused = &own;    // an empty time is less than any other
   }
   if (unused->used) {
     if (now - *unused->used < kUnused) return;
@@ -131,7 +131,7 @@ void TunSteering::Set(std::uint32_t source, std::uint32_t queue) const {
   element.map_fd = static_cast<std::uint32_t>(map_.get());
   element.key = reinterpret_cast<std::uint64_t>(&source);
   element.value = reinterpret_cast<std::uint64_t>(&queue);
-  // Where that fails the source stays where it is, as if there were no queue for it.
+  // If this fails the source stays in its shared queue, as if there were none for it.
   (void)::syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &element, sizeof element);
 }
 

@@ -18,7 +18,7 @@
 namespace weft::dataplane {
 namespace {
 
-// Most errors read at a time: a flood of ICMP must not hold the worker.
+// Maximum number of errors read at a time, so that a flood of ICMP does not block the worker.
 constexpr std::size_t kMaxErrorsPerDrain = 256;
 
 std::optional<sock_extended_err> ExtendedError(msghdr& header) {
@@ -44,7 +44,7 @@ absl::Status UdpErrors::Open() {
 }
 
 absl::Status UdpErrors::Watch(int socket) {
-  epoll_event event{};  // no events asked for: EPOLLERR is always reported
+  epoll_event event{};  // no events requested: EPOLLERR is always reported
   event.data.fd = socket;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event) == 0) return absl::OkStatus();
   return absl::ErrnoToStatus(errno, "UDP error queue: epoll_ctl; raise fs.epoll.max_user_watches");
@@ -111,7 +111,7 @@ std::size_t UdpErrors::Drain(int socket, Timestamp now) {
 }
 
 void UdpErrors::Note(const PathMtuNotice& notice) {
-  if (notice.outer_mtu == 0) return;  // routers before RFC 1191 do not say
+  if (notice.outer_mtu == 0) return;  // from a router that does not implement RFC 1191
   const auto end = notices_.begin() + static_cast<std::ptrdiff_t>(notice_count_);
   const auto known = std::find_if(notices_.begin(), end, [&](const PathMtuNotice& n) {
     return n.destination == notice.destination;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes back to sending sockets: ICMP errors and the kernel's own refusals, read from the
-// sockets' error queues (ip(7), IP_RECVERR).
+// Errors of sending sockets: ICMP errors and the kernel's own, read from the sockets' error queues
+// (ip(7), IP_RECVERR).
 #pragma once
 
 #include <array>
@@ -17,29 +17,30 @@
 
 namespace weft::dataplane {
 
-// Worker's thread, but for the counts. What comes as an ICMP error is believed only where `paths`
-// knows a packet that it may answer: whoever sends one need not even be on the path.
+// Worker's thread, except AppendCounts. An ICMP error is accepted only if `paths` has a packet that
+// it may answer, because its sender need not be on the path.
 class UdpErrors {
  public:
-  // `paths` outlives this object. `destination_port` is what all packets went to.
+  // `paths` outlives this object. `destination_port`: of all packets.
   UdpErrors(const UdpPaths& paths, std::uint16_t destination_port)
       : paths_(paths), destination_port_(destination_port) {}
 
-  // Makes what wait_descriptor returns.
+  // Creates the descriptor that wait_descriptor returns.
   absl::Status Open();
-  // From now on an error at `socket` makes wait_descriptor readable. `socket` outlives this object.
+  // Adds a socket; its errors make wait_descriptor readable. `socket` outlives this object.
   absl::Status Watch(int socket);
   // Readable while any watched socket has an error.
   int wait_descriptor() const { return epoll_.get(); }
 
-  // Empties the error queues of watched sockets that have something; a bounded number of errors.
-  // How many there were.
+  // Empties the error queues of all watched sockets, up to a bounded number of errors. Returns the
+  // number of errors.
   std::size_t DrainAll(Timestamp now);
-  // Empties one socket's error queue and its pending error, which otherwise the next send would
-  // return in place of its own result. How many errors there were.
+  // Empties one socket's error queue and clears its pending error, which otherwise the next send
+  // would return in place of its own result. Returns the number of errors.
   std::size_t Drain(int socket, Timestamp now);
 
-  // A path MTU found elsewhere. Of several for one destination the least is kept until it is taken.
+  // Adds a path MTU found elsewhere. Of several for one destination the lowest is kept until it is
+  // drained.
   void Note(const PathMtuNotice& notice);
 
   std::size_t TakeNotices(std::span<PathMtuNotice> out);
@@ -49,7 +50,7 @@ class UdpErrors {
   const UdpPaths& paths_;
   const std::uint16_t destination_port_;
   FileDescriptor epoll_;
-  std::array<PathMtuNotice, 64> notices_;  // one a destination, in order of arrival
+  std::array<PathMtuNotice, 64> notices_;  // one for each destination, in order of arrival
   std::size_t notice_count_ = 0;
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<std::uint64_t> unreachable_{0};

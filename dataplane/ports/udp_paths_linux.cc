@@ -18,14 +18,14 @@ namespace weft::dataplane {
 namespace {
 
 std::uint64_t HashOf(const IpAddress& address, std::uint64_t salt) {
-  const AddressKey key = AddressKey::Of(address);
+  const AddressKey key = AddressKey::From(address);
   std::uint64_t h = (key.high + salt) * 0x9e37'79b9'7f4a'7c15;
   h = (h ^ (h >> 32) ^ key.low) * 0xff51'afd7'ed55'8ccd;
   return h ^ (h >> 32);
 }
 
 // RTM_GETROUTE for one address; room for the destination and the source.
-struct Question {
+struct RouteQuery {
   nlmsghdr header{};
   rtmsg route{};
   std::array<std::byte, 2 * RTA_SPACE(16)> attributes{};
@@ -41,10 +41,10 @@ struct Question {
     header.nlmsg_len += static_cast<std::uint32_t>(RTA_SPACE(bytes.size()));
   }
 };
-static_assert(offsetof(Question, attributes) == NLMSG_LENGTH(sizeof(rtmsg)));
+static_assert(offsetof(RouteQuery, attributes) == NLMSG_LENGTH(sizeof(rtmsg)));
 
-// What a route's attribute RTA_CACHEINFO says of its end; 0: it has none. Empty: no answer to
-// question `sequence`.
+// Expiry of a route from its attribute RTA_CACHEINFO; 0: none. Empty: `answer` does not answer
+// query `sequence`.
 std::optional<std::uint32_t> ExpiryIn(Bytes answer, std::uint32_t sequence) {
   nlmsghdr header;
   constexpr std::size_t kFirst = NLMSG_LENGTH(sizeof(rtmsg));
@@ -84,16 +84,16 @@ absl::Status UdpPaths::Open(const UdpOptions& options) {
 UdpPaths::Path& UdpPaths::Place(const IpAddress& destination) {
   Path& path = paths_[HashOf(destination, 0) >> (64 - kTableBits)];
   if (path.destination != destination)
-    path = {.destination = destination, .asked = Timestamp::min()};
+    path = {.destination = destination, .queried = Timestamp::min()};
   return path;
 }
 
 const UdpPaths::Path& UdpPaths::To(const IpAddress& destination, Timestamp now) {
   Path& path = Place(destination);
-  const bool is_due = path.asked == Timestamp::min() || now - path.asked >= kRouteLifetime;
-  if (is_due && questions_.Take(now)) {
-    path.asked = now;
-    path.route_mtu = AskRoute(destination);
+  const bool is_due = path.queried == Timestamp::min() || now - path.queried >= kRouteLifetime;
+  if (is_due && query_budget_.TryConsume(now)) {
+    path.queried = now;
+    path.route_mtu = QueryRoute(destination);
   }
   return path;
 }
@@ -113,11 +113,12 @@ bool UdpPaths::WasSentLately(int socket, const IpAddress& destination, Timestamp
   return sent.key == key && now - sent.at <= kAnswerTime;
 }
 
-std::uint32_t UdpPaths::AskRoute(const IpAddress& destination) {
-  const SocketAddress to = SocketAddress::Of(destination, destination_port_);
-  // An address that an earlier route gave the socket would choose this one.
-  const sockaddr nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
-  if (bind_address_.IsUnspecified() && ::connect(socket_.get(), &nobody, sizeof nobody) != 0)
+std::uint32_t UdpPaths::QueryRoute(const IpAddress& destination) {
+  const SocketAddress to = SocketAddress::From(destination, destination_port_);
+  // Clear the source address of an earlier query, which would influence the choice of route.
+  const sockaddr unspecified{.sa_family = AF_UNSPEC, .sa_data = {}};
+  if (bind_address_.IsUnspecified() &&
+      ::connect(socket_.get(), &unspecified, sizeof unspecified) != 0)
     return 0;
   if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.length) != 0)
     return 0;
@@ -133,20 +134,20 @@ std::uint32_t UdpPaths::AskRoute(const IpAddress& destination) {
 }
 
 bool UdpPaths::IsLearnt(const IpAddress& destination) {
-  Question question;
-  question.header.nlmsg_len = NLMSG_LENGTH(sizeof question.route);
-  question.header.nlmsg_type = RTM_GETROUTE;
-  question.header.nlmsg_flags = NLM_F_REQUEST;
-  question.header.nlmsg_seq = ++sequence_;
-  question.route.rtm_family = destination.is_v4() ? AF_INET : AF_INET6;
-  question.route.rtm_dst_len = static_cast<unsigned char>(destination.bits());
-  question.Add(RTA_DST, destination);
+  RouteQuery query;
+  query.header.nlmsg_len = NLMSG_LENGTH(sizeof query.route);
+  query.header.nlmsg_type = RTM_GETROUTE;
+  query.header.nlmsg_flags = NLM_F_REQUEST;
+  query.header.nlmsg_seq = ++sequence_;
+  query.route.rtm_family = destination.is_v4() ? AF_INET : AF_INET6;
+  query.route.rtm_dst_len = static_cast<unsigned char>(destination.bits());
+  query.Add(RTA_DST, destination);
   if (!bind_address_.IsUnspecified()) {
-    question.route.rtm_src_len = static_cast<unsigned char>(bind_address_.bits());
-    question.Add(RTA_SRC, bind_address_);
+    query.route.rtm_src_len = static_cast<unsigned char>(bind_address_.bits());
+    query.Add(RTA_SRC, bind_address_);
   }
-  if (::send(netlink_.get(), &question, question.header.nlmsg_len, 0) < 0) return true;
-  // The kernel answers within send. Without an answer nothing is known.
+  if (::send(netlink_.get(), &query, query.header.nlmsg_len, 0) < 0) return true;
+  // The kernel answers within send. Without an answer the MTU counts as learnt.
   alignas(nlmsghdr) std::array<std::byte, 4096> answer;
   for (;;) {
     const ssize_t got = ::recv(netlink_.get(), answer.data(), answer.size(), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sending half knows of the ways to its destinations: the MTU that the host's own routes
-// set, where the kernel cannot segment, and what was sent lately.
+// Per-destination state of the sending half: the MTU of the host's routes, whether the kernel can
+// segment, and recently sent packets.
 #pragma once
 
 #include <array>
@@ -17,28 +17,29 @@
 
 namespace weft::dataplane {
 
-// Worker's thread. Tables of fixed size, in which a newer destination takes an older one's place:
-// what is forgotten so is asked for, or found out, again.
+// Worker's thread. Tables of fixed size, in which a newer destination replaces an older one, whose
+// state is then queried or learnt again.
 class UdpPaths {
  public:
   struct Path {
     IpAddress destination;
-    Timestamp asked{};
-    Timestamp segments_again{};   // until then the kernel is not asked to segment
-    std::uint32_t route_mtu = 0;  // outer bytes; 0: the link's own, or not known
+    Timestamp queried{};
+    Timestamp segments_again{};   // until then no segmentation is requested from the kernel
+    std::uint32_t route_mtu = 0;  // outer bytes; 0: the link's, or not known
   };
 
-  // `destination_port`: that of all packets, for rules of the host (IPsec) may be about it.
+  // `destination_port`: of all packets; policies of the host (IPsec) may depend on it.
   explicit UdpPaths(std::uint16_t destination_port);
   absl::Status Open(const UdpOptions& options);
 
-  // The host's routes are asked at first and every kRouteLifetime. Valid until the next call.
+  // Queries the host's routes at first and every kRouteLifetime. Valid until the next call.
   const Path& To(const IpAddress& destination, Timestamp now);
   // The kernel refused to segment towards `destination`.
   void RefuseSegments(const IpAddress& destination, Timestamp now);
 
   void NoteSent(int socket, const IpAddress& destination, Timestamp now);
-  // Whether an error that quotes a packet from `socket` to `destination` may be the answer to one.
+  // Whether a packet was sent from `socket` to `destination` within kAnswerTime, so that an error
+  // that quotes one may be genuine.
   bool WasSentLately(int socket, const IpAddress& destination, Timestamp now) const;
 
   static constexpr Timestamp kRouteLifetime = std::chrono::seconds(10);
@@ -54,9 +55,9 @@ class UdpPaths {
   static constexpr std::size_t kTable = std::size_t{1} << kTableBits;
 
   Path& Place(const IpAddress& destination);
-  // 0: not known, or learnt from ICMP, which may be forged: the kernel checks no more than that the
-  // error quotes a socket's port.
-  std::uint32_t AskRoute(const IpAddress& destination);
+  // The MTU of the route to `destination`. 0: not known, or learnt from ICMP, which may be forged:
+  // the kernel only checks that the error quotes a socket's port.
+  std::uint32_t QueryRoute(const IpAddress& destination);
   bool IsLearnt(const IpAddress& destination);
 
   const std::uint16_t destination_port_;
@@ -64,8 +65,9 @@ class UdpPaths {
   FileDescriptor socket_;   // UDP: only ever connected, never sent on
   FileDescriptor netlink_;  // rtnetlink(7)
   std::uint32_t sequence_ = 0;
-  // A thousand a second: more destinations than the table holds must not cost a question a packet.
-  IcmpBudget questions_;
+  // A thousand a second, so that more destinations than table entries do not cost a query for each
+  // packet.
+  IcmpBudget query_budget_;
   std::vector<Path> paths_;
   std::vector<Sent> sent_;
 };

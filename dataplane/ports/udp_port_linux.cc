@@ -57,15 +57,15 @@ std::span<const WaitHandle> UdpPort::wait_handles() const { return impl_->handle
 
 std::size_t UdpPort::Receive(Batch& batch) {
   const std::size_t received = impl_->receiver.Receive(batch);
-  // An idle worker is about to wait, and errors left in a queue would wake it at once, forever. A
-  // busy one meets most of them at its next send.
+  // An idle worker is about to wait, and errors left in a queue would wake it again and again. A
+  // busy one drains most of them at its next send.
   if (received != 0 && ++impl_->busy_rounds % kRoundsBetweenDrains != 0) return received;
   return received + impl_->sender->DrainErrors(batch.now);
 }
 
 void UdpPort::Send(Batch& batch) { impl_->sender->Send(batch); }
 
-std::size_t UdpPort::TakePathMtuNotices(std::span<PathMtuNotice> out) {
+std::size_t UdpPort::DrainPathMtuNotices(std::span<PathMtuNotice> out) {
   return impl_->sender->errors().TakeNotices(out);
 }
 

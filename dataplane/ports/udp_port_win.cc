@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The UDP port over Winsock: nonblocking sockets, one datagram a call. Proven under Wine only. Not
-// proven on real Windows: that DF is honoured on every route (WSAEMSGSIZE then comes from the
-// route's MTU, not only from the interface's), that 256 sockets share a firewall rule, and any
-// speed. Not done: UDP_SEND_MSG_SIZE and UDP_RECV_MAX_COALESCED_SIZE (USO, URO), ECN (IP_ECN needs
+// The UDP port over Winsock: nonblocking sockets, one datagram a call. Tested under Wine only.
+// Unproven on real Windows: that DF is honoured on every route (WSAEMSGSIZE then follows the
+// route's MTU, not only the interface's), that 256 sockets share a firewall rule, and the speed.
+// Not implemented: UDP_SEND_MSG_SIZE and UDP_RECV_MAX_COALESCED_SIZE (USO, URO), ECN (IP_ECN needs
 // WSASendMsg), path MTU notices.
 #include "dataplane/ports/udp_port.h"
 
 #include <winsock2.h>
 #include <ws2tcpip.h>
-// Keep the order: mswsock.h wants winsock2.h before it.
+// Keep the order: mswsock.h requires winsock2.h before it.
 #include <mswsock.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ constexpr int kIpv6DontFragment = 14;            // IPV6_DONTFRAG
 constexpr int kUdpNoChecksum = 1;                // UDP_NOCHECKSUM
 constexpr DWORD kSioUdpConnReset = 0x9800'000c;  // SIO_UDP_CONNRESET: _WSAIOW(IOC_VENDOR, 12)
 
-// Winsock wants to be started; it counts.
+// Starts and stops Winsock, which counts its users.
 class Winsock {
  public:
   Winsock() { started_ = ::WSAStartup(MAKEWORD(2, 2), &data_) == 0; }
@@ -73,7 +73,7 @@ struct Address {
   sockaddr_storage storage{};
   int length = 0;
 
-  static Address Of(const IpAddress& ip, std::uint16_t port) {
+  static Address From(const IpAddress& ip, std::uint16_t port) {
     Address result;
     if (ip.is_v4()) {
       sockaddr_in in{};
@@ -102,7 +102,7 @@ struct Address {
     }
     return IpAddress::FromBytes(IpFamily::kV6, bytes() + offsetof(sockaddr_in6, sin6_addr));
   }
-  // sin_port and sin6_port lie at one offset.
+  // sin_port and sin6_port have the same offset.
   std::uint16_t port() const { return LoadBe16(bytes() + offsetof(sockaddr_in, sin_port)); }
 };
 
@@ -152,11 +152,10 @@ absl::StatusOr<Socket> Open(const UdpOptions& options, std::uint32_t first_port,
   if (!v4) Set<DWORD>(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   int error = 0;
   for (std::uint32_t port = first_port; port <= last_port; ++port) {
-    const Address address = Address::Of(BindAddress(options), static_cast<std::uint16_t>(port));
+    const Address address = Address::From(BindAddress(options), static_cast<std::uint16_t>(port));
     if (::bind(socket.get(), address.get(), address.length) == 0) return socket;
     error = ::WSAGetLastError();
-    // WSAEACCES: Windows keeps whole ranges of ports for itself (netsh int ipv4 show
-    // excludedportrange).
+    // WSAEACCES: Windows reserves ranges of ports (netsh int ipv4 show excludedportrange).
     if (error != WSAEADDRINUSE && error != WSAEACCES) break;
   }
   return SocketError(options, first_port, error);
@@ -200,7 +199,7 @@ struct UdpPort::Impl {
     const std::uint32_t size = aggregate ? packet.segment_size : packet.length;
     if (size == 0) return Verdict::kWireError;
     if (size > kMaxUdpPayload) return Verdict::kTooBigSilent;
-    const Address to = Address::Of(packet.outer_address, port);
+    const Address to = Address::From(packet.outer_address, port);
     for (std::uint32_t offset = 0; offset < packet.length; offset += size) {
       const auto* bytes = reinterpret_cast<const char*>(packet.data + offset);
       const int length = static_cast<int>(std::min(size, packet.length - offset));
@@ -254,7 +253,7 @@ absl::StatusOr<std::unique_ptr<UdpPort>> UdpPort::Open(const UdpOptions& options
     auto socket = dataplane::Open(options, kFirstSourcePort + i * kSourcePorts / count,
                                   kFirstSourcePort + (i + 1) * kSourcePorts / count - 1);
     if (!socket.ok()) return socket.status();
-    // Nothing is ever read here; strangers shall not take memory.
+    // Nothing is read here, so received datagrams must not use memory.
     Set<int>(socket->get(), SOL_SOCKET, SO_RCVBUF, 0);
     Set<int>(socket->get(), SOL_SOCKET, SO_SNDBUF, options.send_buffer);
     Set<DWORD>(socket->get(), v4 ? IPPROTO_IP : IPPROTO_IPV6,
@@ -267,7 +266,7 @@ absl::StatusOr<std::unique_ptr<UdpPort>> UdpPort::Open(const UdpOptions& options
   return std::unique_ptr<UdpPort>(new UdpPort(std::move(impl)));
 }
 
-// A limit of Linux' sockets; here no port delivers a pod's superframes.
+// A limit of Linux' sockets; on Windows no port delivers a pod's superframes.
 std::uint32_t MaxUdpSegments() { return 64; }
 
 UdpPort::UdpPort(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -279,7 +278,7 @@ std::span<const WaitHandle> UdpPort::wait_handles() const { return {&impl_->hand
 
 std::size_t UdpPort::Receive(Batch& batch) {
   batch.clear();
-  // Reset first: a datagram that comes in after this sets the event again.
+  // Reset first: a datagram that arrives after this sets the event again.
   ::WSAResetEvent(impl_->readable);
   std::size_t bytes = 0;
   std::size_t taken = 0;
@@ -292,7 +291,7 @@ std::size_t UdpPort::Receive(Batch& batch) {
     const int error = got < 0 ? ::WSAGetLastError() : 0;
     if (error == WSAEWOULDBLOCK) break;
     if (error != 0) Add(impl_->receive_errors, 1);
-    // What concerns one message, an ICMP error among them, is read with it: others may follow.
+    // An error about one message, such as an ICMP error, is consumed with it: others may follow.
     const bool of_a_message =
         error == WSAECONNRESET || error == WSAENETRESET || error == WSAEMSGSIZE;
     if (error != 0 && !of_a_message) break;
@@ -318,7 +317,7 @@ void UdpPort::Send(Batch& batch) {
   }
 }
 
-std::size_t UdpPort::TakePathMtuNotices(std::span<PathMtuNotice>) { return 0; }
+std::size_t UdpPort::DrainPathMtuNotices(std::span<PathMtuNotice>) { return 0; }
 
 std::vector<NamedCount> UdpPort::Counts() const {
   return {{"receive-error", impl_->receive_errors.load(std::memory_order_relaxed)},

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kSoMemInfo = 55;                 // SO_MEMINFO, <asm-generic/socket.h>
 constexpr std::size_t kSmallestTypical = 512;  // bytes
-constexpr std::size_t kForgotten = 16;         // of the largest message, this part a call
+constexpr std::size_t kForgotten = 16;         // the typical size decays by 1/16 a call
 
 template <typename T>
 T Value(const cmsghdr& header) {
@@ -60,7 +60,7 @@ bool UdpReceiver::Read(const mmsghdr& message, const sockaddr_storage& sender, s
   packet.tailroom = kMaxPacket - message.msg_len;
   packet.outer_address = AddressOf(sender);
   packet.outer_port = PortOf(sender);
-  // The macros want a mutable header but do not write to it.
+  // The macros require a mutable header but do not write to it.
   auto* header = const_cast<msghdr*>(&message.msg_hdr);
   for (cmsghdr* control = CMSG_FIRSTHDR(header); control != nullptr;
        control = CMSG_NXTHDR(header, control)) {

@@ -16,7 +16,7 @@
 
 namespace weft::dataplane {
 
-// Worker's thread, but for the counts.
+// Worker's thread, except the counters.
 class UdpReceiver {
  public:
   explicit UdpReceiver(FileDescriptor socket);
@@ -25,13 +25,13 @@ class UdpReceiver {
   std::size_t Receive(Batch& batch);
 
   int descriptor() const { return socket_.get(); }
-  // Datagrams the kernel dropped at this socket: no room, or wrong checksum. Any thread.
+  // Datagrams that the kernel dropped at this socket: no room, or wrong checksum. Any thread.
   std::uint64_t KernelDrops() const;
   std::uint64_t empty() const { return empty_.load(std::memory_order_relaxed); }
   std::uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr std::size_t kMessages = 64;  // most for one recvmmsg
+  static constexpr std::size_t kMessages = 64;  // maximum of one recvmmsg
 
   // Room for segment size and traffic class.
   struct alignas(cmsghdr) Control {
@@ -39,14 +39,14 @@ class UdpReceiver {
   };
 
   void Prepare(std::size_t first_slot, std::size_t count);
-  // Fills the descriptor of a datagram or aggregate that lies in `slot`. False: nothing to deliver.
+  // Fills the descriptor of the datagram or aggregate in `slot`. False: nothing to deliver.
   bool Read(const mmsghdr& message, const sockaddr_storage& sender, std::size_t slot,
             Packet& packet);
 
   FileDescriptor socket_;
   PacketSlab slab_;
-  // Bytes that a message of the next call may well have: the largest of late, for what has sent
-  // aggregates sends them again after a call that saw none.
+  // Expected bytes of the next messages: the largest recent one, decaying, because a sender of
+  // aggregates sends them again after a call without any.
   std::size_t typical_ = kMaxPacket;
   std::array<mmsghdr, kMessages> headers_{};
   std::array<iovec, kMessages> pieces_{};
@@ -54,13 +54,13 @@ class UdpReceiver {
   std::array<Control, kMessages> controls_{};
   std::atomic<std::uint64_t> errors_{0};
   std::atomic<std::uint64_t> empty_{0};
-  mutable std::atomic<std::uint64_t> drops_{0};  // what KernelDrops returned last
+  mutable std::atomic<std::uint64_t> drops_{0};  // last result of KernelDrops
 };
 
-// A count of which the kernel keeps the low 32 bits, when it was `before` and they are `low` now.
+// Extends a 32-bit kernel counter to 64 bits: it was `before`, and its low 32 bits are now `low`.
 constexpr std::uint64_t Widen(std::uint64_t before, std::uint32_t low) {
-  const auto gone = static_cast<std::uint32_t>(low - static_cast<std::uint32_t>(before));
-  return before + gone;
+  const auto delta = static_cast<std::uint32_t>(low - static_cast<std::uint32_t>(before));
+  return before + delta;
 }
 
 }  // namespace weft::dataplane

@@ -19,7 +19,7 @@ namespace {
 // RFC 6335 section 6: the dynamic ports, which RFC 7348 section 5 recommends as outer source ports.
 constexpr std::uint32_t kFirstSourcePort = 49152;
 constexpr std::uint32_t kSourcePorts = 16384;
-constexpr std::uint32_t kMaxUdpPayload = 65'507;  // over IPv4; no route takes more
+constexpr std::uint32_t kMaxUdpPayload = 65'507;  // over IPv4
 constexpr int kMaxSockets = 4096;                 // leaves each socket four ports to choose from
 
 std::uint32_t OuterHeaders(IpFamily family) {
@@ -28,13 +28,13 @@ std::uint32_t OuterHeaders(IpFamily family) {
 
 constexpr int kAttempts = 3;
 
-// Errors that every packet to one destination gets: there is no route, or the link is down.
+// Errors that concern every packet to a destination: there is no route, or the link is down.
 bool ConcernsDestination(int error) {
   return error == ENETUNREACH || error == EHOSTUNREACH || error == ENETDOWN;
 }
 
-// A rule of this host's firewall, which may be about this packet alone. No ICMP error reads so: it
-// is the answer to this call.
+// A rule of this host's firewall refused this packet. No ICMP error has this number, so it is this
+// call's result.
 bool IsForbidden(int error) { return error == EPERM; }
 
 }  // namespace
@@ -71,7 +71,7 @@ absl::StatusOr<std::unique_ptr<UdpSender>> UdpSender::Open(const UdpOptions& opt
 }
 
 std::size_t UdpSender::ChooseSocket(const Packet& packet) const {
-  // A socket's own port lies in the part of the range that it serves.
+  // Each socket serves the part of the range that contains its own port.
   const std::uint32_t port = std::max<std::uint32_t>(packet.outer_port, kFirstSourcePort);
   return (port - kFirstSourcePort) * sockets_.size() / kSourcePorts;
 }
@@ -127,7 +127,7 @@ void UdpSender::Plan(Batch& batch) {
     ++planned_count_;
     paths_.NoteSent(sockets_[socket].get(), packet.outer_address, now_);
     Message& message = messages_[message_count_++];
-    message.destination = SocketAddress::Of(packet.outer_address, destination_port_);
+    message.destination = SocketAddress::From(packet.outer_address, destination_port_);
     message.first = place;
     message.count = 1;
     message.socket = socket;
@@ -137,7 +137,7 @@ void UdpSender::Plan(Batch& batch) {
     message.ecn = packet.outer_ecn;
     message.closed = aggregate;
     message.may_fragment = packet.may_fragment;
-    // What becomes fragments must be a datagram by itself.
+    // A packet that becomes fragments must be a single datagram.
     message.segments = segments_ && now_ >= path.segments_again &&
                        !(packet.may_fragment && family_ == IpFamily::kV6);
   }
@@ -190,8 +190,7 @@ void UdpSender::Send(Batch& batch) {
       ++last;
     }
     if (one.may_fragment) {
-      // Rare, and only towards such a path: so the options are changed for the call, and every flow
-      // keeps its source port.
+      // Rare, so the socket's options are changed for the call; the flow keeps its source port.
       const FileDescriptor& socket = sockets_[one.socket];
       SetFragmentation(socket, family_, Fragmentation::kAllowed);
       SendRun(first, last);
@@ -225,7 +224,7 @@ void UdpSender::SendRun(std::size_t first, std::size_t last) {
       ++first;
       continue;
     }
-    // What goes singly must not slip into the run.
+    // Messages that are sent singly must not be in the run.
     std::size_t end = first + 1;
     while (end < last && IsOneCall(messages_[end]) && !IsGivenUp(messages_[end])) ++end;
     const int sent = ::sendmmsg(socket, &headers_[first], static_cast<unsigned>(end - first), 0);
@@ -233,21 +232,21 @@ void UdpSender::SendRun(std::size_t first, std::size_t last) {
       first += static_cast<std::size_t>(sent);
       continue;
     }
-    Answer answer{errno};
-    if (!IsForbidden(answer.error)) {
-      if (!IsFull(answer.error)) errors_.Drain(socket, now_);
-      answer = SendOne(socket, headers_[first].msg_hdr);
+    SendResult result{errno};
+    if (!IsForbidden(result.error)) {
+      if (!IsFull(result.error)) errors_.Drain(socket, now_);
+      result = SendOne(socket, headers_[first].msg_hdr);
     }
-    const int error = answer.error;
+    const int error = result.error;
     ++first;
     if (error == 0) continue;
     if (!IsSegmented(message) || IsFull(error) || IsForbidden(error) ||
         ConcernsDestination(error)) {
-      Fail(message, answer);
+      Fail(message, result);
       continue;
     }
-    // EIO: the route's device cannot checksum, or IPsec is on the way, so the kernel will not
-    // segment; it would say so each time. The rest of the batch need not be asked either.
+    // EIO: the route's device cannot compute checksums, or IPsec applies, so the kernel does not
+    // segment; it would fail every time. The rest of the batch is not tried either.
     if (error == EIO) {
       Add(segmentation_refused_, 1);
       paths_.RefuseSegments(planned_[message.first]->outer_address, now_);
@@ -257,7 +256,7 @@ void UdpSender::SendRun(std::size_t first, std::size_t last) {
         }
       }
     }
-    // EMSGSIZE for segments leaves no word of the route's MTU in the error queue; a single datagram
+    // EMSGSIZE for segments does not put the route's MTU into the error queue; a single datagram
     // does.
     SendSingly(message);
   }
@@ -265,11 +264,11 @@ void UdpSender::SendRun(std::size_t first, std::size_t last) {
 
 void UdpSender::SendSingly(const Message& message) {
   const int socket = sockets_[message.socket].get();
-  Answer answer;
+  SendResult result;
   for (std::size_t i = 0; i < message.count; ++i) {
     Packet& packet = *planned_[message.first + i];
-    if (answer.own && ConcernsDestination(answer.error)) {
-      packet.verdict = VerdictOf(answer.error);
+    if (result.own && ConcernsDestination(result.error)) {
+      packet.verdict = VerdictOf(result.error);
       continue;
     }
     for (std::uint32_t offset = 0; offset < packet.length; offset += message.segment_size) {
@@ -285,39 +284,39 @@ void UdpSender::SendSingly(const Message& message) {
       header.msg_iov = &piece;
       header.msg_iovlen = 1;
       FillControl(single, header);
-      answer = SendOne(socket, header);
-      if (answer.error != 0) {
-        packet.verdict = VerdictOf(answer.error);
+      result = SendOne(socket, header);
+      if (result.error != 0) {
+        packet.verdict = VerdictOf(result.error);
         packet.left = static_cast<std::uint16_t>(offset / message.segment_size);
         break;
       }
     }
   }
-  GiveUp(message, answer);
+  GiveUp(message, result);
 }
 
-UdpSender::Answer UdpSender::SendOne(int socket, msghdr& header) {
+UdpSender::SendResult UdpSender::SendOne(int socket, msghdr& header) {
   bool own = true;
   for (int attempts = kAttempts;;) {
     if (::sendmsg(socket, &header, 0) >= 0) return {};
     const int error = errno;
     if (error == EINTR) continue;
     if (IsFull(error) || IsForbidden(error)) return {error};
-    // One that is just coming in is queued a moment before sendmsg returns it, and may be drained.
+    // An arriving ICMP error is queued shortly before sendmsg returns it, and may be drained first.
     own = errors_.Drain(socket, now_) == 0 && own;
     if (--attempts == 0) return {error, own};
   }
 }
 
-void UdpSender::GiveUp(const Message& message, Answer answer) {
-  if (!answer.own || !ConcernsDestination(answer.error)) return;
+void UdpSender::GiveUp(const Message& message, SendResult result) {
+  if (!result.own || !ConcernsDestination(result.error)) return;
   given_up_ = planned_[message.first]->outer_address;
-  given_up_error_ = answer.error;
+  given_up_error_ = result.error;
 }
 
-void UdpSender::Fail(const Message& message, Answer answer) {
-  GiveUp(message, answer);
-  const Verdict verdict = VerdictOf(answer.error);
+void UdpSender::Fail(const Message& message, SendResult result) {
+  GiveUp(message, result);
+  const Verdict verdict = VerdictOf(result.error);
   for (std::size_t i = 0; i < message.count; ++i) planned_[message.first + i]->verdict = verdict;
 }
 

@@ -24,7 +24,7 @@
 
 namespace weft::dataplane {
 
-// Worker's thread, but for the counts.
+// Worker's thread, except AppendCounts.
 class UdpSender {
  public:
   // `destination_port` is what the peers receive on.
@@ -46,9 +46,9 @@ class UdpSender {
     std::array<char, 2 * CMSG_SPACE(sizeof(int))> bytes;
   };
 
-  // What leaves with one msghdr: one packet, or the packets [first, first + count) of the plan,
-  // which have one destination, socket, ECN and fragmentation, and are all `segment_size` long but
-  // for a shorter last one.
+  // One msghdr: one packet, or the packets [first, first + count) of the plan, which have one
+  // destination, socket, ECN and fragmentation, and are all `segment_size` long, except the last,
+  // which may be shorter.
   struct Message {
     SocketAddress destination;
     std::size_t first = 0;
@@ -57,8 +57,8 @@ class UdpSender {
     std::uint32_t bytes = 0;
     std::uint16_t segment_size = 0;
     std::uint8_t ecn = 0;
-    bool closed = false;    // takes no more packets
-    bool segments = false;  // the kernel may be asked to segment it
+    bool closed = false;    // accepts no more packets
+    bool segments = false;  // the kernel may segment it
     bool may_fragment = false;
     Control control;
   };
@@ -73,31 +73,31 @@ class UdpSender {
   void FillControl(Message& message, msghdr& header) const;
   bool IsSegmented(const Message& message) const { return message.bytes > message.segment_size; }
 
-  // Sends messages [first, last), which share a socket and what becomes of their fragments.
+  // Sends messages [first, last), which share a socket and fragmentation.
   void SendRun(std::size_t first, std::size_t last);
-  // Sends a message's datagrams one by one, for routes and devices that take no segments.
+  // Sends a message's datagrams one by one, for routes and devices that refuse segmentation.
   void SendSingly(const Message& message);
-  // Whether the message can leave with one call.
+  // Whether the message can be sent with one call.
   bool IsOneCall(const Message& message) const;
-  // Whether Send has just learnt that nothing can be sent to the message's destination; then it is
-  // not tried again for each packet.
+  // Whether a send in this batch showed that the message's destination is unreachable; it is then
+  // not retried for each packet.
   bool IsGivenUp(const Message& message) const;
-  // 0 or an errno. An error may belong to an earlier packet, to another peer even, or be forged:
-  // what was queued next to it is drained and the send repeated, a few times. `own`: nothing ever
-  // was, so it is the answer to this packet and holds for the next ones to its peer.
-  struct Answer {
+  // 0 or an errno. An error may belong to an earlier packet, even to another peer, or be forged, so
+  // the error queue is drained and the send repeated, a few times. `own`: the queue was always
+  // empty, so the error is this packet's and also applies to the next ones to its peer.
+  struct SendResult {
     int error = 0;
     bool own = true;
   };
-  Answer SendOne(int socket, msghdr& header);
-  void Fail(const Message& message, Answer answer);
-  void GiveUp(const Message& message, Answer answer);
+  SendResult SendOne(int socket, msghdr& header);
+  void Fail(const Message& message, SendResult result);
+  void GiveUp(const Message& message, SendResult result);
   Verdict VerdictOf(int error);
 
   const IpFamily family_;
   const std::uint16_t destination_port_;
   PortFeatures features_;
-  const bool segments_;  // false: the kernel would refuse to segment
+  const bool segments_;  // false: the kernel refuses segmentation
   std::vector<FileDescriptor> sockets_;
   UdpPaths paths_;
   UdpErrors errors_;  // watches sockets_
@@ -108,9 +108,9 @@ class UdpSender {
   int given_up_error_ = 0;
 
   std::array<Packet*, kMaxBatch> planned_{};
-  std::array<iovec, kMaxBatch> pieces_{};  // one a planned packet
+  std::array<iovec, kMaxBatch> pieces_{};  // one for each planned packet
   std::array<Message, kMaxBatch> messages_;
-  std::array<mmsghdr, kMaxBatch> headers_{};  // one a message
+  std::array<mmsghdr, kMaxBatch> headers_{};  // one for each message
   std::size_t planned_count_ = 0;
   std::size_t message_count_ = 0;
 

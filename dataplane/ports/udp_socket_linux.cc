@@ -23,8 +23,7 @@ bool Set(int fd, int level, int option, int value) {
   return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
 }
 
-// The forced form ignores net.core.[rw]mem_max and needs CAP_NET_ADMIN; the other is cut to that
-// limit.
+// SO_*BUFFORCE ignores net.core.[rw]mem_max and needs CAP_NET_ADMIN; without it that limit applies.
 void SetBuffer(int fd, int forced, int limited, int bytes) {
   if (!Set(fd, SOL_SOCKET, forced, bytes)) Set(fd, SOL_SOCKET, limited, bytes);
 }
@@ -46,7 +45,7 @@ absl::Status SocketError(const UdpOptions& options, std::uint16_t port, int erro
     case EADDRINUSE:
       return absl::AlreadyExistsError(absl::StrCat(
           socket,
-          "the port is taken; a kernel VXLAN device or another flanneld holds it (ss -ulnp, "
+          "the port is taken; a kernel VXLAN device or another flanneld uses it (ss -ulnp, "
           "ip -d link show type vxlan): remove that, or set Backend.Port"));
     case EADDRNOTAVAIL:
       return absl::NotFoundError(
@@ -71,16 +70,16 @@ absl::StatusOr<FileDescriptor> MakeSocket(const UdpOptions& options, std::uint16
   return socket;
 }
 
-// Foreign datagrams are refused, or they would fill the room that the error queue needs.
+// Drops all received datagrams, which would otherwise fill the room that the error queue needs.
 bool RefuseAll(int fd) {
   sock_filter refuse_all = BPF_STMT(BPF_RET | BPF_K, 0);
   const sock_fprog program = {1, &refuse_all};
   return ::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
 }
 
-// PROBE sets DF and goes by the device's MTU: a route's is asked for (UdpPaths), and one that the
-// kernel has learnt from ICMP may be forged. OMIT sets no DF and lets routers cut. IPv6
-// routers do not cut, so there the kernel has to believe what ICMP said: DONT.
+// PROBE sets DF and uses the device's MTU: a route's is queried (UdpPaths), and one that the kernel
+// has learnt from ICMP may be forged. OMIT does not set DF and lets routers fragment. IPv6 routers
+// do not fragment, so there the kernel must use the MTU from ICMP: DONT.
 bool Fragment(int fd, IpFamily family, Fragmentation fragmentation) {
   const bool never = fragmentation == Fragmentation::kNever;
   if (family == IpFamily::kV4) {
@@ -92,13 +91,13 @@ bool Fragment(int fd, IpFamily family, Fragmentation fragmentation) {
 }
 
 bool Bind(int fd, const UdpOptions& options, std::uint16_t port) {
-  const SocketAddress address = SocketAddress::Of(BindAddress(options), port);
+  const SocketAddress address = SocketAddress::From(BindAddress(options), port);
   return ::bind(fd, reinterpret_cast<const sockaddr*>(&address.storage), address.length) == 0;
 }
 
 }  // namespace
 
-SocketAddress SocketAddress::Of(const IpAddress& address, std::uint16_t port) {
+SocketAddress SocketAddress::From(const IpAddress& address, std::uint16_t port) {
   SocketAddress result;
   if (address.is_v4()) {
     sockaddr_in in{};
@@ -146,7 +145,7 @@ absl::StatusOr<FileDescriptor> OpenReceivingSocket(const UdpOptions& options) {
     Set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
     Set(fd, IPPROTO_UDP, kUdpNoCheck6Rx, 1);
   }
-  Set(fd, IPPROTO_UDP, UDP_GRO, 1);  // since Linux 5.0; without it datagrams come one by one
+  Set(fd, IPPROTO_UDP, UDP_GRO, 1);  // since Linux 5.0; without it datagrams arrive one by one
   if (!Bind(fd, options, options.port)) return SocketError(options, options.port, errno);
   return socket;
 }
@@ -159,7 +158,7 @@ absl::StatusOr<FileDescriptor> OpenSendingSocket(const UdpOptions& options,
   const int fd = socket->get();
   SetBuffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, options.send_buffer);
 
-  // Peers answer to the VXLAN port, never to a source port.
+  // Peers send to the VXLAN port, never to a source port.
   bool ok = RefuseAll(fd) && Fragment(fd, options.family, Fragmentation::kNever);
   if (options.family == IpFamily::kV4) {
     ok = ok && Set(fd, IPPROTO_IP, IP_RECVERR, 1) && Set(fd, IPPROTO_IP, IP_TTL, kOuterTtl);
@@ -176,7 +175,7 @@ absl::StatusOr<FileDescriptor> OpenSendingSocket(const UdpOptions& options,
   }
   return absl::ResourceExhaustedError(
       absl::StrCat(Named(options, first_port), "all source ports up to ", last_port,
-                   " are taken; stop the program that holds them (ss -uanp)"));
+                   " are taken; stop the program that uses them (ss -uanp)"));
 }
 
 absl::StatusOr<FileDescriptor> OpenRouteSocket(const UdpOptions& options) {
@@ -188,21 +187,21 @@ absl::StatusOr<FileDescriptor> OpenRouteSocket(const UdpOptions& options) {
 }
 
 void SetFragmentation(const FileDescriptor& socket, IpFamily family, Fragmentation fragmentation) {
-  (void)Fragment(socket.get(), family, fragmentation);  // what was set before can be set again
+  (void)Fragment(socket.get(), family, fragmentation);  // cannot fail: the mode was set before
 }
 
 std::uint32_t FindMaxUdpSegments() {
-  constexpr std::uint32_t kLeast = 64;   // since UDP_SEGMENT is there, Linux 4.18
-  constexpr std::uint32_t kMost = 1024;  // no kernel has more yet
+  constexpr std::uint32_t kLeast = 64;   // since UDP_SEGMENT exists, Linux 4.18
+  constexpr std::uint32_t kMost = 1024;  // no kernel supports more yet
   const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const SocketAddress loopback = SocketAddress::Of(IpAddress::V4(0x7f00'0001), 0);
+  const SocketAddress loopback = SocketAddress::From(IpAddress::V4(0x7f00'0001), 0);
   if (!socket.valid() || !RefuseAll(socket.get()) ||
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&loopback.storage), loopback.length) !=
           0) {
     return kLeast;
   }
-  // To itself, where nothing is let in.
-  const SocketAddress self = SocketAddress::Of(IpAddress::V4(0x7f00'0001), BoundPort(socket));
+  // The socket sends to itself; its filter drops everything.
+  const SocketAddress self = SocketAddress::From(IpAddress::V4(0x7f00'0001), BoundPort(socket));
   if (!Set(socket.get(), IPPROTO_UDP, UDP_SEGMENT, 1)) return kLeast;
   const std::array<std::byte, kMost> bytes{};
   for (std::uint32_t segments = kMost; segments > kLeast; segments /= 2) {

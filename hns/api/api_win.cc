@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// computenetwork.dll and vmcompute.dll, by name: on a Windows without them, or with older ones, the
-// program starts all the same and is told what is missing.
+// Loads computenetwork.dll and vmcompute.dll and finds their functions by name, so that the program
+// also starts on a Windows without them or with older ones.
 #include "hns/api/api_win.h"
 
 #include <combaseapi.h>
@@ -34,7 +34,7 @@ class TaskText {
   wchar_t* text_ = nullptr;
 };
 
-// The header types every handle as void*, so a network's function stands for the other kinds'.
+// The header types every handle as void*, so all kinds' functions have the type of the network's.
 template <typename Function, typename... Others>
 inline constexpr bool kSame = (std::is_same_v<Function, Others> && ...);
 static_assert(kSame<decltype(::HcnEnumerateNetworks), decltype(::HcnEnumerateEndpoints),
@@ -81,13 +81,13 @@ Reply ReplyWith(Hresult code) {
   return reply;
 }
 
-// What one call gives back.
+// The out parameters of one call.
 struct Answer {
   TaskText text;
   TaskText record;
   void* handle = nullptr;
 
-  Reply Of(HRESULT code) const {
+  Reply ToReply(HRESULT code) const {
     Reply reply = ReplyWith(static_cast<Hresult>(code));
     reply.text = text.ToUtf8();
     reply.error_record = record.ToUtf8();
@@ -111,18 +111,18 @@ class Module {
     return reinterpret_cast<Function>(
         reinterpret_cast<void*>(::GetProcAddress(module_, name.data())));
   }
-  // What a call answers whose function is not found.
+  // The result of a call whose function is not found.
   Hresult missing() const {
     return module_ == nullptr ? hresult::kModuleNotFound : hresult::kFunctionNotFound;
   }
-  // `make` of the function `name` and an Answer.
+  // Calls `make` with the function `name` and an Answer.
   template <typename Function, typename Make>
   Reply Call(std::string_view name, const Make& make) const {
     const auto function = Find<Function>(name);
     if (function == nullptr) return ReplyWith(missing());
     Answer answer;
     const HRESULT code = make(function, answer);
-    return answer.Of(code);
+    return answer.ToReply(code);
   }
 
  private:
@@ -219,7 +219,7 @@ class WindowsApi final : public Api {
   Subscriptions subscriptions_;
 };
 
-// Only from the system's folder: nobody plants a DLL into a service.
+// Only from the system's folder, so that no other file can be loaded as a DLL of this service.
 HMODULE Load(const wchar_t* name) {
   return ::LoadLibraryExW(name, nullptr, LOAD_LIBRARY_SEARCH_SYSTEM32);
 }

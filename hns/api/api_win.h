@@ -10,7 +10,8 @@
 
 namespace weft::hns {
 
-// Null: the DLL is not there. The Api's end, during which no call may be under way, frees both.
+// Null: the DLL does not exist. The Api's destructor, during which no call may be in progress,
+// frees both.
 std::unique_ptr<Api> ApiOf(HMODULE computenetwork, HMODULE vmcompute);
 
 }  // namespace weft::hns

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What computenetwork.dll calls its functions.
+// Names of the functions of computenetwork.dll and vmcompute.dll.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ enum class Operation : std::uint8_t {
   kQuery,
   kDelete,
   kClose,
-  kCall,  // HNSCall; this and the next two are of no kind of object
+  kCall,  // HNSCall; this and the next two have no kind of object
   kSubscribe,
   kUnsubscribe
 };
 
 // "HcnEnumerateNetworks", "HcnQueryNamespaceProperties"; a string literal.
 std::string_view FunctionName(Operation operation, Kind kind);
-// Whether some function of the two DLLs is called so; of HNSCall, which may be followed by a method
-// and a path.
+// Whether a function of the two DLLs has this name. "HNSCall" may be followed by a method and a
+// path.
 bool IsFunctionName(std::string_view name);
 inline constexpr std::string_view kCallName = "HNSCall";
 inline constexpr std::string_view kSubscribeName = "HcnRegisterServiceCallback";

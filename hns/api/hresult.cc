@@ -15,13 +15,13 @@ namespace {
 constexpr char kPayload[] = "weft/hns/hresult";
 constexpr std::size_t kMaxShown = 200;  // bytes of HNS's own text
 
-struct Told {
+struct RecordText {
   std::string text;
   std::optional<Hresult> code;
 };
 
-// HNS's words, from a record that may be anything.
-Told ToldBy(std::string_view error_record) {
+// Text and code of an error record, which may be malformed.
+RecordText ReadRecord(std::string_view error_record) {
   if (error_record.empty()) return {};
   const absl::StatusOr<Response> record = ParseResponse(error_record);
   if (!record.ok()) return {OneLine(error_record, kMaxShown), std::nullopt};
@@ -35,7 +35,7 @@ std::string_view Name(Hresult code) {
   return row == nullptr ? std::string_view() : row->name;
 }
 
-bool IsNotThere(Hresult code) {
+bool IsNotFound(Hresult code) {
   return code == hresult::kNetworkNotFound || code == hresult::kEndpointNotFound ||
          code == hresult::kElementNotFound;
 }
@@ -75,15 +75,15 @@ bool MayBeAboutAnotherNetwork(const absl::Status& status) {
 
 absl::Status StatusOf(std::string_view what, Hresult code, std::string_view error_record) {
   if (!Failed(code) && error_record.empty()) return absl::OkStatus();
-  const Told told = ToldBy(error_record);
+  const RecordText record = ReadRecord(error_record);
   if (!Failed(code)) {
-    code = told.code && Failed(*told.code) ? *told.code : hresult::kUnspecified;
+    code = record.code && Failed(*record.code) ? *record.code : hresult::kUnspecified;
   }
   const HresultRow* row = RowOf(code);
   std::string message = absl::StrFormat("%s: ", what);
   if (row != nullptr) absl::StrAppend(&message, row->name, " ");
   absl::StrAppendFormat(&message, "(0x%08X)", code);
-  if (!told.text.empty()) absl::StrAppend(&message, ", HNS says: ", told.text);
+  if (!record.text.empty()) absl::StrAppend(&message, ", HNS reports: ", record.text);
   if (row != nullptr && !row->next_step.empty()) absl::StrAppend(&message, "; ", row->next_step);
   absl::Status status(row == nullptr ? absl::StatusCode::kUnknown : row->status, message);
   status.SetPayload(kPayload, absl::Cord(absl::StrCat(code)));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What HNS answers when it refuses, by number. Its texts are localised: they are shown, never
-// compared.
+// HNS's error codes. Its error texts are localised: they are shown, never compared.
 #pragma once
 
 #include <cstdint>
@@ -48,10 +47,10 @@ inline constexpr Hresult kInvalidSubnet = 0x803B0032;
 inline constexpr Hresult kUnspecified = 0x80004005;
 inline constexpr Hresult kAccessDenied = 0x80070005;
 inline constexpr Hresult kInvalidHandle = 0x80070006;
-inline constexpr Hresult kWrongDiskette = 0x80070022;  // 1809: the endpoint is attached already
+inline constexpr Hresult kWrongDiskette = 0x80070022;  // 1809: the endpoint is already attached
 inline constexpr Hresult kNotSupported = 0x80070032;
 inline constexpr Hresult kInvalidArgument = 0x80070057;
-inline constexpr Hresult kModuleNotFound = 0x8007007E;    // the DLL is not there
+inline constexpr Hresult kModuleNotFound = 0x8007007E;    // the DLL does not exist
 inline constexpr Hresult kFunctionNotFound = 0x8007007F;  // the DLL lacks the function
 inline constexpr Hresult kServiceNotActive = 0x80070426;
 inline constexpr Hresult kElementNotFound = 0x80070490;
@@ -62,39 +61,37 @@ inline constexpr Hresult kNoMoreEndpoints = 0x800706D9;  // the hns service is s
 inline constexpr Hresult kObjectAlreadyExists = 0x80071392;
 }  // namespace hresult
 
-// "HCN_E_NETWORK_NOT_FOUND"; empty for a number nobody named.
+// "HCN_E_NETWORK_NOT_FOUND"; empty for a number without a name.
 std::string_view Name(Hresult code);
 
-// An object that is asked for by id or handle is not there. (On a create, kElementNotFound is the
-// settling race after a delete instead.)
-bool IsNotThere(Hresult code);
-// The service stopped, restarts, or has forgotten our handles: open again and read everything
-// again.
+// The object with that id or handle does not exist. (On a create, kElementNotFound means instead
+// that HNS is still finishing a delete.)
+bool IsNotFound(Hresult code);
+// The service stopped, restarts, or lost our handles: open and read everything again.
 bool IsServiceGone(Hresult code);
-// Of a create: nothing was made. Any other failure, a time-out or E_FAIL, may have made all of it
-// or a part.
+// Of a create: nothing was created. After any other failure, such as a time-out or E_FAIL, the
+// object may exist, whole or in part.
 bool ProvesRefusal(Hresult code);
 
-// Of a create: perhaps HNS does not take the adapter that it was given. 0x80070057 for a virtual
-// one, 0x803B0006 for one that it does not know or may not use, 0x803B000D or 0x803B000E where it
-// does not know the policy that tells it.
+// Of a create: HNS may have refused the adapter. 0x80070057 for a virtual one, 0x803B0006 for one
+// that it does not know or may not use, 0x803B000D or 0x803B000E if it does not know the policy
+// that names the adapter.
 bool IsAboutAdapter(const absl::Status& status);
 
-// Of a create: perhaps another network is in its way. Some HNS take none next to one of its subnet,
-// and say so by either of three numbers.
+// Of a create: another network may conflict. Some versions of HNS refuse two networks with one
+// subnet, with one of three numbers.
 bool MayBeAboutAnotherNetwork(const absl::Status& status);
 
-// `what` says object and action: "create the network flannel.4096". The message goes on with the
-// code's name and number, for people the error record's own text (one bounded line, whatever the
-// record is), and the next step where one is known; the number is kept in a payload. Ok: the call
-// succeeded and left no record. A record after a success is a failure, as in hcsshim, with the
-// record's number or kUnspecified.
-// Codes: NotFound where IsNotThere(), Unavailable where IsServiceGone(), AlreadyExists, and
+// `what` is action and object: "create the network flannel.4096". The message adds the code's name
+// and number, the error record's text (one bounded line, whatever the record is), and the next step
+// if one is known; a payload has the number. Ok: the call succeeded without a record. A record
+// after a success is a failure, as in hcsshim, with the record's number or kUnspecified. Codes:
+// NotFound where IsNotFound(), Unavailable where IsServiceGone(), AlreadyExists, and
 // PermissionDenied, InvalidArgument, Unimplemented, FailedPrecondition, ... by the number.
 absl::Status StatusOf(std::string_view what, Hresult code, std::string_view error_record);
 // The number in that payload.
 std::optional<Hresult> HresultOf(const absl::Status& status);
-// The same error under a message that begins with `prefix` and ": ".
+// The same error, its message prefixed with `prefix` and ": ".
 absl::Status Prefixed(std::string_view prefix, const absl::Status& status);
 
 }  // namespace weft::hns

@@ -84,7 +84,7 @@ constexpr HresultRow kRows[] = {
     {0x803B001E, "HCN_E_INVALID_IP", kInvalidArgument},
     {0x803B001F, "HCN_E_SWITCH_EXTENSION_NOT_FOUND", kFailedPrecondition},
     {0x803B0020, "HCN_E_MANAGER_STOPPED", kUnavailable,
-     "the hns service is stopping: look at it with Get-Service hns"},
+     "the hns service is stopping: check it with Get-Service hns"},
     {0x803B0021, "GCN_E_MODULE_NOT_FOUND", kFailedPrecondition},
     {0x803B0022, "GCN_E_NO_REQUEST_HANDLERS", kUnimplemented},
     {0x803B0023, "GCN_E_REQUEST_UNSUPPORTED", kUnimplemented},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of each number HNS may answer.
+// Name, status and next step for each number that HNS may return.
 #pragma once
 
 #include <string_view>
@@ -12,12 +12,12 @@ namespace weft::hns {
 struct HresultRow {
   Hresult code;
   std::string_view name;  // as in Microsoft's headers
-  // kUnavailable is said of exactly those that IsServiceGone() means.
+  // kUnavailable exactly where IsServiceGone().
   absl::StatusCode status;
   std::string_view next_step = "";  // for an operator
 };
 
-// Null for a number nobody named.
+// Null for a number without a name.
 const HresultRow* RowOf(Hresult code);
 
 }  // namespace weft::hns

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decorator of Api through whose one method every call goes.
+// A decorator of Api that passes every call through one method.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace weft::hns {
 
-// One call, while it is made.
+// A call in progress.
 struct ApiCall {
   std::string_view function;  // "HcnModifyNetwork"; a string literal
-  std::string object;         // id, path or query; empty: what a handle stands for
+  std::string object;         // id, path or query; empty: the object of a handle
   bool modifying = false;     // Create, Modify, Delete; HNSCall POST and DELETE
 };
 
@@ -34,9 +34,9 @@ class InterceptedApi : public Api {
   Hresult Unsubscribe(Handle handle) final;
 
  protected:
-  // Calls `make`, once or not at all.
+  // Calls `make` at most once.
   virtual Reply Carry(const ApiCall& call, absl::FunctionRef<Reply()> make) = 0;
-  // From the next call on; no call is under way.
+  // For the calls that follow; no call is in progress.
   void Use(Api& api) { api_ = &api; }
 
  private:

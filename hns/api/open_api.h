@@ -8,8 +8,8 @@
 
 namespace weft::hns {
 
-// This machine's HNS. On Windows it always comes: a DLL or function that is missing says so call
-// by call. Unimplemented elsewhere.
+// This machine's HNS. On Windows it always succeeds: if a DLL or function is missing, each call
+// returns that. Unimplemented elsewhere.
 absl::StatusOr<std::unique_ptr<Api>> OpenApi();
 
 }  // namespace weft::hns

@@ -6,7 +6,7 @@ namespace weft::hns {
 
 absl::StatusOr<std::unique_ptr<Api>> OpenApi() {
   return absl::UnimplementedError(
-      "HNS is a service of Windows; here, give an emulated one with --hns=emulator:PATH");
+      "HNS is a service of Windows; on Linux use an emulated one with --hns=emulator:PATH");
 }
 
 }  // namespace weft::hns

@@ -20,9 +20,9 @@ Reply RenewedApi::Carry(const ApiCall& call, absl::FunctionRef<Reply()> make) {
   const bool closes = is("HcnClose") || call.function == kUnsubscribeName;
   {
     const std::lock_guard lock(mutex_);
-    const bool rests = unsubscribed_ && now_() - *unsubscribed_ < kRest;
-    if (unserved_ >= 2 && in_use_ == 0 && !rests) {
-      api_.reset();  // first, for only a DLL without users is loaded again
+    const bool resting = unsubscribed_ && now_() - *unsubscribed_ < kRest;
+    if (unserved_ >= 2 && in_use_ == 0 && !resting) {
+      api_.reset();  // first: a DLL is loaded again only once it has no users
       api_ = open_();
       Use(*api_);
       unserved_ = 0;
@@ -34,7 +34,8 @@ Reply RenewedApi::Carry(const ApiCall& call, absl::FunctionRef<Reply()> make) {
   if (reply.handle == Handle::kNone) --in_use_;
   if (closes && in_use_ > 0) --in_use_;
   if (call.function == kUnsubscribeName) unsubscribed_ = now_();
-  // A handle of before the restart is refused likewise to a process that is served.
+  // HNS also refuses handles from before a restart, to any process: calls with handles do not
+  // count.
   if (!closes && !is("HcnModify") && !is("HcnQuery"))
     unserved_ = reply.code == hresult::kRpcCallFailedDne ? unserved_ + 1 : 0;
   return reply;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// After a restart HNS may serve a process no more that called it before: each of its calls fails
-// with 0x800706BF (WSL#9634). Opening the Api again, on Windows with its DLLs loaded again, takes
-// the place of another process. That this helps there is unproven on real Windows.
+// After a restart HNS may refuse every call of a process that called it before, with 0x800706BF
+// (WSL#9634). RenewedApi then opens the Api again, which on Windows loads its DLLs again, instead
+// of restarting the process. Unproven on real Windows.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@
 
 namespace weft::hns {
 
-// Any thread. It opens again once two calls in a row that need no handle have failed so, and
-// nothing is in use: no call is under way, no handle or subscription is open.
+// Any thread. Opens again once two calls in a row that need no handle have failed in this way and
+// nothing is in use: no call is in progress, no handle or subscription is open.
 class RenewedApi final : public InterceptedApi {
  public:
   using Opener = std::function<std::unique_ptr<Api>()>;  // never null
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
-  // From a subscription's end on for so long it stays as it is: the thread of HNS that called back
-  // may still be inside the DLL.
+  // How long after a subscription's end it does not open again: HNS's callback thread may still be
+  // inside the DLL.
   static constexpr std::chrono::seconds kRest{2};
   explicit RenewedApi(Opener open, Clock now = &std::chrono::steady_clock::now);
 
@@ -33,9 +33,9 @@ class RenewedApi final : public InterceptedApi {
   std::unique_ptr<Api> api_;
   const Opener open_;
   const Clock now_;
-  std::mutex mutex_;        // guards what follows, and api_ while nothing is in use
+  std::mutex mutex_;        // guards the members below, and api_ while nothing is in use
   std::size_t in_use_ = 0;  // calls, handles, subscriptions
-  int unserved_ = 0;        // calls in a row
+  int unserved_ = 0;        // refused calls in a row
   std::optional<std::chrono::steady_clock::time_point> unsubscribed_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The document in which HNS says how a call went: an error record, or HNSCall's answer.
+// The document with the result of a call: an error record, or HNSCall's response.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,13 @@ struct Response {
   bool success = false;
   std::string error;  // localised
   std::optional<Hresult> error_code;
-  std::string output;  // JSON; empty where the answer has none
+  std::string output;  // JSON; empty if there is none
 };
 
 // {"Success":false,"Error":"...","ErrorCode":2147942487,"Output":...}. DataLoss: no such document.
 absl::StatusOr<Response> ParseResponse(std::string_view text);
 
-// How `reply` of an HNSCall went, whichever way HNS says it; `what` as for StatusOf().
+// The result of an HNSCall, from its code, error record or text. `what`: as for StatusOf().
 absl::StatusOr<Response> ResponseOf(std::string_view what, const Reply& reply);
 
 }  // namespace weft::hns

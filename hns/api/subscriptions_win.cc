@@ -17,16 +17,16 @@ struct Subscription {
   const Subscriptions* owner = nullptr;
   OnNotification notify;
   HCN_CALLBACK callback = nullptr;
-  int under_way = 0;
+  int in_progress = 0;
   bool ended = false;
 };
 
-// Of the whole process, never destroyed: a late notification finds its number gone.
+// One for the process, never destroyed: a late notification does not find its number.
 struct Registry {
   std::mutex mutex;
   std::condition_variable idle;
   std::uintptr_t last = 0;
-  std::map<std::uintptr_t, Subscription> all;  // guarded; nodes stay where they are
+  std::map<std::uintptr_t, Subscription> all;  // guarded; elements are never moved
 };
 Registry& TheRegistry() {
   static auto* const kRegistry = new Registry();
@@ -39,35 +39,35 @@ void CALLBACK Notify(DWORD type, void* context, HRESULT /*status*/, PCWSTR data)
   const auto found = registry.all.find(reinterpret_cast<std::uintptr_t>(context));
   if (found == registry.all.end() || found->second.ended) return;
   Subscription& subscription = found->second;
-  ++subscription.under_way;
+  ++subscription.in_progress;
   lock.unlock();
   subscription.notify(Notification{type}, data == nullptr ? "" : Utf8(data));
   lock.lock();
-  if (--subscription.under_way == 0) registry.idle.notify_all();
+  if (--subscription.in_progress == 0) registry.idle.notify_all();
 }
 
-// Waits until nothing of it is under way.
+// Waits until none of its notifications is in progress.
 void Forget(std::uintptr_t number) {
   Registry& registry = TheRegistry();
   std::unique_lock lock(registry.mutex);
   Subscription& subscription = registry.all.at(number);
   subscription.ended = true;
-  registry.idle.wait(lock, [&] { return subscription.under_way == 0; });
+  registry.idle.wait(lock, [&] { return subscription.in_progress == 0; });
   registry.all.erase(number);
 }
 
 }  // namespace
 
 Subscriptions::~Subscriptions() {
-  std::vector<std::uintptr_t> left;
+  std::vector<std::uintptr_t> open;
   {
     Registry& registry = TheRegistry();
     const std::lock_guard lock(registry.mutex);
     for (const auto& [number, subscription] : registry.all) {
-      if (subscription.owner == this) left.push_back(number);
+      if (subscription.owner == this) open.push_back(number);
     }
   }
-  for (const std::uintptr_t number : left) End(Handle{number});
+  for (const std::uintptr_t number : open) End(Handle{number});
 }
 
 Reply Subscriptions::Begin(OnNotification notify) {
@@ -105,7 +105,7 @@ Hresult Subscriptions::End(Handle handle) {
     found->second.ended = true;
     callback = found->second.callback;
   }
-  // Without the lock: it may wait for a notification that wants it.
+  // Without the lock: it may wait for a notification that needs the lock.
   const auto code = static_cast<Hresult>(end_(callback));
   Forget(number);
   return code;

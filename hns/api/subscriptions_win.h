@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HNS's notifications. It calls on threads of its own and nothing says that it is done with a
-// context when HcnUnregisterServiceCallback returns; so it is given a number, not an address.
+// HNS's notifications. HNS calls on its own threads, and may use the context after
+// HcnUnregisterServiceCallback has returned; so the context is a number, not an address.
 #pragma once
 
 #include <windows.h>
@@ -11,7 +11,7 @@
 
 namespace weft::hns {
 
-// One for each Api; what is left is ended with it. Any thread.
+// One for each Api; its destructor ends the subscriptions. Any thread.
 class Subscriptions {
  public:
   Subscriptions(decltype(&::HcnRegisterServiceCallback) begin,
@@ -21,10 +21,10 @@ class Subscriptions {
   Subscriptions(const Subscriptions&) = delete;
   Subscriptions& operator=(const Subscriptions&) = delete;
 
-  // Both functions are there; without them nothing below is called.
+  // Whether the DLL has both functions; without them call neither Begin nor End.
   bool possible() const { return begin_ != nullptr && end_ != nullptr; }
   Reply Begin(OnNotification notify);
-  // Returns once no notification is under way. kInvalidHandle: there is no such subscription.
+  // Returns once no notification is in progress. kInvalidHandle: there is no such subscription.
   Hresult End(Handle handle);
 
  private:

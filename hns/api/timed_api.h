@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells how long each call takes, and which one is under way: a call into HNS can take a minute,
-// or never come back.
+// Reports how long each call takes, and which one is in progress: a call into HNS can take a
+// minute, or never return.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace weft::hns {
 
-// For calls of one thread at a time; asked by any.
+// Calls come from one thread at a time; any thread may read running().
 class TimedApi final : public InterceptedApi {
  public:
   using Clock = std::chrono::steady_clock;
@@ -21,7 +21,7 @@ class TimedApi final : public InterceptedApi {
     std::string what;  // "HcnOpenNetwork 55fedb88-..."
     Clock::time_point since;
   };
-  // On the caller's thread, after each call.
+  // Called on the caller's thread after each call.
   using OnDone = std::function<void(const ApiCall& call, Hresult code, Clock::duration took)>;
 
   explicit TimedApi(Api& api, OnDone done = nullptr,

@@ -12,8 +12,8 @@ namespace weft::hns {
 
 namespace {
 
-// Of brackets outside strings. The parser's own hook would do, but takes time that grows with the
-// square of a list's length.
+// Nesting of brackets outside strings. Not by the parser's callback: its time grows with the square
+// of a list's length.
 int DepthOf(std::string_view text) {
   int depth = 0;
   int deepest = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading HNS's JSON: keys match without case, what is absent or of another type has its default,
-// the order of keys stays.
+// Reading HNS's JSON: keys match regardless of case, a member that is absent or of another type has
+// its default, the order of keys is kept.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,20 @@ using Json = nlohmann::ordered_json;
 // Deepest nesting that is read; HNS's documents have eight.
 inline constexpr int kMaxDepth = 64;
 
-// `text` as an object. DataLoss, naming `what`: it is none, or nests deeper than kMaxDepth.
+// Parses `text` as an object. DataLoss, naming `what`: it is not one, or nests deeper than
+// kMaxDepth.
 absl::StatusOr<Json> ParseObject(std::string_view text, std::string_view what);
 
-// The member `key` of `object`, the last of several; null when it is absent or `object` is none.
+// The member `key` of `object`, the last of several; null if it is absent or `object` is no object.
 const Json& Member(const Json& object, std::string_view key);
-// The member when it is an array, else an empty one.
+// The member if it is an array, else an empty array.
 const Json& ArrayMember(const Json& object, std::string_view key);
 // Empty unless it is a string.
 std::string TextMember(const Json& object, std::string_view key);
 // The low 32 bits of a whole number.
 std::optional<std::uint32_t> NumberMember(const Json& object, std::string_view key);
 
-// One line. Bytes that are no UTF-8 become U+FFFD.
+// One line. Bytes that are not UTF-8 become U+FFFD.
 std::string Dump(const Json& json);
 
 }  // namespace weft::hns

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HostComputeEndpoint, schema 2, as far as weft looks at it.
+// HostComputeEndpoint, schema 2: the members that weft uses.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace weft::hns {
 
-// Of Endpoint::flags: it stands for a pod on another node.
+// Flag of Endpoint::flags: it represents a pod of another node.
 inline constexpr std::uint32_t kRemoteEndpoint = 1;
 
 struct IpConfiguration {
   IpAddress address;
-  int prefix_length = 0;  // 0: not said
+  int prefix_length = 0;  // 0: absent
   friend bool operator==(const IpConfiguration&, const IpConfiguration&) = default;
 };
 
@@ -28,14 +28,14 @@ struct Endpoint {
   Guid id;
   std::string name;
   Guid network;
-  Guid compartment_namespace;  // HostComputeNamespace: zero when attached to none
+  Guid compartment_namespace;  // HostComputeNamespace; zero if attached to none
   std::vector<IpConfiguration> ip_configurations;
-  std::string mac;  // as spelled
+  std::string mac;  // verbatim
   std::vector<SubnetRoute> routes;
   std::vector<Policy> policies;
   std::uint32_t flags = 0;
   bool is_remote() const { return (flags & kRemoteEndpoint) != 0; }
-  // Of the policies: the node where it lives.
+  // From the policies: the address of its node.
   std::optional<IpAddress> provider_address() const;
 };
 

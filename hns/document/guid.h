@@ -11,8 +11,8 @@
 
 namespace weft::hns {
 
-// 128 bits in the order in which the text shows them. All zero: none; a Create with it makes HNS
-// choose.
+// 128 bits in the order of the text. All zero: none; HNS chooses the id of an object created with
+// it.
 class Guid {
  public:
   constexpr Guid() = default;

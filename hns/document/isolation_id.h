@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A VNI as HNS takes it for remote subnets.
+// A VNI in the range that HNS accepts for remote subnets.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace weft::hns {
 
-// 4096..65535: below, HNS refuses; above, kube-proxy reads sixteen bits and fails.
+// 4096..65535: HNS refuses lower ones; kube-proxy reads sixteen bits and fails on higher ones.
 class IsolationId {
  public:
   static constexpr std::uint32_t kLeast = 4096, kMost = 65535;
-  static constexpr std::optional<IsolationId> Of(std::uint32_t value) {
+  static constexpr std::optional<IsolationId> From(std::uint32_t value) {
     if (value < kLeast || value > kMost) return std::nullopt;
     return IsolationId(static_cast<std::uint16_t>(value));
   }

@@ -10,11 +10,11 @@
 namespace weft::hns {
 
 Json PoliciesOf(const std::vector<Policy>& policies);
-// Of the member "Policies" of `object`. A type that is a number stays its digits.
+// Reads the member "Policies" of `object`. A numeric type becomes its digits.
 std::vector<Policy> ReadPolicies(const Json& object);
 
 Json RoutesOf(const std::vector<SubnetRoute>& routes);
-// Of the member "Routes" of `object`; those without a next hop or destination are left out.
+// Reads the member "Routes" of `object`, without routes that lack a next hop or a destination.
 std::vector<SubnetRoute> ReadRoutes(const Json& object);
 
 // "Health" and "SchemaVersion", with which every document ends.

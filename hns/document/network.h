@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HostComputeNetwork, schema 2: what weft wants of a network and what it reads of one.
+// HostComputeNetwork, schema 2: the members that weft writes and reads.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace weft::hns {
 inline constexpr std::uint32_t kEnableNonPersistent = 8;
 inline constexpr std::uint32_t kEnablePersistent = 16;
 
-// Of a network without a VxlanPort policy.
+// The UDP port of a network without a VxlanPort policy.
 inline constexpr std::uint16_t kUsualVxlanPort = 4789;
 
-// The provider address and router MAC behind which a remote node's pods live.
+// Provider address and router MAC of a remote node's pod subnet.
 struct RemoteSubnetRoute {
   IpPrefix destination;
   IsolationId isolation_id;
@@ -32,8 +32,8 @@ struct RemoteSubnetRoute {
   friend bool operator==(const RemoteSubnetRoute&, const RemoteSubnetRoute&) = default;
 };
 
-// One policy as it stands in the document. `settings` is its Settings object as JSON, verbatim:
-// HNS removes only what is spelled as it was added. Empty settings are "{}".
+// A policy of the document. `settings` is its Settings object as JSON, verbatim: HNS removes a
+// policy only if its spelling is that of the add. Empty settings are "{}".
 struct Policy {
   std::string type;  // "RemoteSubnetRoute"
   std::string settings;
@@ -52,12 +52,12 @@ inline constexpr std::string_view kVxlanPort = "VxlanPort";
 Policy NetAdapterNamePolicy(std::string_view adapter);
 Policy HostRoutePolicy();
 Policy VxlanPortPolicy(std::uint16_t port);
-// Of an endpoint: the node where it lives. Of a network: the address of its adapter.
+// For an endpoint, the address of its node; for a network, the address of its adapter.
 Policy ProviderAddressPolicy(const IpAddress& address);
-// Spelled as upstream v0.28.9 spells it: MAC in lower case with colons.
+// In upstream v0.28.9's spelling: MAC in lower case with colons.
 Policy RemoteSubnetRoutePolicy(const RemoteSubnetRoute& route);
-// What `policy`, a RemoteSubnetRoute, says; either spelling of the MAC. Empty: it is none, or says
-// nothing that could be a route of ours (another VNI range, no MAC).
+// The route of `policy`; the MAC in either spelling. Empty: it is no RemoteSubnetRoute, or cannot
+// be a route of ours (VNI outside our range, no MAC).
 std::optional<RemoteSubnetRoute> ReadRemoteSubnetRoute(const Policy& policy);
 
 struct SubnetRoute {
@@ -67,26 +67,26 @@ struct SubnetRoute {
 };
 struct Subnet {
   IpPrefix prefix;
-  std::optional<std::uint32_t> isolation_id;  // its VSID policy; empty: there is none, or HNS does
-                                              // not show it
+  std::optional<std::uint32_t>
+      isolation_id;  // of its VSID policy; empty: none, or not shown by HNS
   std::vector<SubnetRoute> routes;
   friend bool operator==(const Subnet&, const Subnet&) = default;
 };
 
 struct Network {
   Guid id;           // zero in a spec: HNS chooses
-  std::string name;  // unique in HNS, compared without case by nobody
-  std::string type;  // "Overlay", "L2Bridge"; compared without case
+  std::string name;  // unique in HNS; case-sensitive
+  std::string type;  // "Overlay", "L2Bridge"; compared regardless of case
   std::vector<Policy> policies;
   std::vector<Subnet> subnets;  // of all Ipams, in order
   std::vector<std::string> dns_servers;
   std::uint32_t flags = 0;
-  bool degraded = false;  // its adapter is gone; shown by schema 1 alone
+  bool degraded = false;  // its adapter is gone; shown by schema 1 only
 
   bool IsOfType(std::string_view desired) const;
-  // Of the policies above; empty where HNS has not filled it in (yet).
+  // From the policies above; empty if HNS has not filled it in (yet).
   std::optional<IpAddress> provider_address() const;  // the management IP
-  std::optional<MacAddress> dr_mac() const;           // the last one, as upstream takes it
+  std::optional<MacAddress> dr_mac() const;           // the last of several, as upstream
   std::string adapter_name() const;
   // Empty: there is no such policy, or HNS does not show it.
   std::optional<std::uint16_t> vxlan_port() const;
@@ -95,11 +95,12 @@ struct Network {
 
 // The document that HcnCreateNetwork takes: byte for byte upstream v0.28.9's for the same values.
 std::string NetworkJson(const Network& network);
-// What HcnQueryNetworkProperties answers in schema 2. Keys without case; absent ones have the
-// schema's default; policies that are not known are kept verbatim. DataLoss: no such document.
+// Parses HcnQueryNetworkProperties' result in schema 2. Keys match regardless of case; absent
+// members have the schema's default; unknown policies are kept verbatim. DataLoss: no such
+// document.
 absl::StatusOr<Network> ParseNetwork(std::string_view json);
-// VSIDs and UDP port of schema 1's view of `network` (HNSCall's output), where schema 2 did not
-// show them, and whether it is degraded. Anything else leaves it as it is.
+// Fills in what schema 2 does not show from schema 1's document (`output` of HNSCall): missing
+// VSIDs and UDP port, and `degraded`. Does nothing if `output` is no such document.
 void FillFromSchema1(std::string_view output, Network& network);
 
 // HcnModifyNetwork's document: `request` is "Add" or "Remove".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // hcsshim v0.14.1's HostComputeNetwork, in its order of keys and with the empty objects that Go
-// cannot leave out.
+// does not omit.
 #include <array>
 
 #include "absl/strings/match.h"
@@ -116,7 +116,7 @@ void FillFromSchema1(std::string_view output, Network& network) {
   }
 }
 
-// Text, not a Json: a batch holds thousands, and each is to be verbatim.
+// Text, not a Json: a batch has up to thousands of policies, each verbatim.
 std::string ModifyPoliciesJson(std::string_view request, const std::vector<Policy>& policies) {
   std::string text = absl::StrCat(R"({"ResourceType":"Policy","RequestType":")", request,
                                   R"(","Settings":{"Policies":[)");

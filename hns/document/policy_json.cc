@@ -20,7 +20,7 @@ Json SettingsOf(const Policy& policy) {
   return settings.ok() ? *std::move(settings) : Json::object();
 }
 
-// The text `key` of the settings of the policies of `type`, in order; empty ones left out.
+// The text member `key` in the settings of each policy of `type`, in order, without empty ones.
 std::vector<std::string> TextsOf(const std::vector<Policy>& policies, std::string_view type,
                                  std::string_view key) {
   std::vector<std::string> texts;
@@ -57,7 +57,7 @@ Policy ProviderAddressPolicy(const IpAddress& address) {
   return PolicyOf(policy_type::kProviderAddress, {{"ProviderAddress", address.ToString()}});
 }
 
-// Text, not a Json: made for each of thousands of peers.
+// Text, not a Json: called for each of thousands of peers.
 Policy RemoteSubnetRoutePolicy(const RemoteSubnetRoute& route) {
   return {std::string(policy_type::kRemoteSubnetRoute),
           absl::StrCat(R"({"DestinationPrefix":")", route.destination.ToString(),
@@ -70,7 +70,7 @@ std::optional<RemoteSubnetRoute> ReadRemoteSubnetRoute(const Policy& policy) {
   if (!absl::EqualsIgnoreCase(policy.type, policy_type::kRemoteSubnetRoute)) return std::nullopt;
   const Json settings = SettingsOf(policy);
   const auto destination = IpPrefix::Parse(TextMember(settings, "DestinationPrefix"));
-  const auto id = IsolationId::Of(NumberMember(settings, "IsolationId").value_or(0));
+  const auto id = IsolationId::From(NumberMember(settings, "IsolationId").value_or(0));
   const auto provider = IpAddress::Parse(TextMember(settings, "ProviderAddress"));
   const auto mac = MacAddress::Parse(TextMember(settings, "DistributedRouterMacAddress"));
   if (!destination || !id || !provider || !mac) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What HcnEnumerate* and HcnQuery*Properties are asked, and what the former answers. The documents
+// Queries for HcnEnumerate* and HcnQuery*Properties, and the result of the former. The documents
 // are byte for byte those of hcsshim v0.14.1.
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace weft::hns {
 
-// Everything, in schema 2.
+// All objects, in schema 2.
 std::string QueryJson();
 // Objects whose `key`, a name of the v1 schema ("Name", "ID", "VirtualNetwork"), equals `value`.
 std::string QueryJson(std::string_view key, std::string_view value);
 
-// HcnEnumerate*'s answer, a JSON array of ids. DataLoss: no such array.
+// Parses HcnEnumerate*'s result, a JSON array of ids. DataLoss: no such array.
 absl::StatusOr<std::vector<Guid>> ParseIds(std::string_view json);
 
 }  // namespace weft::hns

@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<Guid>> ParseIds(std::string_view json) {
   for (const Json& item : list) {
     const auto id =
         item.is_string() ? Guid::Parse(item.get_ref<const std::string&>()) : std::optional<Guid>();
-    if (!id) return absl::DataLossError("HNS's list of ids holds something that is no id");
+    if (!id) return absl::DataLossError("HNS's list of ids contains something that is not an id");
     ids.push_back(*id);
   }
   return ids;

@@ -22,14 +22,14 @@ TEST_P(HnsApiContract, ZeroGuidIsReplacedByANewOne) {
   EXPECT_FALSE(Guid::Parse(a)->is_zero());
 }
 
-TEST_P(HnsApiContract, GivenGuidIsTheObjectsOwnAndTakenOnce) {
+TEST_P(HnsApiContract, GivenGuidIsKeptAndUnique) {
   const Guid id = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
   EXPECT_EQ(IdOf(Kind::kNetwork, MustCreate(Overlay("a"), id)), id.ToString());
   EXPECT_EQ(Creating(Kind::kNetwork, Handle::kNone, Overlay("b"), id),
             hns::hresult::kNetworkAlreadyExists);
 }
 
-TEST_P(HnsApiContract, IdInTheDocumentCountsWhereTheArgumentIsZero) {
+TEST_P(HnsApiContract, IdInTheDocumentIsUsedWhereTheArgumentIsZero) {
   Json document = Overlay();
   document["ID"] = "55FEDB88-4B11-4DA4-8CD1-59970718A804";
   EXPECT_EQ(IdOf(Kind::kNetwork, MustCreate(document)), "55fedb88-4b11-4da4-8cd1-59970718a804");
@@ -110,7 +110,7 @@ TEST_P(HnsApiContract, ProviderAddressPolicyChoosesTheAdapter) {
   Json document = Overlay();
   document["Policies"] =
       Json::array({{{"Type", "ProviderAddress"}, {"Settings", {{"ProviderAddress", "10.9.9.9"}}}}});
-  EXPECT_THAT(Standing(MustCreate(document), "ProviderAddress"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(MustCreate(document), "ProviderAddress"), SizeIs(1));
   EXPECT_TRUE(rig->host.HasSwitch("Ethernet 2"));
   EXPECT_FALSE(rig->host.HasSwitch("Ethernet"));
 }
@@ -120,8 +120,8 @@ TEST_P(HnsApiContract, WithoutAnAdapterHnsChoosesTheDefault) {
   document.erase("Policies");
   const Handle network = MustCreate(document);
   EXPECT_TRUE(rig->host.HasSwitch("Ethernet"));
-  EXPECT_THAT(Standing(network, "NetAdapterName"), IsEmpty());
-  EXPECT_THAT(Standing(network, "ProviderAddress"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(network, "NetAdapterName"), IsEmpty());
+  EXPECT_THAT(SettingsOf(network, "ProviderAddress"), SizeIs(1));
 }
 
 // --- enumerating and filters
@@ -131,7 +131,7 @@ TEST_P(HnsApiContract, NothingFoundIsAnEmptyArrayAndNoError) {
     const Reply reply = api().Enumerate(kind, kV2);
     EXPECT_EQ(reply.code, hns::hresult::kOk);
     EXPECT_EQ(reply.text, "[]");
-    EXPECT_EQ(reply.error_record, "");  // hcsshim takes one for a failure, whatever the code
+    EXPECT_EQ(reply.error_record, "");  // hcsshim treats one as a failure with any code
   }
 }
 
@@ -180,32 +180,32 @@ TEST_P(HnsApiContract, UnknownFilterFieldMatchesNothingOrIsIgnored) {
 
 // --- policies
 
-TEST_P(HnsApiContract, PoliciesStandInOrderAsTheyWereSent) {
+TEST_P(HnsApiContract, PoliciesKeepOrderAndText) {
   const Handle network = MustCreate(Overlay());
   EXPECT_EQ(Modify(network, "Add", {{{"Type", "HostRoute"}, {"Settings", Json::object()}}}), 0u);
   EXPECT_EQ(Modify(network, "Add", {Route(1)}), 0u);
   EXPECT_EQ(Modify(network, "Add", {Route(2), Route(3)}), 0u);
-  EXPECT_THAT(Standing(network, "HostRoute"), ElementsAre(Json::object()));
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"),
+  EXPECT_THAT(SettingsOf(network, "HostRoute"), ElementsAre(Json::object()));
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"),
               ElementsAre(Route(1)["Settings"], Route(2)["Settings"], Route(3)["Settings"]));
 }
 
-TEST_P(HnsApiContract, OnlyWhatIsSpelledAsItStandsIsRemoved) {
+TEST_P(HnsApiContract, OnlyAnExactMatchIsRemoved) {
   const Handle network = MustCreate(Overlay());
   Modify(network, "Add", {Route(1), Route(2)});
   Json spelled = Route(1);
   spelled["Settings"]["DistributedRouterMacAddress"] = "0E-2A-0A-F4-01-00";
   EXPECT_EQ(Modify(network, "Remove", {spelled}), hns::hresult::kPolicyNotFound);
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(2));
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), SizeIs(2));
   EXPECT_EQ(Modify(network, "Remove", {Route(1)}), 0u);
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), ElementsAre(Route(2)["Settings"]));
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), ElementsAre(Route(2)["Settings"]));
 }
 
 TEST_P(HnsApiContract, UpdateReplacesPoliciesOfTheType) {
   const Handle network = MustCreate(Overlay());
   Modify(network, "Add", {Route(1), Route(2)});
   EXPECT_EQ(Modify(network, "Update", {Route(3)}), 0u);
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), ElementsAre(Route(3)["Settings"]));
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), ElementsAre(Route(3)["Settings"]));
 }
 
 TEST_P(HnsApiContract, DnsAndSubnetsOfANetworkChange) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What HNS promises behind hns::Api, as real clients were seen to rely on it: include, derive an
-// HnsRig, instantiate. Every implementation stands before one emulator, whose levers the tests
-// pull.
+// The contract of HNS behind hns::Api, as observed clients rely on it: include, derive an HnsRig,
+// instantiate. Every implementation is in front of one emulator, which the tests control.
 #pragma once
 
 #include <atomic>
@@ -152,8 +151,8 @@ class HnsApiContract : public ::testing::TestWithParam<HnsCase> {
   hns::Hresult Modify(Handle network, const char* request, const std::vector<Json>& policies) {
     return api().Modify(Kind::kNetwork, network, Policies(request, policies)).code;
   }
-  // The settings of all policies of a type, as they stand.
-  std::vector<Json> Standing(Handle network, const std::string& type) {
+  // The settings of all policies of a type, in order.
+  std::vector<Json> SettingsOf(Handle network, const std::string& type) {
     std::vector<Json> settings;
     for (const auto& policy : Network(network).value("Policies", Json::array())) {
       if (policy["Type"] == type) settings.push_back(policy["Settings"]);
@@ -168,7 +167,7 @@ class HnsApiContract : public ::testing::TestWithParam<HnsCase> {
     EXPECT_EQ(answer.value("Success", false), true) << reply.text;
     return answer.value("Output", Json());
   }
-  // What is told on another thread, or comes over a socket, has arrived; else a test's failure.
+  // Waits for what another thread or a socket delivers; the test fails if it does not arrive.
   static void WaitUntil(const std::function<bool()>& arrived) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (!arrived() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();

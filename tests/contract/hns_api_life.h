@@ -12,55 +12,55 @@ using hns::emulator::Restart;
 TEST_P(HnsApiContract, ManagementIpComesLater) {
   Switch([](auto& s) { s.management_ip = Milliseconds(3000); });
   const Handle network = MustCreate(Overlay());
-  EXPECT_THAT(Standing(network, "ProviderAddress"), IsEmpty());
-  EXPECT_THAT(Standing(network, "DrMacAddress"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(network, "ProviderAddress"), IsEmpty());
+  EXPECT_THAT(SettingsOf(network, "DrMacAddress"), SizeIs(1));
   rig->clock.Advance(Milliseconds(3000));
-  EXPECT_THAT(Standing(network, "ProviderAddress"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(network, "ProviderAddress"), SizeIs(1));
 }
 
 TEST_P(HnsApiContract, SwitchDrMacComesLater) {
   Switch([](auto& s) { s.dr_mac = Milliseconds(3000); });
   const Handle network = MustCreate(Overlay());
-  EXPECT_THAT(Standing(network, "ProviderAddress"), SizeIs(1));
-  EXPECT_THAT(Standing(network, "DrMacAddress"), IsEmpty());
+  EXPECT_THAT(SettingsOf(network, "ProviderAddress"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(network, "DrMacAddress"), IsEmpty());
   rig->clock.Advance(Milliseconds(3000));
-  EXPECT_THAT(Standing(network, "DrMacAddress"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(network, "DrMacAddress"), SizeIs(1));
 }
 
 TEST_P(HnsApiContract, SwitchManagementIpFollows) {
   const Handle network = MustCreate(Overlay());
   rig->host.SetAddresses("Ethernet", {*IpAddress::Parse("192.168.1.77")});
-  EXPECT_EQ(Standing(network, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.77");
+  EXPECT_EQ(SettingsOf(network, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.77");
   Switch([](auto& s) { s.management_ip_follows = false; });
-  EXPECT_EQ(Standing(network, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.10");
+  EXPECT_EQ(SettingsOf(network, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.10");
 }
 
 TEST_P(HnsApiContract, SwitchManagementIpEarly) {
   const Handle network = MustCreate(Overlay());
   rig->host.SetAddresses("Ethernet", {});
   Switch([](auto& s) { s.management_ip_early = false; });
-  EXPECT_THAT(Standing(network, "ProviderAddress"), IsEmpty());
+  EXPECT_THAT(SettingsOf(network, "ProviderAddress"), IsEmpty());
   Switch([](auto& s) { s.management_ip_early = true; });
-  EXPECT_THAT(Standing(network, "ProviderAddress"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(network, "ProviderAddress"), SizeIs(1));
   rig->host.Remove("Ethernet");
-  EXPECT_THAT(Standing(network, "ProviderAddress"), IsEmpty());
+  EXPECT_THAT(SettingsOf(network, "ProviderAddress"), IsEmpty());
 }
 
 TEST_P(HnsApiContract, SwitchAdapterShown) {
   const Handle network = MustCreate(Overlay());
-  EXPECT_THAT(Standing(network, "NetAdapterName"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(network, "NetAdapterName"), SizeIs(1));
   Switch([](auto& s) { s.adapter_shown = false; });
-  EXPECT_THAT(Standing(network, "NetAdapterName"), IsEmpty());
+  EXPECT_THAT(SettingsOf(network, "NetAdapterName"), IsEmpty());
 }
 
 TEST_P(HnsApiContract, SwitchChosenAdapterShown) {
   Json document = Overlay();
   document.erase("Policies");
   const Handle network = MustCreate(document);
-  EXPECT_THAT(Standing(network, "NetAdapterName"), IsEmpty());
+  EXPECT_THAT(SettingsOf(network, "NetAdapterName"), IsEmpty());
   Switch([](auto& s) { s.chosen_adapter_shown = true; });
-  EXPECT_THAT(Standing(network, "NetAdapterName"), SizeIs(1));
-  EXPECT_THAT(Standing(MustCreate({{"Name", "nat"}, {"Type", "NAT"}}), "NetAdapterName"),
+  EXPECT_THAT(SettingsOf(network, "NetAdapterName"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(MustCreate({{"Name", "nat"}, {"Type", "NAT"}}), "NetAdapterName"),
               IsEmpty());
 }
 
@@ -81,22 +81,22 @@ TEST_P(HnsApiContract, SwitchVxlanPortShown) {
   document["Policies"].push_back({{"Type", "VxlanPort"}, {"Settings", {{"Port", 8472}}}});
   document["Policies"].push_back(Route(1));
   const Handle network = MustCreate(document);
-  EXPECT_THAT(Standing(network, "VxlanPort"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(network, "VxlanPort"), SizeIs(1));
   Switch([](auto& s) { s.vxlan_port_shown = false; });
-  EXPECT_THAT(Standing(network, "VxlanPort"), IsEmpty());
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(1));
-  EXPECT_THAT(Standing(network, "DrMacAddress"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(network, "VxlanPort"), IsEmpty());
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(network, "DrMacAddress"), SizeIs(1));
 }
 
 TEST_P(HnsApiContract, SwitchLinkLocal) {
   Switch([](auto& s) { s.link_local = Milliseconds(5000); });
   const Handle network = MustCreate(Overlay());
-  EXPECT_EQ(Standing(network, "ProviderAddress")[0]["ProviderAddress"], "169.254.149.216");
+  EXPECT_EQ(SettingsOf(network, "ProviderAddress")[0]["ProviderAddress"], "169.254.149.216");
   const Handle second = MustCreate(Overlay("b"));
-  EXPECT_EQ(Standing(second, "ProviderAddress")[0]["ProviderAddress"], "169.254.149.216")
+  EXPECT_EQ(SettingsOf(second, "ProviderAddress")[0]["ProviderAddress"], "169.254.149.216")
       << "the host has one address";
   rig->clock.Advance(Milliseconds(5000));
-  EXPECT_EQ(Standing(network, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.10");
+  EXPECT_EQ(SettingsOf(network, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.10");
 }
 
 TEST_P(HnsApiContract, SwitchAdapterChoice) {
@@ -106,7 +106,7 @@ TEST_P(HnsApiContract, SwitchAdapterChoice) {
   std::set<std::string> chosen;
   const auto choose = [&] {
     const Handle network = MustCreate(document);
-    chosen.insert(Standing(network, "ProviderAddress")[0]["ProviderAddress"]);
+    chosen.insert(SettingsOf(network, "ProviderAddress")[0]["ProviderAddress"]);
     api().Delete(Kind::kNetwork, *Guid::Parse(IdOf(Kind::kNetwork, network)));
   };
   for (int n = 0; n < 8; ++n) choose();
@@ -176,7 +176,7 @@ TEST_P(HnsApiContract, CallsTakeTheirTime) {
 
 // --- the switch
 
-TEST_P(HnsApiContract, FirstNetworkMakesTheSwitchAndTheLastOneTakesIt) {
+TEST_P(HnsApiContract, FirstNetworkCreatesTheSwitchAndTheLastOneDeletesIt) {
   const Guid a = *Guid::Parse(IdOf(Kind::kNetwork, MustCreate(Overlay("a"))));
   EXPECT_TRUE(rig->host.HasSwitch("Ethernet"));
   const Guid b = *Guid::Parse(IdOf(Kind::kNetwork, MustCreate(Bridge("b"))));
@@ -209,7 +209,7 @@ TEST_P(HnsApiContract, StoppedServiceAnswersNothing) {
   EXPECT_THAT(Enumerate(Kind::kNetwork), SizeIs(1));
 }
 
-TEST_P(HnsApiContract, RestartKillsHandlesAlone) {
+TEST_P(HnsApiContract, RestartInvalidatesHandlesOnly) {
   const Handle network = MustCreate(Overlay());
   const Guid id = *Guid::Parse(IdOf(Kind::kNetwork, network));
   MustCreateEndpoint(network, Pod("10.244.3.5"));
@@ -222,10 +222,10 @@ TEST_P(HnsApiContract, RestartKillsHandlesAlone) {
   EXPECT_EQ(api().Close(Kind::kNetwork, network), 0u);
   EXPECT_THAT(Enumerate(Kind::kEndpoint), SizeIs(1));
   EXPECT_THAT(Enumerate(Kind::kLoadBalancer), SizeIs(1));
-  EXPECT_THAT(Standing(api().Open(Kind::kNetwork, id).handle, "RemoteSubnetRoute"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(api().Open(Kind::kNetwork, id).handle, "RemoteSubnetRoute"), SizeIs(1));
 }
 
-TEST_P(HnsApiContract, WhatOutlivedARestartCannotBeMadeAgain) {
+TEST_P(HnsApiContract, ObjectsThatSurviveARestartCannotBeCreatedAgain) {
   const Handle network = MustCreate(Bridge());
   const Handle pod = MustCreateEndpoint(network, Pod("10.244.3.5"));
   const std::string attach = "/endpoints/" + IdOf(Kind::kEndpoint, pod) + "/attach";
@@ -238,7 +238,7 @@ TEST_P(HnsApiContract, WhatOutlivedARestartCannotBeMadeAgain) {
   EXPECT_EQ(api().Call("POST", attach, "{}").code, 0x80070022u);
 }
 
-TEST_P(HnsApiContract, RestartMayLoseEachKindOfObjectApart) {
+TEST_P(HnsApiContract, RestartMayLoseEachKindOfObjectSeparately) {
   const Handle network = MustCreate(Bridge());
   const Handle pod = MustCreateEndpoint(network, Pod("10.244.3.5"));
   const std::string path = "/endpoints/" + IdOf(Kind::kEndpoint, pod);
@@ -296,7 +296,7 @@ TEST_P(HnsApiContract, ARebootMayGiveTheAdapterANewId) {
   restart.adapter_ids_new = true;
   emulator.Reboot(restart);
   const Handle kept = api().Open(Kind::kNetwork, Only(Kind::kNetwork)).handle;
-  EXPECT_THAT(Standing(kept, "ProviderAddress"), IsEmpty());
+  EXPECT_THAT(SettingsOf(kept, "ProviderAddress"), IsEmpty());
   EXPECT_EQ(Modify(kept, "Add", {Route(1)}), hns::hresult::kDegradedOperation);
   EXPECT_EQ(Creating(Overlay("new")), 0u);
   emulator.Reboot();
@@ -323,8 +323,8 @@ TEST_P(HnsApiContract, RestartMayLoseRoutes) {
   restart.routes_kept = false;
   emulator.RestartService(restart);
   const Handle again = api().Open(Kind::kNetwork, id).handle;
-  EXPECT_THAT(Standing(again, "RemoteSubnetRoute"), IsEmpty());
-  EXPECT_THAT(Standing(again, "HostRoute"), IsEmpty());
+  EXPECT_THAT(SettingsOf(again, "RemoteSubnetRoute"), IsEmpty());
+  EXPECT_THAT(SettingsOf(again, "HostRoute"), IsEmpty());
   EXPECT_THAT(Enumerate(Kind::kEndpoint), SizeIs(1));
 }
 
@@ -347,7 +347,7 @@ TEST_P(HnsApiContract, RestartMayLoseNetworks) {
   EXPECT_FALSE(rig->host.HasSwitch("Ethernet"));
 }
 
-TEST_P(HnsApiContract, RebootKeepsPersistentNetworksAlone) {
+TEST_P(HnsApiContract, RebootKeepsOnlyPersistentNetworks) {
   Json persistent = Overlay("kept");
   persistent["Flags"] = 0;
   const Handle kept = MustCreate(persistent);
@@ -377,7 +377,7 @@ TEST_P(HnsApiContract, FaultHitsTheNthCallAndTheNextFew) {
                                  hns::hresult::kRpcServerUnavailable, 0u));
 }
 
-TEST_P(HnsApiContract, FaultMayLastAndFitEverything) {
+TEST_P(HnsApiContract, FaultMayLastAndMatchEveryCall) {
   emulator.Add({.function = "*",
                 .count = hns::emulator::Fault::kAlways,
                 .code = hns::hresult::kUnspecified,
@@ -391,13 +391,13 @@ TEST_P(HnsApiContract, FaultMayLastAndFitEverything) {
   EXPECT_EQ(Creating(Overlay()), 0u);
 }
 
-TEST_P(HnsApiContract, FaultFitsHnsCallByItsPath) {
+TEST_P(HnsApiContract, FaultMatchesHnsCallByItsPath) {
   emulator.Add({.function = "HNSCall POST /networks/", .code = hns::hresult::kUnspecified});
   EXPECT_EQ(api().Call("GET", "/networks/", "").code, 0u);
   EXPECT_EQ(api().Call("POST", "/networks/", "{}").code, hns::hresult::kUnspecified);
 }
 
-TEST_P(HnsApiContract, FaultMayComeAfterTheWorkIsDone) {
+TEST_P(HnsApiContract, FaultMayBeReturnedAfterTheWorkIsDone) {
   emulator.Add(
       {.function = "HcnCreateNetwork", .code = hns::hresult::kRpcCallFailed, .done = true});
   const std::size_t open = emulator.open_handles();
@@ -443,20 +443,20 @@ TEST_P(HnsApiContract, HookMayRestartTheServiceInTheMiddleOfACall) {
 
 // --- notifications
 
-TEST_P(HnsApiContract, ServiceTellsOfNetworksAndOfItsEnd) {
+TEST_P(HnsApiContract, ServiceNotifiesOfNetworksAndOfItsStop) {
   std::mutex mutex;
-  std::vector<std::pair<hns::Notification, std::string>> told;
+  std::vector<std::pair<hns::Notification, std::string>> notified;
   const auto take = [&](std::size_t desired) {
     WaitUntil([&] {
       const std::lock_guard lock(mutex);
-      return told.size() >= desired;
+      return notified.size() >= desired;
     });
     const std::lock_guard lock(mutex);
-    return std::exchange(told, {});
+    return std::exchange(notified, {});
   };
   const Reply subscribed = api().Subscribe([&](hns::Notification type, std::string_view data) {
     const std::lock_guard lock(mutex);
-    told.emplace_back(type, data);
+    notified.emplace_back(type, data);
   });
   ASSERT_EQ(subscribed.code, 0u);
   const std::string id = IdOf(Kind::kNetwork, MustCreate(Overlay()));
@@ -475,24 +475,27 @@ TEST_P(HnsApiContract, ServiceTellsOfNetworksAndOfItsEnd) {
 }
 
 TEST_P(HnsApiContract, SwitchDisconnectTold) {
-  Switch([](auto& s) { s.disconnect_told = false; });
-  std::atomic<int> told = 0, told_anew = 0;
-  const Reply subscribed = api().Subscribe([&](hns::Notification, std::string_view) { ++told; });
+  Switch([](auto& s) { s.disconnect_notified = false; });
+  std::atomic<int> notified = 0, second_notified = 0;
+  const Reply subscribed =
+      api().Subscribe([&](hns::Notification, std::string_view) { ++notified; });
   emulator.RestartService();
-  const Reply anew = api().Subscribe([&](hns::Notification, std::string_view) { ++told_anew; });
+  const Reply resubscribed =
+      api().Subscribe([&](hns::Notification, std::string_view) { ++second_notified; });
   MustCreate(Overlay());
-  WaitUntil([&] { return told_anew == 2; });
+  WaitUntil([&] { return second_notified == 2; });
   EXPECT_EQ(api().Unsubscribe(subscribed.handle), hns::hresult::kInvalidHandle);
-  EXPECT_EQ(api().Unsubscribe(anew.handle), 0u);
-  EXPECT_EQ(told, 0);
+  EXPECT_EQ(api().Unsubscribe(resubscribed.handle), 0u);
+  EXPECT_EQ(notified, 0);
 }
 
-TEST_P(HnsApiContract, NothingIsToldAfterUnsubscribing) {
-  int told = 0;
-  const Reply subscribed = api().Subscribe([&](hns::Notification, std::string_view) { ++told; });
+TEST_P(HnsApiContract, NoNotificationAfterUnsubscribing) {
+  int notified = 0;
+  const Reply subscribed =
+      api().Subscribe([&](hns::Notification, std::string_view) { ++notified; });
   EXPECT_EQ(api().Unsubscribe(subscribed.handle), 0u);
   MustCreate(Overlay());
-  EXPECT_EQ(told, 0);
+  EXPECT_EQ(notified, 0);
 }
 
 }  // namespace weft::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of hns_api_contract.h: what HNS refuses, and every switch of it both ways.
+// Part of hns_api_contract.h: what HNS refuses, and both values of every setting.
 #pragma once
 
 namespace weft::testing {
@@ -12,7 +12,7 @@ TEST_P(HnsApiContract, NameIsTakenOnce) {
   EXPECT_EQ(Creating(Overlay("b")), 0u);
 }
 
-TEST_P(HnsApiContract, NameMayBeTakenByWhatNobodyLists) {
+TEST_P(HnsApiContract, NameMayBeTakenByAnUnlistedNetwork) {
   emulator.TakeName("flannel.4096");
   EXPECT_EQ(Creating(Overlay()), hns::hresult::kNetworkAlreadyExists);
   EXPECT_THAT(Enumerate(Kind::kNetwork), IsEmpty());
@@ -120,7 +120,7 @@ TEST_P(HnsApiContract, NumberThatIsNegativeIsNone) {
   EXPECT_FALSE(Network(MustCreate(document)).contains("Flags"));
 }
 
-TEST_P(HnsApiContract, WhatIsNoJsonIsRefused) {
+TEST_P(HnsApiContract, InvalidJsonIsRefused) {
   const Handle network = MustCreate(Overlay());
   const std::string deep(100000, '[');
   // The deepest that is read has 32 levels.
@@ -189,13 +189,13 @@ TEST_P(HnsApiContract, NetworkWhoseAdapterIsGoneStaysAndIsDegraded) {
   const Handle network = MustCreate(Overlay());
   rig->host.Remove("Ethernet");
   EXPECT_THAT(Enumerate(Kind::kNetwork), SizeIs(1));
-  EXPECT_THAT(Standing(network, "ProviderAddress"), IsEmpty());
+  EXPECT_THAT(SettingsOf(network, "ProviderAddress"), IsEmpty());
   EXPECT_EQ(Modify(network, "Add", {Route(1)}), hns::hresult::kDegradedOperation);
   EXPECT_EQ(Creating(Kind::kEndpoint, network, Pod("10.244.3.5")),
             hns::hresult::kDegradedOperation);
 }
 
-TEST_P(HnsApiContract, WhatIsNotThereIsNotFound) {
+TEST_P(HnsApiContract, MissingObjectsAreNotFound) {
   const Guid id = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
   EXPECT_EQ(api().Open(Kind::kNetwork, id).code, hns::hresult::kNetworkNotFound);
   EXPECT_EQ(api().Open(Kind::kEndpoint, id).code, hns::hresult::kEndpointNotFound);
@@ -206,7 +206,7 @@ TEST_P(HnsApiContract, WhatIsNotThereIsNotFound) {
   EXPECT_EQ(api().Delete(Kind::kEndpoint, id).code, hns::hresult::kEndpointNotFound);
   EXPECT_EQ(api().Delete(Kind::kNamespace, id).code, hns::hresult::kElementNotFound);
   EXPECT_EQ(api().Delete(Kind::kLoadBalancer, id).code, hns::hresult::kElementNotFound);
-  // An object of another kind is none.
+  // An object of another kind is refused.
   MustCreate(Overlay(), id);
   EXPECT_EQ(api().Open(Kind::kEndpoint, id).code, hns::hresult::kEndpointNotFound);
   const Guid balancer = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a805");
@@ -253,7 +253,7 @@ TEST_P(HnsApiContract, RouteIsChecked) {
     route["Settings"][key] = value;
     EXPECT_EQ(Modify(network, "Add", {route}), hns::hresult::kInvalidPolicy) << key;
   }
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), IsEmpty());
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), IsEmpty());
 }
 
 TEST_P(HnsApiContract, VxlanPortIsChecked) {
@@ -276,9 +276,9 @@ TEST_P(HnsApiContract, SwitchDuplicates) {
   elsewhere["Settings"]["ProviderAddress"] = "192.168.1.99";
   EXPECT_EQ(Modify(network, "Add", {Route(1)}), 0u);
   EXPECT_EQ(Modify(network, "Add", {Route(1)}), 0u);
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(2));
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), SizeIs(2));
   EXPECT_EQ(Modify(network, "Remove", {Route(1)}), 0u);
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), SizeIs(1));
 
   Switch([](auto& s) { s.duplicates = Duplicates::kRefused; });
   EXPECT_EQ(Modify(network, "Add", {Route(1)}), hns::hresult::kPolicyAlreadyExists);
@@ -288,7 +288,7 @@ TEST_P(HnsApiContract, SwitchDuplicates) {
 
   Switch([](auto& s) { s.duplicates = Duplicates::kRefusedByPrefix; });
   EXPECT_EQ(Modify(network, "Add", {elsewhere}), hns::hresult::kPolicyAlreadyExists);
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), ElementsAre(Route(1)["Settings"]));
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), ElementsAre(Route(1)["Settings"]));
   EXPECT_EQ(Modify(network, "Add", {Route(2)}), 0u);
 }
 
@@ -312,23 +312,23 @@ TEST_P(HnsApiContract, SwitchAtomicBatches) {
   Json wrong = Route(2);
   wrong["Settings"]["DestinationPrefix"] = "nowhere";
   EXPECT_EQ(Modify(network, "Add", {Route(1), wrong, Route(3)}), hns::hresult::kInvalidPolicy);
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), IsEmpty());
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), IsEmpty());
   EXPECT_EQ(Modify(network, "Add", {Route(1), Route(2)}), 0u);
   EXPECT_EQ(Modify(network, "Remove", {Route(1), Route(9)}), hns::hresult::kPolicyNotFound);
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(2));
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), SizeIs(2));
 
   Switch([](auto& s) { s.atomic_batches = false; });
   EXPECT_EQ(Modify(network, "Add", {Route(3), wrong, Route(4)}), hns::hresult::kInvalidPolicy);
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(3));
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), SizeIs(3));
   EXPECT_EQ(Modify(network, "Remove", {Route(1), Route(9)}), hns::hresult::kPolicyNotFound);
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(2));
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), SizeIs(2));
 }
 
 TEST_P(HnsApiContract, SwitchBatchLimit) {
   const Handle network = MustCreate(Overlay());
   Switch([](auto& s) { s.batch_limit = 2; });
   EXPECT_EQ(Modify(network, "Add", {Route(1), Route(2), Route(3)}), hns::hresult::kInvalidArgument);
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), IsEmpty());
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), IsEmpty());
   EXPECT_EQ(Modify(network, "Add", {Route(1), Route(2)}), 0u);
   Switch([](auto& s) { s.batch_code = hns::hresult::kRequestUnsupported; });
   EXPECT_EQ(Modify(network, "Remove", {Route(1), Route(2), Route(3)}),
@@ -339,7 +339,7 @@ TEST_P(HnsApiContract, SwitchBatchAppliedInPart) {
   const Handle network = MustCreate(Overlay());
   Switch([](auto& s) { s.batch_applied = 2; });
   EXPECT_EQ(Modify(network, "Add", {Route(1), Route(2), Route(3)}), hns::hresult::kInvalidArgument);
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"),
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"),
               ElementsAre(Route(1)["Settings"], Route(2)["Settings"]));
   EXPECT_EQ(Modify(network, "Add", {Route(3), Route(4)}), 0u);
   Json wrong = Route(5);
@@ -354,21 +354,21 @@ TEST_P(HnsApiContract, ABatchMayBeAcceptedAndAppliedInPart) {
     s.batch_code = hns::hresult::kOk;
   });
   EXPECT_EQ(Modify(network, "Add", {Route(1), Route(2), Route(3)}), 0u);
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), ElementsAre(Route(1)["Settings"]));
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), ElementsAre(Route(1)["Settings"]));
 }
 
 TEST_P(HnsApiContract, SwitchPoliciesShown) {
   const Handle network = MustCreate(Overlay());
   Switch([](auto& s) { s.policies_shown = hns::emulator::Milliseconds(1000); });
   EXPECT_EQ(Modify(network, "Add", {Route(1)}), 0u);
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), IsEmpty());
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), IsEmpty());
   EXPECT_THAT(V1("GET", "/networks/" + IdOf(Kind::kNetwork, network))["Policies"],
               ::testing::Not(::testing::Contains(::testing::Contains("RemoteSubnetRoute"))));
   const std::string saved = emulator.StateText();
   EXPECT_TRUE(emulator.LoadState(saved).ok());
   EXPECT_EQ(emulator.StateText(), saved);
   rig->clock.Advance(hns::emulator::Milliseconds(1000));
-  EXPECT_THAT(Standing(network, "RemoteSubnetRoute"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), SizeIs(1));
 }
 
 TEST_P(HnsApiContract, RequestsThatHnsLacksAreRefused) {

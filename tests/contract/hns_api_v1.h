@@ -4,7 +4,7 @@
 
 namespace weft::testing {
 
-TEST_P(HnsApiContract, VersionIsTold) {
+TEST_P(HnsApiContract, VersionIsReturned) {
   EXPECT_EQ(api().Call("GET", "/globals/version", "").text,
             R"({"Success":true,"Output":{"Major":13,"Minor":3}})");
   Switch([](auto& s) { s.version = {9, 1}; });
@@ -68,7 +68,7 @@ TEST_P(HnsApiContract, V1OverlayCarriesVsidAndAdapter) {
   const Handle network = api().Open(Kind::kNetwork, *Guid::Parse(id)).handle;
   EXPECT_EQ(Network(network)["Ipams"][0]["Subnets"][0]["Policies"][0]["Settings"],
             (Json{{"IsolationId", 4096}}));
-  EXPECT_THAT(Standing(network, "DrMacAddress"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(network, "DrMacAddress"), SizeIs(1));
 }
 
 TEST_P(HnsApiContract, HostGetsAnInterfaceByAttach) {
@@ -167,10 +167,10 @@ TEST_P(HnsApiContract, NamespacesTakeEndpointsInV1) {
 
 TEST_P(HnsApiContract, SwitchV1Failures) {
   using hns::emulator::V1Failures;
-  const std::string nobody = "55FEDB88-4B11-4DA4-8CD1-59970718A804";
+  const std::string missing = "55FEDB88-4B11-4DA4-8CD1-59970718A804";
   const auto both = [&] {
-    return std::pair(api().Call("GET", "/endpoints/" + nobody, ""),
-                     api().Call("GET", "/networks/" + nobody, ""));
+    return std::pair(api().Call("GET", "/endpoints/" + missing, ""),
+                     api().Call("GET", "/networks/" + missing, ""));
   };
   const auto [endpoint, network] = both();
   EXPECT_EQ(endpoint.code, 0u);
@@ -250,7 +250,7 @@ TEST_P(HnsApiContract, RequestsInV1AreChecked) {
 
 TEST_P(HnsApiContract, SwitchManagementIpOfABridgeOnceTheHostIsOnIt) {
   Switch([](auto& s) { s.management_ip_after_attach = true; });  // 1803
-  EXPECT_THAT(Standing(MustCreate(Overlay()), "ProviderAddress"), SizeIs(1));
+  EXPECT_THAT(SettingsOf(MustCreate(Overlay()), "ProviderAddress"), SizeIs(1));
   const Json made =
       V1("POST", "/networks/",
          Json::parse(

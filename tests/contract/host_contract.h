@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every host promises (control/host/host.h), as tests: include, derive a HostRig, instantiate.
-// One adapter is given: up, MTU 1400, MAC 02:00:00:00:09:01, 10.9.0.1/24 and fd09::1/64, no route
-// by a gateway.
+// The contract of every host (control/host/host.h): include, derive a HostRig, instantiate. The
+// host has one adapter: up, MTU 1400, MAC 02:00:00:00:09:01, 10.9.0.1/24 and fd09::1/64, no route
+// through a gateway.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ class HostRig {
   virtual ~HostRig() = default;
   virtual host::Host& host() = 0;
   virtual std::string adapter() = 0;  // its name
-  // Behind the host's back:
+  // Changes that the host object does not make itself:
   virtual void GiveAddress(std::string_view assigned) = 0;  // "10.9.0.7/24"
   virtual void TakeAddress(std::string_view assigned) = 0;
   virtual void SetUp(bool up) = 0;
@@ -33,7 +33,7 @@ class HostRig {
 struct HostCase {
   std::string name;
   std::function<std::unique_ptr<HostRig>()> make;
-  bool writes_links = true;  // Windows: HNS makes the adapters, no data plane of ours does
+  bool writes_links = true;  // Windows: HNS makes the adapters, not our data plane
 };
 inline void PrintTo(const HostCase& host, std::ostream* out) { *out << host.name; }
 
@@ -66,7 +66,7 @@ class HostContract : public ::testing::TestWithParam<HostCase> {
     EXPECT_TRUE(routes.ok()) << routes.status();
     std::vector<host::Route> found = routes.value_or(std::vector<host::Route>());
     std::erase_if(found, [](const host::Route& route) {
-      return route.kind == host::RouteKind::kDerived;  // of the given addresses
+      return route.kind == host::RouteKind::kDerived;  // of the adapter's addresses
     });
     return found;
   }
@@ -77,7 +77,7 @@ class HostContract : public ::testing::TestWithParam<HostCase> {
   static constexpr std::uint32_t kNoAdapter = 4711;
 };
 
-TEST_P(HostContract, TheAdapterIsTold) {
+TEST_P(HostContract, TheAdapterIsListed) {
   const host::Adapter adapter = Given();
   EXPECT_NE(adapter.index, 0u);
   EXPECT_TRUE(adapter.up);
@@ -101,7 +101,7 @@ TEST_P(HostContract, AChangeIsSeen) {
   EXPECT_FALSE(Given().up);
 }
 
-TEST_P(HostContract, ARouteIsReadBackAsItWasPutAndGoes) {
+TEST_P(HostContract, ARouteIsReadBackUnchangedAndRemoved) {
   const host::Route route = Marked("10.244.2.0/24", "10.9.0.2");
   const host::Route v6 = Marked("fd00:244:2::/64", "fd09::2");
   ExpectAllOk(host().PutRoutes({route, v6}), 2);
@@ -113,7 +113,8 @@ TEST_P(HostContract, ARouteIsReadBackAsItWasPutAndGoes) {
   EXPECT_THAT(Routes(IpFamily::kV6), ::testing::IsEmpty());
 }
 
-// Whether the old one stays next to it differs; that the removal names exactly it does not.
+// The old one may stay next to it, depending on the system; the removal must name exactly the old
+// one.
 TEST_P(HostContract, AnotherGatewayThenTheRemovalOfTheOldLeavesTheNew) {
   const host::Route old = Marked("10.244.2.0/24", "10.9.0.2");
   const host::Route moved = Marked("10.244.2.0/24", "10.9.0.3");
@@ -125,7 +126,7 @@ TEST_P(HostContract, AnotherGatewayThenTheRemovalOfTheOldLeavesTheNew) {
 }
 
 // The same to the last detail, for what differs where a route counts as another.
-TEST_P(HostContract, PuttingChangesNothingThatIsThere) {
+TEST_P(HostContract, AddingDoesNotChangeAnExistingRoute) {
   const host::Route there = Marked("10.244.2.0/24", "10.9.0.2");
   const host::Route v6 = Marked("fd00:244:2::/64", "fd09::2");
   ExpectAllOk(host().PutRoutes({there, v6}), 2);
@@ -139,7 +140,7 @@ TEST_P(HostContract, PuttingChangesNothingThatIsThere) {
   EXPECT_THAT(Routes(), ::testing::Contains(there));
 }
 
-TEST_P(HostContract, ARefusedRouteStopsNoOtherAndIsNamed) {
+TEST_P(HostContract, ARefusedRouteIsNamedAndTheRestIsAdded) {
   const auto statuses =
       host().PutRoutes({Marked("10.244.2.0/24", "10.9.0.2"), Marked("10.244.3.0/24", "203.0.113.1"),
                         Marked("10.244.4.0/24", "10.9.0.2")});
@@ -151,7 +152,7 @@ TEST_P(HostContract, ARefusedRouteStopsNoOtherAndIsNamed) {
   EXPECT_EQ(Routes().size(), 2u);
 }
 
-TEST_P(HostContract, TheWayToADestination) {
+TEST_P(HostContract, TheRouteToADestination) {
   ExpectAllOk(
       host().PutRoutes({Marked("10.244.0.0/16", "10.9.0.2"), Marked("10.244.7.0/24", "10.9.0.3")}),
       2);
@@ -168,7 +169,7 @@ TEST_P(HostContract, TheWayToADestination) {
               ::testing::StartsWith("cannot find a route to 198.51.100.1: "));
 }
 
-TEST_P(HostContract, TheDefaultRouteIsTheWayToTheWorld) {
+TEST_P(HostContract, TheDefaultRouteIsFound) {
   EXPECT_FALSE(host().RouteTo(Address("198.51.100.1")).ok());
   rig->PutDefaultRoute("10.9.0.254");
   const auto way = host().RouteTo(Address("198.51.100.1"));
@@ -206,7 +207,7 @@ TEST_P(HostContract, ForwardingIsReadBack) {
   }
 }
 
-TEST_P(HostContract, AFirewallRuleIsMadeOrSaidToBeElsewhere) {
+TEST_P(HostContract, AFirewallRuleIsMadeOrUnsupported) {
   for (int round = 0; round < 2; ++round) {
     const absl::Status status = host().AllowUdpIn(host::kOverlayFirewallRule, 4789);
     EXPECT_TRUE(status.ok() || absl::IsUnimplemented(status)) << status;
@@ -234,7 +235,7 @@ TEST_P(HostContract, AFirewallRuleIsFoundByItsNameAndRemoved) {
   }
 }
 
-TEST_P(HostContract, WhatIsNotThereIsNamed) {
+TEST_P(HostContract, MissingObjectsAreNamed) {
   for (const absl::Status& status :
        {host().SetForwarding(kNoAdapter, IpFamily::kV4, true),
         host().Forwarding(kNoAdapter, IpFamily::kV4).status(), host().SetLinkUp(kNoAdapter, 1400),
@@ -244,21 +245,21 @@ TEST_P(HostContract, WhatIsNotThereIsNamed) {
   }
 }
 
-TEST_P(HostContract, ChangesAreToldUntilTheWatchEnds) {
+TEST_P(HostContract, ChangesAreReportedUntilTheWatchEnds) {
   Calls calls;
   auto watch = host().WatchChanges([&] { calls.Add(); });
   ASSERT_TRUE(watch.ok()) << watch.status();
   rig->GiveAddress("10.9.0.7/24");
-  EXPECT_TRUE(calls.MoreThan(0)) << "an address came";
+  EXPECT_TRUE(calls.MoreThan(0)) << "an address was added";
   int before = calls.count();
   rig->PutDefaultRoute("10.9.0.254");
-  EXPECT_TRUE(calls.MoreThan(before)) << "a default route came";
+  EXPECT_TRUE(calls.MoreThan(before)) << "a default route was added";
   before = calls.count();
   rig->SetUp(false);
-  EXPECT_TRUE(calls.MoreThan(before)) << "the adapter went down";
+  EXPECT_TRUE(calls.MoreThan(before)) << "the adapter is down";
 }
 
-TEST_P(HostContract, ChangesOfRoutesByOthersAreToldUntilTheWatchEnds) {
+TEST_P(HostContract, ForeignRouteChangesAreReportedUntilTheWatchEnds) {
   Calls calls;
   auto watch = host().WatchRoutes([&](const host::RouteChanges&) { calls.Add(); });
   ASSERT_TRUE(watch.ok()) << watch.status();
@@ -268,7 +269,7 @@ TEST_P(HostContract, ChangesOfRoutesByOthersAreToldUntilTheWatchEnds) {
 }
 
 // Another watch of the same host shows when what the ended one must not report has been reported.
-TEST_P(HostContract, NothingIsToldAfterTheWatchEnds) {
+TEST_P(HostContract, NothingIsReportedAfterTheWatchEnds) {
   Calls ended, other;
   auto watch = host().WatchChanges([&] { ended.Add(); });
   ASSERT_TRUE(watch.ok()) << watch.status();
@@ -287,7 +288,7 @@ TEST_P(HostContract, NothingIsToldAfterTheWatchEnds) {
   EXPECT_EQ(ended.count(), before);
 }
 
-TEST_P(HostContract, TwoWatchesAreToldBoth) {
+TEST_P(HostContract, BothOfTwoWatchesAreNotified) {
   Calls first, second;
   auto one = host().WatchChanges([&] { first.Add(); });
   auto other = host().WatchChanges([&] { second.Add(); });

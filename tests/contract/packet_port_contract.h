@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dataplane/packet_port.h promises, as tests that every port must pass. A port joins by a
-// harness:
+// The contract of dataplane/packet_port.h, which every port must pass. A port joins by a harness:
 //
 //   INSTANTIATE_TEST_SUITE_P(Memory, PacketPortContract, ::testing::Values(PortCase{"l3",
 //   MakeMemory}));
 //
-// What only some ports have, is in suites of its own, which a port with it joins too:
-// LivePortContract, BoundedPortContract, PollablePortContract. Who includes this and instantiates
-// one of them for no port says so: GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST.
+// Features of some ports have their own suites, which such a port joins too: LivePortContract,
+// BoundedPortContract, PollablePortContract. A file that instantiates one of them for no port needs
+// GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -42,7 +41,7 @@ class PacketPortContract : public ::testing::TestWithParam<PortCase> {
   ByteVector Make(std::uint32_t number, std::size_t size = 0) const {
     return harness_->Make(number, std::max(size, harness_->min_size()));
   }
-  // What must arrive unchanged.
+  // The bytes that must arrive unchanged.
   ByteVector Payload(Bytes packet) const {
     packet = packet.subspan(std::min(harness_->header_size(), packet.size()));
     return {packet.begin(), packet.end()};
@@ -116,10 +115,10 @@ TEST_P(PacketPortContract, ReceivesNothingWhenThereIsNothing) {
 }
 
 TEST_P(PacketPortContract, ReceivesInOrderWholeAndWithHeadroom) {
-  std::vector<ByteVector> want;
-  for (std::uint32_t i = 0; i < 5; ++i) want.push_back(Make(i, 100 + 300 * (i % 3)));
-  for (const ByteVector& packet : want) harness_->Inject(packet);
-  EXPECT_EQ(Payloads(Receive(5)), Payloads(want));
+  std::vector<ByteVector> expected;
+  for (std::uint32_t i = 0; i < 5; ++i) expected.push_back(Make(i, 100 + 300 * (i % 3)));
+  for (const ByteVector& packet : expected) harness_->Inject(packet);
+  EXPECT_EQ(Payloads(Receive(5)), Payloads(expected));
   for (const Packet& packet : batch_) {
     EXPECT_EQ(packet.verdict, Verdict::kForward);
     EXPECT_EQ(packet.segmentation, Segmentation::kNone);
@@ -129,7 +128,7 @@ TEST_P(PacketPortContract, ReceivesInOrderWholeAndWithHeadroom) {
   }
 }
 
-// Of ports that stay open while packets come to them.
+// For ports that stay open while packets arrive.
 class LivePortContract : public PacketPortContract {};
 
 TEST_P(LivePortContract, BytesStayUntilTheNextReceive) {
@@ -143,12 +142,12 @@ TEST_P(LivePortContract, BytesStayUntilTheNextReceive) {
 }
 
 TEST_P(PacketPortContract, HeadroomAndTailroomAreThePacketsOwn) {
-  std::vector<ByteVector> want;
-  for (std::uint32_t i = 0; i < 4; ++i) want.push_back(Make(i, 200));
-  for (const ByteVector& packet : want) harness_->Inject(packet);
+  std::vector<ByteVector> expected;
+  for (std::uint32_t i = 0; i < 4; ++i) expected.push_back(Make(i, 200));
+  for (const ByteVector& packet : expected) harness_->Inject(packet);
   std::vector<ByteVector> got;
   const auto deadline = std::chrono::steady_clock::now() + kDeadline;
-  while (got.size() < want.size() && std::chrono::steady_clock::now() < deadline) {
+  while (got.size() < expected.size() && std::chrono::steady_clock::now() < deadline) {
     if (port().Receive(batch_) == 0) WaitReadable(std::chrono::milliseconds(10));
     for (Packet& packet : batch_) {
       std::fill_n(packet.data - packet.headroom, packet.headroom, std::byte{0xee});
@@ -156,27 +155,27 @@ TEST_P(PacketPortContract, HeadroomAndTailroomAreThePacketsOwn) {
     }
     for (Packet& packet : batch_) got.push_back(Payload(packet.bytes()));
   }
-  EXPECT_EQ(got, Payloads(want));
+  EXPECT_EQ(got, Payloads(expected));
 }
 
 TEST_P(PacketPortContract, DeliversMoreThanABatchInOrder) {
   constexpr std::uint32_t kCount = 300;
-  std::vector<ByteVector> want;
-  for (std::uint32_t i = 0; i < kCount; ++i) want.push_back(Make(i));
-  for (const ByteVector& packet : want) harness_->Inject(packet);
-  EXPECT_EQ(Payloads(Receive(kCount)), Payloads(want));
+  std::vector<ByteVector> expected;
+  for (std::uint32_t i = 0; i < kCount; ++i) expected.push_back(Make(i));
+  for (const ByteVector& packet : expected) harness_->Inject(packet);
+  EXPECT_EQ(Payloads(Receive(kCount)), Payloads(expected));
   EXPECT_EQ(port().Receive(batch_), 0u);
 }
 
 TEST_P(PacketPortContract, DeliversTheLargestAndStopsAtSome256KiB) {
   const std::size_t size = harness_->max_size();
   const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(600'000 / size, 250));
-  std::vector<ByteVector> want;
-  for (std::uint32_t i = 0; i < count; ++i) want.push_back(Make(i, size));
-  for (const ByteVector& packet : want) harness_->Inject(packet);
+  std::vector<ByteVector> expected;
+  for (std::uint32_t i = 0; i < count; ++i) expected.push_back(Make(i, size));
+  for (const ByteVector& packet : expected) harness_->Inject(packet);
   std::vector<ByteVector> got;
   const auto deadline = std::chrono::steady_clock::now() + kDeadline;
-  while (got.size() < want.size() && std::chrono::steady_clock::now() < deadline) {
+  while (got.size() < expected.size() && std::chrono::steady_clock::now() < deadline) {
     if (port().Receive(batch_) == 0) WaitReadable(std::chrono::milliseconds(10));
     std::size_t bytes = 0;
     for (const Packet& packet : batch_) {
@@ -185,32 +184,32 @@ TEST_P(PacketPortContract, DeliversTheLargestAndStopsAtSome256KiB) {
     }
     EXPECT_LE(bytes, kBatchBytes + kMaxPacket);
   }
-  EXPECT_EQ(got, Payloads(want));
+  EXPECT_EQ(got, Payloads(expected));
 }
 
 TEST_P(PacketPortContract, SendsInOrderAndLeavesTheCallersBytes) {
-  std::vector<ByteVector> want;
-  for (std::uint32_t i = 0; i < 5; ++i) want.push_back(Make(i, 100 + 300 * (i % 3)));
-  for (const ByteVector& packet : want) Add(out_, packet);
+  std::vector<ByteVector> expected;
+  for (std::uint32_t i = 0; i < 5; ++i) expected.push_back(Make(i, 100 + 300 * (i % 3)));
+  for (const ByteVector& packet : expected) Add(out_, packet);
   const Batch before = out_;
   port().Send(out_);
   for (std::size_t i = 0; i < out_.size(); ++i) {
     EXPECT_EQ(out_[i].verdict, Verdict::kForward) << Name(out_[i].verdict);
     EXPECT_EQ(out_[i].data, before[i].data);
     EXPECT_EQ(out_[i].length, before[i].length);
-    EXPECT_EQ(Payload(out_[i].bytes()), Payload(want[i]));
+    EXPECT_EQ(Payload(out_[i].bytes()), Payload(expected[i]));
   }
-  // The bytes are the caller's again: what becomes of them now reaches nobody.
+  // The bytes are the caller's again: changes to them now are not sent.
   for (Packet& packet : out_) std::fill_n(packet.data, packet.length, std::byte{0xee});
-  EXPECT_EQ(Payloads(TakeSent(5)), Payloads(want));
+  EXPECT_EQ(Payloads(TakeSent(5)), Payloads(expected));
 }
 
 TEST_P(PacketPortContract, SendsAFullBatch) {
-  std::vector<ByteVector> want;
-  for (std::uint32_t i = 0; i < kMaxBatch; ++i) want.push_back(Make(i));
-  for (const ByteVector& packet : want) Add(out_, packet);
+  std::vector<ByteVector> expected;
+  for (std::uint32_t i = 0; i < kMaxBatch; ++i) expected.push_back(Make(i));
+  for (const ByteVector& packet : expected) Add(out_, packet);
   port().Send(out_);
-  EXPECT_EQ(Payloads(TakeSent(kMaxBatch)), Payloads(want));
+  EXPECT_EQ(Payloads(TakeSent(kMaxBatch)), Payloads(expected));
 }
 
 TEST_P(PacketPortContract, SendsAnEmptyBatch) {
@@ -240,10 +239,10 @@ TEST_P(PacketPortContract, RefusesAPacketWithoutBytes) {
   EXPECT_EQ(Payloads(TakeSent(1)), Payloads({Make(1)}));
 }
 
-// Of ports that know themselves what is too long for them; for the others the kernel decides.
+// For ports that have a limit of their own; for other ports the kernel decides.
 class BoundedPortContract : public PacketPortContract {};
 
-TEST_P(BoundedPortContract, RefusesWhatIsTooLongAndSendsTheRest) {
+TEST_P(BoundedPortContract, RefusesTooLongPacketsAndSendsTheRest) {
   ASSERT_TRUE(harness_->oversize());
   Add(out_, Make(1));
   Add(out_, Make(2, *harness_->oversize()));
@@ -255,7 +254,7 @@ TEST_P(BoundedPortContract, RefusesWhatIsTooLongAndSendsTheRest) {
   EXPECT_EQ(Payloads(TakeSent(2)), Payloads({Make(1), Make(3)}));
 }
 
-TEST_P(PacketPortContract, RefusesWhatItsFeaturesDoNotName) {
+TEST_P(PacketPortContract, RefusesPacketsBeyondItsFeatures) {
   const PortFeatures features = port().features();
   const Verdict error = ErrorVerdict(port().kind());
   int refused = 0;
@@ -277,7 +276,7 @@ TEST_P(PacketPortContract, RefusesWhatItsFeaturesDoNotName) {
   if (!features.udp_segmentation) {
     EXPECT_EQ(verdict_of(Segmentation::kUdp, ChecksumState::kPartial), error);
   }
-  // Datagrams of UDP ports are the exception that udp_port.h tells of.
+  // Datagrams of UDP ports are an exception, described in udp_port.h.
   if (!features.datagram_aggregation && port().kind() != PortKind::kWireDatagram) {
     EXPECT_EQ(verdict_of(Segmentation::kDatagrams, ChecksumState::kOnWire), error);
   }
@@ -288,7 +287,7 @@ TEST_P(PacketPortContract, RefusesWhatItsFeaturesDoNotName) {
   EXPECT_TRUE(harness_->TakeSent().empty());
 }
 
-// Of ports with handles; without them only tests can drive a port.
+// For ports with handles; without them only tests can drive a port.
 class PollablePortContract : public PacketPortContract {};
 
 TEST_P(PollablePortContract, WaitHandlesBecomeReadable) {
@@ -305,7 +304,7 @@ TEST_P(PollablePortContract, WaitHandlesBecomeReadable) {
   EXPECT_TRUE(std::ranges::equal(handles, port().wait_handles())) << "they are stable";
 }
 
-TEST_P(PacketPortContract, CountsMayBeAskedByAnotherThread) {
+TEST_P(PacketPortContract, CountsMayBeReadByAnotherThread) {
   const auto names = [](const std::vector<NamedCount>& counts) {
     std::vector<std::string_view> result;
     for (const NamedCount& count : counts) result.push_back(count.name);
@@ -325,7 +324,7 @@ TEST_P(PacketPortContract, CountsMayBeAskedByAnotherThread) {
 TEST_P(PacketPortContract, DestructionCloses) {
   harness_->Inject(Make(1));
   harness_.reset();
-  // The same name, address or file again; nothing of the first port comes out of the second.
+  // The same name, address or file again; the second port receives nothing of the first.
   harness_ = GetParam().make();
   ASSERT_NE(harness_, nullptr);
   EXPECT_EQ(port().Receive(batch_), 0u);

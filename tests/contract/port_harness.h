@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a port brings with it to be put under tests/contract/packet_port_contract.h.
+// What a port provides to join tests/contract/packet_port_contract.h.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@
 
 namespace weft::dataplane {
 
-// One port, and the world beyond it with which it exchanges packets.
+// One port, and the far end with which it exchanges packets.
 class PortHarness {
  public:
   virtual ~PortHarness() = default;
 
-  // To be asked again after Inject: a harness that is not live may have to open its port again.
+  // Call again after Inject: a harness that is not live may have to open its port again.
   virtual PacketPort& port() = 0;
-  // A packet the port's kind carries, `size` bytes; packets of other numbers differ behind the
+  // A packet of the port's kind, `size` bytes; packets of different numbers differ after the
   // headers.
   virtual ByteVector Make(std::uint32_t number, std::size_t size) const = 0;
   // Bytes before that difference: headers, which a port may rewrite.
@@ -32,12 +32,13 @@ class PortHarness {
   virtual std::size_t max_size() const = 0;
   // A size that the port must refuse with a drop verdict; empty: the kernel decides.
   virtual std::optional<std::size_t> oversize() const { return std::nullopt; }
-  // Puts the world's address into a packet to be sent.
+  // Writes the far end's address into a packet to be sent.
   virtual void Address(Packet& packet) const { (void)packet; }
 
-  // The world sends to the port.
+  // The far end sends to the port.
   virtual void Inject(const ByteVector& packet) = 0;
-  // What the world got from the port and was not taken before: one call's worth, maybe nothing yet.
+  // Packets that the far end received and that were not returned before: those of one call, maybe
+  // none yet.
   virtual std::vector<ByteVector> TakeSent() = 0;
 };
 

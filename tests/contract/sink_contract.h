@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every sink promises (control/lease/sink.h), as tests: include, derive a SinkRig,
-// instantiate.
+// The contract of every sink (control/lease/sink.h): include, derive a SinkRig, instantiate.
 #pragma once
 
 #include <functional>
@@ -16,20 +15,20 @@
 
 namespace weft::testing {
 
-// One sink together with the world it writes to, which is seen and disturbed from outside.
+// One sink and the system it programs, which the test inspects and disturbs.
 class SinkRig {
  public:
   virtual ~SinkRig() = default;
   virtual lease::Sink& sink() = 0;
-  // Subnets in place, however they got there, and the way that each is reached.
+  // The programmed subnets, whoever programmed them, and how each is reached.
   virtual std::map<std::string, std::string> InPlace() = 0;
-  // What InPlace says of this peer's way.
+  // What InPlace returns for this peer.
   virtual std::string WayTo(const lease::Peer& peer) = 0;
-  // As a former process of ours left it.
+  // An entry of a former process of ours.
   virtual void PlantOurs(const lease::Peer& peer) = 0;
-  // Somebody takes it away behind the sink's back.
+  // A foreign program removes it; the sink is not notified.
   virtual void Lose(const IpPrefix& subnet) = 0;
-  // Changes made to the world so far; a sink that cannot tell answers nothing.
+  // Changes made to the system so far; nothing for a sink that cannot count them.
   virtual std::optional<std::size_t> Touched() { return std::nullopt; }
   // From now on nothing can be changed for this subnet, or again. Only where a sink can fail.
   virtual void Fail(const IpPrefix& /*subnet*/) {}
@@ -65,26 +64,26 @@ class SinkContract : public ::testing::TestWithParam<SinkCase> {
 
 TEST_P(SinkContract, HasAName) { EXPECT_FALSE(sink().name().empty()); }
 
-TEST_P(SinkContract, ResyncMakesTheWorldHoldExactlyTheSpec) {
+TEST_P(SinkContract, ResyncMakesTheActualStateTheDesiredState) {
   ExpectAll(sink().Resync(std::vector{a, b}), 2);
   ExpectInPlace({a, b});
   ExpectAll(sink().Resync(std::vector{b, c}), 2);
   ExpectInPlace({b, c});
 }
 
-TEST_P(SinkContract, ResyncRemovesWhatAFormerProcessLeft) {
+TEST_P(SinkContract, ResyncRemovesEntriesOfAFormerProcess) {
   rig->PlantOurs(c);
   ExpectAll(sink().Resync(std::vector{a}), 1);
   ExpectInPlace({a});
 }
 
-TEST_P(SinkContract, ResyncWithNothingDesiredEmptiesTheWorld) {
+TEST_P(SinkContract, ResyncWithNothingDesiredRemovesAll) {
   rig->PlantOurs(c);
   ExpectAll(sink().Resync({}), 0);
   ExpectInPlace({});
 }
 
-TEST_P(SinkContract, ResyncDoesNotTouchWhatIsRight) {
+TEST_P(SinkContract, ResyncDoesNotTouchCorrectEntries) {
   rig->PlantOurs(a);
   const auto before = rig->Touched();
   ExpectAll(sink().Resync(std::vector{a}), 1);
@@ -92,7 +91,7 @@ TEST_P(SinkContract, ResyncDoesNotTouchWhatIsRight) {
   EXPECT_EQ(rig->Touched(), before);
 }
 
-TEST_P(SinkContract, ResyncMendsWhatOthersBroke) {
+TEST_P(SinkContract, ResyncRepairsForeignChanges) {
   sink().Resync(std::vector{a, b});
   rig->Lose(a.subnet);
   ExpectInPlace({b});
@@ -106,15 +105,15 @@ TEST_P(SinkContract, UpdateAddsReplacesAndRemoves) {
   ExpectInPlace({a_moved, c});
 }
 
-TEST_P(SinkContract, ResyncReplacesWhatLeadsElsewhere) {
+TEST_P(SinkContract, ResyncReplacesWrongEntries) {
   sink().Resync(std::vector{a_moved, b});
   ExpectInPlace({a_moved, b});
   ExpectAll(sink().Resync(std::vector{a, b}), 2);
   ExpectInPlace({a, b});
 }
 
-// As after a restart: a peer moved while nobody was here to see it.
-TEST_P(SinkContract, ResyncReplacesWhatAFormerProcessLeft) {
+// As after a restart: a peer moved while no process ran.
+TEST_P(SinkContract, ResyncReplacesWrongEntriesOfAFormerProcess) {
   rig->PlantOurs(a_moved);
   ExpectAll(sink().Resync(std::vector{a}), 1);
   ExpectInPlace({a});
@@ -129,10 +128,10 @@ TEST_P(SinkContract, UpdateIsIdempotent) {
   ExpectInPlace({a, b});
 }
 
-// Also for sinks whose changes can be refused.
+// In addition, for sinks whose changes can be refused.
 class FallibleSinkContract : public SinkContract {};
 
-TEST_P(FallibleSinkContract, OneFailedItemStaysPendingAndStopsNoOther) {
+TEST_P(FallibleSinkContract, OneFailedItemStaysPendingAndTheRestIsApplied) {
   rig->Fail(b.subnet);
   const lease::SinkReport report = sink().Resync(std::vector{a, b, c});
   EXPECT_EQ(report.desired, 3u);

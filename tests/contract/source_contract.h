@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every source promises (control/lease/source.h), as tests: include, derive a SourceRig,
-// instantiate.
+// The contract of every source (control/lease/source.h): include, derive a SourceRig, instantiate.
 #pragma once
 
 #include <chrono>
@@ -27,7 +26,7 @@ class SourceRig {
   virtual lease::Source& source() = 0;
   // Destroys it.
   virtual void End() = 0;
-  // The truth; what the source sees of it as soon as it looks.
+  // The actual Nodes; the source sees them at its next read.
   virtual void Put(const NodeFacts& node) = 0;
   virtual void Delete(const std::string& name) = 0;
   // From now on the truth cannot be read, or again.
@@ -43,34 +42,34 @@ struct SourceCase {
 };
 inline void PrintTo(const SourceCase& source, std::ostream* out) { *out << source.name; }
 
-// Believes what a source reports, by the rules of SourceListener, and holds the source to them.
+// Applies the reports of a source, and checks that they follow the rules of SourceListener.
 class BelievingListener final : public lease::SourceListener {
  public:
   void OnSnapshotBegin() override {
     ++calls;
     in_snapshot_ = true;
-    told_.clear();
+    reported_.clear();
   }
   void OnSnapshotEnd() override {
     ++calls;
     EXPECT_TRUE(in_snapshot_) << "an end without a begin";
-    EXPECT_TRUE(own_told) << "our Node, or that it is absent, comes before the end";
+    EXPECT_TRUE(own_reported) << "our Node, or its absence, is reported before the end";
     in_snapshot_ = false;
     synced = true;
-    std::erase_if(leases, [&](const auto& entry) { return !told_.contains(entry.first); });
+    std::erase_if(leases, [&](const auto& entry) { return !reported_.contains(entry.first); });
   }
   void OnUpsert(const lease::Lease& lease) override {
     ++calls;
     EXPECT_TRUE(in_snapshot_ || synced) << "before the first snapshot";
-    EXPECT_TRUE(lease.node.name != "us" || own) << "our Node comes before the event it came with";
+    EXPECT_TRUE(lease.node.name != "us" || own) << "our Node is reported before its event";
     leases.insert_or_assign(lease.node, lease);
-    told_.insert(lease.node);
+    reported_.insert(lease.node);
   }
   void OnDelete(const lease::NodeKey& node) override {
     ++calls;
     EXPECT_TRUE(in_snapshot_ || synced) << "before the first snapshot";
     leases.erase(node);
-    told_.erase(node);
+    reported_.erase(node);
   }
   void OnRefused(const lease::RefusedNode& node) override {
     ++calls;
@@ -90,7 +89,7 @@ class BelievingListener final : public lease::SourceListener {
   }
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {
     ++calls;
-    own_told = true;
+    own_reported = true;
     own = node;
   }
 
@@ -113,14 +112,14 @@ class BelievingListener final : public lease::SourceListener {
   std::map<std::string, std::string> refused;  // name to reason
   std::set<std::string> not_joined;            // ever: "a/uid-a"
   std::optional<lease::OwnNode> own;
-  bool own_told = false;
+  bool own_reported = false;
   absl::Status condition;  // the last
   bool synced = false;
   int calls = 0;
 
  private:
   bool in_snapshot_ = false;
-  std::set<lease::NodeKey> told_;  // since the begin
+  std::set<lease::NodeKey> reported_;  // since the begin
 };
 
 class SourceContract : public ::testing::TestWithParam<SourceCase> {
@@ -150,7 +149,7 @@ class SourceContract : public ::testing::TestWithParam<SourceCase> {
     EXPECT_TRUE(Until([&] { return listener.synced && listener.Lines() == lines; }));
     EXPECT_EQ(listener.Lines(), lines);
   }
-  // As long as a change takes to be seen, many times over.
+  // Many times as long as a change takes to be seen.
   void StepOn() {
     for (int i = 0; i < 50; ++i) rig->Step();
   }
@@ -159,9 +158,9 @@ class SourceContract : public ::testing::TestWithParam<SourceCase> {
   std::unique_ptr<SourceRig> rig = GetParam().make();
 };
 
-TEST_P(SourceContract, SaysWhatItReads) { EXPECT_FALSE(rig->source().Describe().empty()); }
+TEST_P(SourceContract, DescribesWhatItReads) { EXPECT_FALSE(rig->source().Describe().empty()); }
 
-TEST_P(SourceContract, TheFirstSnapshotIsWhatThereIs) {
+TEST_P(SourceContract, TheFirstSnapshotHasEveryNode) {
   for (const NodeFacts& node : {A(), B(), Us()}) rig->Put(node);
   rig->Put(NodeFacts("stranger").Uid("uid-stranger").PodCidr("10.244.7.0/24"));
   Start();
@@ -175,11 +174,11 @@ TEST_P(SourceContract, TheFirstSnapshotIsWhatThereIs) {
 TEST_P(SourceContract, AnEmptyClusterIsASnapshotToo) {
   Start();
   ExpectLeases({});
-  EXPECT_TRUE(listener.own_told);
+  EXPECT_TRUE(listener.own_reported);
   EXPECT_FALSE(listener.own);
 }
 
-TEST_P(SourceContract, NothingIsInSyncBeforeItCouldBeRead) {
+TEST_P(SourceContract, NotInSyncBeforeTheFirstRead) {
   rig->Put(A());
   rig->Break();
   Start();
@@ -206,7 +205,7 @@ TEST_P(SourceContract, ChangesFollow) {
   EXPECT_TRUE(listener.condition.ok()) << listener.condition;
 }
 
-TEST_P(SourceContract, ANodeMadeAgainIsAnother) {
+TEST_P(SourceContract, ARecreatedNodeIsANewNode) {
   rig->Put(A());
   Start();
   ExpectLeases({kA});
@@ -215,7 +214,7 @@ TEST_P(SourceContract, ANodeMadeAgainIsAnother) {
   ExpectLeases({"a/uid-2 10.244.3.0/24 192.0.2.3 02:00:00:00:00:01"});
 }
 
-TEST_P(SourceContract, ANodeThatIsNoFlannelNodeAnyMoreIsGone) {
+TEST_P(SourceContract, ANodeThatLosesItsAnnotationsIsRemoved) {
   rig->Put(A());
   rig->Put(B());
   Start();
@@ -226,7 +225,7 @@ TEST_P(SourceContract, ANodeThatIsNoFlannelNodeAnyMoreIsGone) {
   EXPECT_THAT(listener.not_joined, ::testing::ElementsAre("a/uid-a"));
 }
 
-TEST_P(SourceContract, OurNodeComesAndGoes) {
+TEST_P(SourceContract, OurNodeIsReportedAndRemoved) {
   rig->Put(A());
   Start();
   ExpectLeases({kA});
@@ -239,7 +238,7 @@ TEST_P(SourceContract, OurNodeComesAndGoes) {
   ExpectLeases({kA});
 }
 
-TEST_P(SourceContract, WhatCannotBeReadLeavesTheLeasesAsTheyAre) {
+TEST_P(SourceContract, AReadErrorLeavesTheLeasesUnchanged) {
   rig->Put(A());
   rig->Put(B());
   Start();
@@ -256,7 +255,7 @@ TEST_P(SourceContract, WhatCannotBeReadLeavesTheLeasesAsTheyAre) {
   EXPECT_TRUE(Until([&] { return listener.condition.ok(); })) << listener.condition;
 }
 
-TEST_P(SourceContract, ARefusedNodeIsNamedAndStopsNoOther) {
+TEST_P(SourceContract, ARefusedNodeIsNamedAndTheRestIsRead) {
   rig->Put(Node("bad", "10.244.300.0/24", "192.0.2.5"));
   rig->Put(A());
   Start();
@@ -278,7 +277,7 @@ TEST_P(SourceContract, AnUnchangedClusterIsSilent) {
   EXPECT_EQ(listener.calls, before);
 }
 
-TEST_P(SourceContract, NothingComesAfterItsEnd) {
+TEST_P(SourceContract, NothingIsReportedAfterItsEnd) {
   rig->Put(A());
   Start();
   ExpectLeases({kA});

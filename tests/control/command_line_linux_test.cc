@@ -17,7 +17,7 @@ TEST(CommandLineTest, ArgumentsAreThoseAfterTheName) {
   EXPECT_THAT(Arguments(0, words + 2), ::testing::IsEmpty());
 }
 
-TEST(CommandLineTest, AVariableThatIsNotSetIsNoneAndAnEmptyOneIsEmpty) {
+TEST(CommandLineTest, AnUnsetVariableIsAbsentAndAnEmptyOneIsEmpty) {
   EXPECT_EQ(Variable("WEFT_NO_SUCH_VARIABLE"), std::nullopt);
   ::setenv("WEFT_VARIABLE", "", 1);
   EXPECT_EQ(Variable("WEFT_VARIABLE"), "");

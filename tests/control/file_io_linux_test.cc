@@ -18,7 +18,7 @@
 namespace weft::control {
 namespace {
 
-TEST(FileIoLinuxTest, ATextThatHasNoRoomLeavesTheOldOneWhole) {
+TEST(FileIoLinuxTest, OnAFullDiskTheOldTextStaysWhole) {
   const std::filesystem::path folder = weft::testing::TestPath();
   const std::string path = (folder / "subnet.env").string();
   std::filesystem::create_directories(folder);
@@ -37,7 +37,7 @@ TEST(FileIoLinuxTest, ATextThatHasNoRoomLeavesTheOldOneWhole) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(FileIoLinuxTest, AnAppendThatHasNoRoomIsCutOffByTheNext) {
+TEST(FileIoLinuxTest, AnAppendCutByAFullDiskIsTruncatedByTheNext) {
   const std::string path = weft::testing::TestPath().string();
   ASSERT_TRUE(AppendFileText(path, 0, "one\n").ok());
   std::signal(SIGXFSZ, SIG_IGN);
@@ -65,15 +65,15 @@ TEST(FileIoLinuxTest, ALinkIsNotAppendedTo) {
 }
 
 // The CNI plugin may run under another account.
-TEST(FileIoLinuxTest, AllMayReadIt) {
+TEST(FileIoLinuxTest, AllUsersMayReadIt) {
   const std::string path = weft::testing::TestPath().string();
   ASSERT_TRUE(ReplaceFileText(path, "A=1\n").ok());
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms{0644});
   std::filesystem::remove(path);
 }
 
-// Whoever may open it could hold it, and switch the ledger off.
-TEST(ProcessLockLinuxTest, NobodyElseMayOpenIt) {
+// A user who may open it could lock it, and disable the ledger.
+TEST(ProcessLockLinuxTest, NoOtherUserMayOpenIt) {
   const std::filesystem::path path = weft::testing::TestPath();
   std::ofstream(path) << "";  // of an earlier version, mode 0644
   ASSERT_TRUE(ProcessLock::TryTake(path.string()).ok());
@@ -87,7 +87,7 @@ TEST(ProcessLockLinuxTest, NobodyElseMayOpenIt) {
   std::filesystem::remove(other);
 }
 
-TEST(FileIoLinuxTest, AFolderThatIsNotThereIsNamed) {
+TEST(FileIoLinuxTest, AMissingFolderIsNamed) {
   const std::string folder = weft::testing::TestPath().string();
   EXPECT_THAT(std::string(ReplaceFileText(folder + "/subnet.env", "A=1\n").message()),
               ::testing::StartsWith("cannot make a file in " + folder));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// That a file is replaced as one: what a CNI plugin reads of subnet.env is the old text or the new.
+// A file is replaced atomically: a CNI plugin reads the old or the new text of subnet.env.
 #include "control/file_io.h"
 
 #include <gmock/gmock.h>
@@ -30,14 +30,15 @@ class FileIoTest : public ::testing::Test {
     return static_cast<std::size_t>(
         std::distance(std::filesystem::directory_iterator(PathOf(folder_)), {}));
   }
-  // Windows refuses, by name, while another program has the file open; no other failure is one.
+  // Windows refuses, by name, while another program has the file open; that is the only allowed
+  // failure.
   bool Replace(int version) const {
     const absl::Status status = ReplaceFileText(path_, Text(version));
     if (!status.ok())
       EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("cannot replace it: "));
     return status.ok();
   }
-  // Of one letter and its own size, so that a part or a mixture shows.
+  // Each text repeats one letter and has its own size, so that a part or a mixture is detected.
   static std::string Text(int version) {
     return std::string(static_cast<std::size_t>(6000 + version % 10 * 1000),
                        static_cast<char>('a' + version % 10));
@@ -50,7 +51,7 @@ class FileIoTest : public ::testing::Test {
   const std::string path_ = folder_ + "/subnet.env";
 };
 
-TEST_F(FileIoTest, AnAppendCutsOffWhatIsBehindItsPlace) {
+TEST_F(FileIoTest, AnAppendTruncatesWhatFollowsItsOffset) {
   EXPECT_TRUE(AppendFileText(path_, 0, "one\n").ok());
   EXPECT_TRUE(AppendFileText(path_, 4, "torn").ok());
   EXPECT_TRUE(AppendFileText(path_, 4, "two\n").ok());
@@ -71,7 +72,7 @@ TEST_F(FileIoTest, AnOpenReaderKeepsTheOldTextWhole) {
   EXPECT_EQ(FilesInFolder(), 1u);
 }
 
-TEST_F(FileIoTest, AReaderNeverSeesAPartAndIsNeverKeptOut) {
+TEST_F(FileIoTest, AReaderNeverSeesAPartAndIsNeverBlocked) {
   ASSERT_TRUE(Replace(0));
   std::atomic<bool> stop = false;
   std::atomic<int> reads = 0;
@@ -90,7 +91,7 @@ TEST_F(FileIoTest, AReaderNeverSeesAPartAndIsNeverKeptOut) {
       for (int pause = 0; pause < 20; ++pause) std::this_thread::yield();
     }
   });
-  // Of a file that is truncated and written, nearly half of the reads see a part.
+  // If a file is truncated and written, nearly half of the reads see a part.
   for (int replaced = 0; replaced < 100 || reads < 1000;) replaced += Replace(replaced) ? 1 : 0;
   stop = true;
   reader.join();
@@ -99,7 +100,7 @@ TEST_F(FileIoTest, AReaderNeverSeesAPartAndIsNeverKeptOut) {
   EXPECT_EQ(FilesInFolder(), 1u);
 }
 
-TEST_F(FileIoTest, ReadsAllOrSaysWhyNot) {
+TEST_F(FileIoTest, ReadsAllOrReturnsAnError) {
   const std::string text(10'000, 'x');
   ASSERT_TRUE(ReplaceFileText(path_, text).ok());
   EXPECT_EQ(ReadFileText(path_).value(), text);
@@ -109,7 +110,7 @@ TEST_F(FileIoTest, ReadsAllOrSaysWhyNot) {
   EXPECT_FALSE(ReadFileText(folder_).ok()) << "it does not throw";
 }
 
-TEST_F(FileIoTest, AFolderThatIsNotThereIsAnErrorAndNotMade) {
+TEST_F(FileIoTest, AMissingFolderIsAnErrorAndNotCreated) {
   const absl::Status status = ReplaceFileText(folder_ + "/no/subnet.env", "A=1\n");
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("cannot "));

@@ -46,8 +46,9 @@ class FileIoWindowsTest : public ::testing::Test {
   const std::filesystem::path path_ = folder_ / "subnet.env";
 };
 
-// One that stays is waited for, then named; what it reads stays whole, and nothing else is left.
-TEST_F(FileIoWindowsTest, AReaderThatKeepsItFromBeingReplacedIsNamed) {
+// A reader that stays is waited for, then named; the file that it reads stays whole, and no other
+// file is left.
+TEST_F(FileIoWindowsTest, AReaderThatPreventsTheReplacementIsNamed) {
   for (const DWORD share :
        {DWORD{0}, DWORD{FILE_SHARE_READ}, DWORD{FILE_SHARE_READ | FILE_SHARE_WRITE}}) {
     const HANDLE reader = Open(share);
@@ -67,7 +68,7 @@ TEST_F(FileIoWindowsTest, AReaderThatKeepsItFromBeingReplacedIsNamed) {
   }
 }
 
-TEST_F(FileIoWindowsTest, AReaderThatGoesIsNoFailure) {
+TEST_F(FileIoWindowsTest, AReaderThatClosesInTimeIsNoFailure) {
   const HANDLE reader = Open(FILE_SHARE_READ);
   std::atomic<bool> over = false;
   std::thread goes([&] {
@@ -82,22 +83,22 @@ TEST_F(FileIoWindowsTest, AReaderThatGoesIsNoFailure) {
   EXPECT_EQ(FilesInFolder(), 1u);
 }
 
-// The name of the new file cannot be guessed, so that nobody has one there before us.
-TEST_F(FileIoWindowsTest, WhatAnotherPutBesideItIsNotWrittenTo) {
-  const std::filesystem::path beside =
+// The name of the new file cannot be guessed, so that no other user creates it first.
+TEST_F(FileIoWindowsTest, AForeignTemporaryFileIsNotWrittenTo) {
+  const std::filesystem::path temporary =
       folder_ / ("subnet.env." + std::to_string(::GetCurrentProcessId()) + ".tmp");
-  std::ofstream(beside) << "theirs";
+  std::ofstream(temporary) << "theirs";
   EXPECT_TRUE(ReplaceFileText(path_.string(), "new\n").ok());
   EXPECT_EQ(Text(), "new\n");
   EXPECT_EQ(FilesInFolder(), 2u);
-  std::ifstream in(beside);
+  std::ifstream in(temporary);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "theirs");
 }
 
-TEST_F(FileIoWindowsTest, WhatCannotBeWrittenBesideItReplacesNothing) {
+TEST_F(FileIoWindowsTest, AFailedTemporaryFileReplacesNothing) {
   const std::string path = path_.string() + std::string(300, 'x');
   EXPECT_THAT(std::string(ReplaceFileText(path, "new\n").message()),
-              ::testing::StartsWith("cannot write a file beside it: "));
+              ::testing::StartsWith("cannot write a file next to it: "));
   EXPECT_EQ(FilesInFolder(), 1u);
 }
 

@@ -31,76 +31,76 @@ class LeaseLogTest : public ::testing::Test {
   lease::Lease a = MakeLease("a", "10.244.1.0/24", "192.0.2.1");
 };
 
-TEST_F(LeaseLogTest, WhatIsPlainlyUsableOrOurOwnIsNotSpokenOf) {
+TEST_F(LeaseLogTest, UsableLeasesAndOurOwnAreNotLogged) {
   table.Upsert(a);
   table.Upsert(MakeLease("us", "10.244.0.0/24", "192.0.2.9"));
-  log.TellAll();
-  log.TellOf(a.node);
-  log.TellOf(MakeLease("us", "10.244.0.0/24", "192.0.2.9").node);
+  log.LogAll();
+  log.LogNode(a.node);
+  log.LogNode(MakeLease("us", "10.244.0.0/24", "192.0.2.9").node);
   EXPECT_THAT(Take(), IsEmpty());
 }
 
-TEST_F(LeaseLogTest, EachFaultIsSaidOnceWhicheverWay) {
+TEST_F(LeaseLogTest, EachFaultIsLoggedOnce) {
   a.v4->vni = 7;
   table.Upsert(a);
-  log.TellOf(a.node);
+  log.LogNode(a.node);
   EXPECT_THAT(Take(), ElementsAre(HasSubstr("lease of node \"a\" (10.244.1.0/24): vni-mismatch")));
-  log.TellAll();
-  log.TellOf(a.node);
-  log.TellAll();
+  log.LogAll();
+  log.LogNode(a.node);
+  log.LogAll();
   EXPECT_THAT(Take(), IsEmpty());
   a.v4->vni = 8;
   table.Upsert(a);
-  log.TellAll();
+  log.LogAll();
   EXPECT_THAT(Take(), ElementsAre(HasSubstr("under VNI 8")));
 }
 
-TEST_F(LeaseLogTest, BothHalvesAreSpokenOf) {
+TEST_F(LeaseLogTest, BothHalvesAreLogged) {
   a.v6 = testing::HalfLease("fd00::/64", "2001:db8::1");
   a.v4->vtep_mac.reset();
   a.v6->vni = 7;
   table.Upsert(a);
-  log.TellAll();
+  log.LogAll();
   EXPECT_THAT(Take(), ElementsAre(HasSubstr("missing-mac"), HasSubstr("vni-mismatch")));
 }
 
-TEST_F(LeaseLogTest, WhatWentIsNewsWhenItComesBack) {
+TEST_F(LeaseLogTest, ARemovedLeaseIsLoggedAgainWhenItReturns) {
   a.v4->vtep_mac.reset();
   table.Upsert(a);
-  log.TellOf(a.node);
+  log.LogNode(a.node);
   Take();
   log.Forget(a.node);
-  log.TellOf(a.node);
+  log.LogNode(a.node);
   EXPECT_THAT(Take(), ElementsAre(HasSubstr("missing-mac")));
   table.Remove(a.node);
-  log.TellAll();
+  log.LogAll();
   table.Upsert(a);
-  log.TellAll();
+  log.LogAll();
   EXPECT_THAT(Take(), ElementsAre(HasSubstr("missing-mac"))) << "it was not there in between";
 }
 
-TEST_F(LeaseLogTest, KnowsWhetherAnythingChangedSinceAllWasTold) {
-  EXPECT_FALSE(log.has_told_all());
-  log.TellAll();
-  EXPECT_TRUE(log.has_told_all());
+TEST_F(LeaseLogTest, KnowsWhetherAnythingChangedSinceTheLastReport) {
+  EXPECT_FALSE(log.logged_all());
+  log.LogAll();
+  EXPECT_TRUE(log.logged_all());
   table.Upsert(a);
-  EXPECT_FALSE(log.has_told_all());
+  EXPECT_FALSE(log.logged_all());
 }
 
 TEST_F(LeaseLogTest, OfManyRefusedNodesTwentyAreNamed) {
   for (int i = 0; i < 25; ++i) log.GatherRefused({"n" + std::to_string(i), "broken"});
   EXPECT_EQ(Take().size(), 20u);
-  log.TellGathered();
+  log.LogGathered();
   EXPECT_THAT(Take(), ElementsAre("and 5 more nodes are refused; see: flannelctl leases"));
-  log.TellGathered();
+  log.LogGathered();
   EXPECT_THAT(Take(), IsEmpty());
   log.GatherRefused({"n\n", "broken"});
   EXPECT_THAT(Take(), ElementsAre("node \"n\\n\" is refused: broken"));
 }
 
-TEST_F(LeaseLogTest, NobodyNeedListen) {
+TEST_F(LeaseLogTest, WorksWithoutAListener) {
   LeaseLog unheard(table, nullptr);
-  unheard.TellRefused({"n", "broken"});
+  unheard.LogRefused({"n", "broken"});
   EXPECT_THAT(Take(), IsEmpty());
 }
 

@@ -33,7 +33,7 @@ TEST(LogLimitTest, MoreLinesThanAreRememberedAreStillWritten) {
     ASSERT_TRUE(limit.Allows(std::to_string(i), kStart)) << i;
 }
 
-TEST(LogLimitTest, LinesWhoseTimeIsOverMakeRoomForOthers) {
+TEST(LogLimitTest, ExpiredLinesMakeRoomForNewOnes) {
   LogLimit limit;
   for (std::size_t i = 1; i < LogLimit::kMost; ++i) limit.Allows(std::to_string(i), kStart);
   EXPECT_TRUE(limit.Allows("kept", kStart + minutes(5)));
@@ -41,7 +41,7 @@ TEST(LogLimitTest, LinesWhoseTimeIsOverMakeRoomForOthers) {
   EXPECT_FALSE(limit.Allows("kept", kStart + minutes(5)));
 }
 
-TEST(LogLimitTest, ASentenceThatCountsIsTheSameSentence) {
+TEST(LogLimitTest, ASentenceWithAnotherCountIsTheSameSentence) {
   EXPECT_EQ(WithoutNumbers("HcnOpenNetwork has been under way for 6 s"),
             WithoutNumbers("HcnOpenNetwork has been under way for 117 s"));
   EXPECT_NE(WithoutNumbers("3 threads hang"), WithoutNumbers("3 threads hang; restart it"));

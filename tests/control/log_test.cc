@@ -37,7 +37,7 @@ TEST(KlogLine, BeginsWithItsSeverity) {
   EXPECT_EQ(Format(LogFormat::kKlog, LineOf(Severity::kError, "")).front(), 'E');
 }
 
-// A Node's name or annotation must not forge a line of its own.
+// A Node's name or annotation must not forge a log line.
 TEST(KlogLine, StaysOneLine) {
   const std::string line =
       Format(LogFormat::kKlog, LineOf(Severity::kInfo, "node \"a\nI0112 forged\r\x1b[2J\x7f\""));
@@ -68,7 +68,7 @@ TEST(JsonLine, SurvivesTextThatIsNotUtf8) {
 
 // ---- a condition is logged once, then at most every five minutes
 
-// What a run of the log holds, as its own stderr has it.
+// The output of the log on stderr.
 std::size_t LinesOf(const std::function<void()>& run) {
   ::testing::internal::CaptureStderr();
   StartLog(LogFormat::kKlog, 0);
@@ -98,7 +98,7 @@ TEST(ConditionTest, OneThatFlapsAndThenLastsIsLogged) {
   control::TimePoint now{std::chrono::hours(1)};
   condition.Set("eth0 lost its carrier 1 times", now);
   condition.Set("", now);
-  // With another number: the log, too, repeats no text, and by a clock of its own.
+  // With another number, because the log itself limits repeated text, by another clock.
   EXPECT_EQ(LinesOf([&] {
               for (int minute = 0; minute < 20; ++minute, now += std::chrono::minutes(1))
                 condition.Set("eth0 lost its carrier 2 times", now);
@@ -119,7 +119,7 @@ TEST(ConditionTest, AnotherConditionIsLoggedAtOnce) {
   EXPECT_EQ(condition.times(), 3u);
 }
 
-TEST(LogTest, AWarningOfWhicheverPartIsNotRepeated) {
+TEST(LogTest, AWarningOfAnyPartIsNotRepeated) {
   EXPECT_EQ(LinesOf([] {
               for (int i = 0; i < 5; ++i) {
                 LogWarning("the same warning");

@@ -50,7 +50,7 @@ TEST(NetConf, TheUsualOne) {
   EXPECT_THAT(conf.notes, IsEmpty());
 }
 
-TEST(NetConf, DefaultsAreSaid) {
+TEST(NetConf, DefaultsAreReported) {
   const NetConf conf = Parsed(R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan"}})");
   EXPECT_EQ(conf.vni.value(), 4096u);
   EXPECT_EQ(conf.port, 4789);
@@ -58,7 +58,7 @@ TEST(NetConf, DefaultsAreSaid) {
   EXPECT_THAT(conf.notes, Contains(HasSubstr("Backend.Port is absent: 4789 is used")));
 }
 
-// What upstream v0.28.9 takes where its Linux nodes' file names neither.
+// The defaults of upstream v0.28.9 on Linux where the file has neither.
 TEST(NetConf, LinuxHasDefaultsOfItsOwn) {
   const std::string_view bare = R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan"}})";
   const NetConf conf = Parsed(bare, kLinuxDefaults);
@@ -133,7 +133,7 @@ TEST(NetConf, DualStack) {
 }
 
 // Row "explicit SubnetMin/Max/Len": accepted, without use under Kubernetes.
-TEST(NetConf, SubnetRangesAreCheckedSaidAndIgnored) {
+TEST(NetConf, SubnetRangesAreCheckedReportedAndIgnored) {
   const NetConf conf = Parsed(
       R"({"Network":"10.3.0.0/16","SubnetMin":"10.3.5.0","SubnetMax":"10.3.8.0","SubnetLen":28,
       "IPv6SubnetMin":"fc00::1","IPv6SubnetMax":"fc00::2","IPv6SubnetLen":124,"Backend":{"Type":"alloc"}})");
@@ -148,7 +148,7 @@ TEST(NetConf, BackendMembers) {
   EXPECT_EQ(conf.name, "vxlan0");
   EXPECT_EQ(conf.vni.value(), Vni::kMax);
   EXPECT_EQ(conf.port, 1);
-  EXPECT_EQ(conf.mtu, OuterMtu::Of(9000));
+  EXPECT_EQ(conf.mtu, OuterMtu::From(9000));
   EXPECT_THAT(conf.notes, Contains(HasSubstr("MacPrefix is ignored")));
   EXPECT_THAT(conf.notes, Contains(HasSubstr("more than 16 bits")));
 }
@@ -216,10 +216,9 @@ const ErrorRow kErrorRows[] = {
      "Backend: the key is missing; add how peers are reached: \"Backend\": {\"Type\": \"vxlan\""},
     {R"({"Network":"10.0.0.0/8","Backend":null})", "Backend: the key is missing"},
     {R"({"Network":"10.0.0.0/8","Backend":"vxlan"})", "Backend: \"vxlan\" is not an object"},
-    {R"({"Network":"10.0.0.0/8","Backend":{}})",
-     "Backend.Type: \"\" is not a backend that weft has"},
+    {R"({"Network":"10.0.0.0/8","Backend":{}})", "Backend.Type: \"\" is not a supported backend"},
     {R"({"Network":"10.0.0.0/8","Backend":{"Type":"udp"}})",
-     "Backend.Type: \"udp\" is not a backend that weft has; use \"vxlan\""},
+     "Backend.Type: \"udp\" is not a supported backend; use \"vxlan\""},
     {R"({"Network":"10.0.0.0/8","Backend":{"Type":7}})", "Backend.Type: 7 is not a string"},
     {R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","VNI":16777216}})",
      "Backend.VNI: 16777216 is not a whole number from 0 to 16777215"},
@@ -278,7 +277,7 @@ TEST(NetConf, ErrorsNameFileKeyValueRuleAndFix) {
   }
 }
 
-TEST(NetConf, OfManyErrorsTheFirstIsSaid) {
+TEST(NetConf, OfManyErrorsTheFirstIsReported) {
   EXPECT_THAT(Error(R"({"Network":7,"SubnetLen":-1,"Backend":{"Type":"udp"}})"),
               HasSubstr("Network: 7 is not a string"));
 }
@@ -302,7 +301,7 @@ TEST(NetConf, LimitsOfNumbers) {
   }
 }
 
-TEST(NetConf, AVniAbove16BitsIsTakenAndSaid) {
+TEST(NetConf, AVniAbove16BitsIsAcceptedAndReported) {
   const auto notes = [](const char* vni) {
     return Parsed(
                std::string(R"({"Network":"10.0.0.0/8","Backend":{"Type":"vxlan","Port":1,"VNI":)") +
@@ -336,7 +335,7 @@ TEST(NetConf, LoadNamesThePath) {
 }
 
 // As it is mounted where the ConfigMap lacks the key. Windows opens no folder at all.
-TEST(NetConf, LoadOfAFolderSaysThatItCannotBeRead) {
+TEST(NetConf, LoadOfAFolderIsAnError) {
   const auto conf = LoadNetConf(std::filesystem::temp_directory_path().string(), kHnsDefaults);
   EXPECT_THAT(std::string(conf.status().message()),
               ::testing::AnyOf(HasSubstr("cannot be read"), HasSubstr("cannot be opened")));
@@ -367,7 +366,7 @@ TEST(NetConf, LoadTakesOneMebibyteAndNoMore) {
   std::filesystem::remove(path);
 }
 
-TEST(CheckInsideNetwork, SaysWhichTwoDisagreeAndWhereToLook) {
+TEST(CheckInsideNetwork, NamesTheConflictingValuesAndTheirSources) {
   EXPECT_EQ(CheckInsideNetwork(Prefix("10.9.1.0/24"), Prefix("10.244.0.0/16")).message(),
             "podCIDR 10.9.1.0/24 lies outside Network 10.244.0.0/16 of net-conf: make net-conf "
             "agree with kube-controller-manager's --cluster-cidr");
@@ -403,7 +402,7 @@ TEST(CheckForHns, Takes4096To65535) {
   NetConf conf = Parsed(kUsual);
   for (const auto& [vni, fine] :
        {std::pair(1u, false), {4095u, false}, {4096u, true}, {65535u, true}, {70000u, false}}) {
-    conf.vni = *Vni::Of(vni);
+    conf.vni = *Vni::From(vni);
     EXPECT_EQ(CheckForHns(conf).ok(), fine) << vni;
     if (fine) continue;
     EXPECT_THAT(

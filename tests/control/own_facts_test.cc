@@ -44,27 +44,27 @@ TEST_F(OwnFactsTest, APublishedMacIsKept) {
   EXPECT_EQ(Derive()->v4->vtep_mac, Mac("00:15:5d:8c:2f:93"));
 }
 
-// Others may write over our annotation: that makes their MAC not ours.
-TEST_F(OwnFactsTest, AMacThatStandsIsKeptWhateverTheNodeSays) {
+// A foreign program may overwrite our annotation: its MAC does not become ours.
+TEST_F(OwnFactsTest, AMacInUseIsKeptWhateverTheNodeHas) {
   node.v4.published_vtep_mac = Mac("00:15:5d:8c:2f:93");
-  const auto standing = Derive();
-  ASSERT_TRUE(standing.ok());
+  const auto in_use = Derive();
+  ASSERT_TRUE(in_use.ok());
   for (const char* text : {"02:00:00:00:00:66", ""}) {
     node.v4.published_vtep_mac = MacAddress::Parse(text);
     node.v4.subnet = Prefix("10.244.4.0/24");
-    const auto facts = DeriveOwnFacts("us", node, conf, *standing);
+    const auto facts = DeriveOwnFacts("us", node, conf, *in_use);
     ASSERT_TRUE(facts.ok());
     EXPECT_EQ(facts->v4, (OwnFamilyFacts{Prefix("10.244.4.0/24"), Mac("00:15:5d:8c:2f:93")}));
   }
 }
 
-TEST_F(OwnFactsTest, AFamilyThatDidNotStandIsRead) {
-  const auto standing = Derive();
+TEST_F(OwnFactsTest, AFamilyThatWasNotInUseIsRead) {
+  const auto in_use = Derive();
   conf.enable_ipv6 = true;
   conf.ipv6_network = Prefix("fd00::/48");
   node.v6.subnet = Prefix("fd00:0:0:3::/64");
   node.v6.published_vtep_mac = Mac("02:00:00:00:00:66");
-  const auto facts = DeriveOwnFacts("us", node, conf, *standing);
+  const auto facts = DeriveOwnFacts("us", node, conf, *in_use);
   ASSERT_TRUE(facts.ok());
   EXPECT_EQ(facts->v6->vtep_mac, Mac("02:00:00:00:00:66"));
 }
@@ -100,11 +100,11 @@ TEST_F(OwnFactsTest, WaitsForTheNode) {
   const auto facts = DeriveOwnFacts("us", std::nullopt, conf);
   EXPECT_EQ(facts.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(facts.status().message()),
-              HasSubstr("node \"us\" is not among the Nodes: register it"));
+              HasSubstr("node \"us\" is not among the Nodes; register it"));
 }
 
 // The classic trap of Windows: the machine's name in capitals.
-TEST_F(OwnFactsTest, ANodeOfThisNameInAnotherCaseIsPointedOut) {
+TEST_F(OwnFactsTest, ANodeOfThisNameInAnotherCaseIsReported) {
   const auto facts = DeriveOwnFacts("WORKER-1", std::nullopt, conf, std::nullopt, "worker-1");
   EXPECT_EQ(facts.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(facts.status().message()),
@@ -128,7 +128,7 @@ TEST_F(OwnFactsTest, WaitsForThePodCidr) {
               "podCIDR yet: spec.podCIDR \"x\" is not an address block");
 }
 
-// Upstream would take 0.0.0.0/0 (3.6, point 9).
+// Upstream would accept 0.0.0.0/0 (3.6, point 9).
 TEST_F(OwnFactsTest, WaitsForTheOtherFamilyToo) {
   conf.enable_ipv6 = true;
   conf.ipv6_network = Prefix("fd00::/48");
@@ -141,7 +141,7 @@ TEST_F(OwnFactsTest, WaitsWhileThePodCidrIsOutsideNetwork) {
               "node \"us\": podCIDR 10.245.3.0/24 lies outside Network 10.244.0.0/16 of net-conf");
 }
 
-// These stand in peers' neighbour tables: they never change.
+// Peers have these in their neighbour tables: they never change.
 TEST(DeriveVtepMac, IsStable) {
   EXPECT_EQ(DeriveVtepMac(""), Mac("02:cb:f2:9c:e4:84"));
   EXPECT_EQ(DeriveVtepMac("a"), Mac("02:af:63:dc:4c:86"));  // FNV-1a of "a" is af63dc4c8601ec8c

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What another user of the machine made in the place of ours is not trusted, and stops nothing.
+// A file that another user of the machine made in the place of ours is not trusted, and blocks
+// nothing.
 #include "control/own_files.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +46,7 @@ class OwnFilesTest : public ::testing::Test {
   const std::string path_ = (folder_ / "ledger.json").string();
 };
 
-TEST_F(OwnFilesTest, OursAndWhatIsNotThereAreFine) {
+TEST_F(OwnFilesTest, OurOwnAndMissingFilesAreTrusted) {
   EXPECT_TRUE(CheckOwn(path_).ok()) << "there is none";
   ASSERT_TRUE(ReplaceFileText(path_, "ours").ok());
   EXPECT_TRUE(CheckOwn(path_).ok()) << CheckOwn(path_);
@@ -55,7 +56,7 @@ TEST_F(OwnFilesTest, OursAndWhatIsNotThereAreFine) {
   EXPECT_EQ(Names(), std::vector<std::string>{"ledger.json"});
 }
 
-TEST(OwnFilesNames, SlashesAtTheEndAreNoPartOfAName) {
+TEST(OwnFilesNames, TrailingSlashesAreNoPartOfAName) {
   const std::pair<const char*, const char*> rows[] = {{"/var/lib/weft/", "/var/lib/weft"},
                                                       {"/var/lib/weft", "/var/lib/weft"},
                                                       {"weft//", "weft"},
@@ -68,9 +69,9 @@ TEST(OwnFilesNames, SlashesAtTheEndAreNoPartOfAName) {
   EXPECT_EQ(WithoutEndSlash("C:\\"), "C:\\");
 }
 
-TEST_F(OwnFilesTest, AFileThatOthersMayWriteIsSetAsideAndStaysWhole) {
+TEST_F(OwnFilesTest, AFileWritableByOtherUsersIsSetAsideWhole) {
   std::ofstream(path_) << "theirs";
-  ASSERT_TRUE(testing::LetOthersWrite(path_));
+  ASSERT_TRUE(testing::AllowOtherUsersToWrite(path_));
   EXPECT_TRUE(absl::IsPermissionDenied(CheckOwn(path_)));
   const auto aside = SetForeignAside(path_);
   ASSERT_TRUE(aside.ok()) << aside.status();
@@ -81,7 +82,7 @@ TEST_F(OwnFilesTest, AFileThatOthersMayWriteIsSetAsideAndStaysWhole) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "theirs");
 }
 
-TEST_F(OwnFilesTest, AnotherUsersFolderIsSetAsideWithAllThatIsInIt) {
+TEST_F(OwnFilesTest, AnotherUsersFolderIsSetAsideWithItsContent) {
   const std::string state = (folder_ / "state").string();
   fs::create_directories(state);
   std::ofstream(state + "/ledger.json") << "theirs";
@@ -96,7 +97,7 @@ TEST_F(OwnFilesTest, AnotherUsersFolderIsSetAsideWithAllThatIsInIt) {
   EXPECT_EQ(MakeOwnFolder(state).value(), "") << "once is enough";
 }
 
-TEST_F(OwnFilesTest, AFolderIsMadeWithThoseAboveIt) {
+TEST_F(OwnFilesTest, AFolderIsCreatedWithItsParents) {
   const std::string deep = (folder_ / "var" / "lib" / "weft").string();
   EXPECT_EQ(MakeOwnFolder(deep).value(), "");
   EXPECT_TRUE(fs::is_directory(deep));
@@ -109,7 +110,7 @@ TEST_F(OwnFilesTest, AFolderIsMadeWithThoseAboveIt) {
   }
 }
 
-TEST(RandomNameTest, IsAnotherEachTime) {
+TEST(RandomNameTest, DiffersEachTime) {
   EXPECT_EQ(RandomName().size(), 16u);
   EXPECT_NE(RandomName(), RandomName());
 }

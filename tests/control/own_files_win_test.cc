@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which access lists leave a file ours, and with which ours are made.
+// Which access lists are trusted, and the access list of our own files.
 #include "control/own_files_win.h"
 
 #include <aclapi.h>
@@ -23,7 +23,7 @@ std::string Judge(const wchar_t* text, bool is_folder) {
   PSECURITY_DESCRIPTOR descriptor = nullptr;
   EXPECT_TRUE(::ConvertStringSecurityDescriptorToSecurityDescriptorW(text, SDDL_REVISION_1,
                                                                      &descriptor, nullptr));
-  const std::string who = WhoElse(descriptor, is_folder);
+  const std::string who = ForeignAccess(descriptor, is_folder);
   ::LocalFree(descriptor);
   return who;
 }
@@ -60,16 +60,16 @@ TEST(WhoElseTest, ReadsOwnerAndAccessList) {
   }
 }
 
-TEST(WhoElseTest, WithoutAListEverybodyMay) {
+TEST(WhoElseTest, WithoutAnAccessListEveryoneHasAccess) {
   PSID system = nullptr;
   ASSERT_TRUE(::ConvertStringSidToSidW(L"S-1-5-18", &system));
   SECURITY_DESCRIPTOR descriptor;
   ASSERT_TRUE(::InitializeSecurityDescriptor(&descriptor, SECURITY_DESCRIPTOR_REVISION));
   ASSERT_TRUE(::SetSecurityDescriptorOwner(&descriptor, system, FALSE));
-  EXPECT_EQ(WhoElse(&descriptor, /*is_folder=*/false), "may be written by everybody");
+  EXPECT_EQ(ForeignAccess(&descriptor, /*is_folder=*/false), "may be written by everyone");
   ASSERT_TRUE(::SetSecurityDescriptorDacl(&descriptor, TRUE, nullptr, FALSE));
-  EXPECT_EQ(WhoElse(&descriptor, /*is_folder=*/false), "may be written by everybody");
-  EXPECT_EQ(WhoElse(&descriptor, /*is_folder=*/true), "");
+  EXPECT_EQ(ForeignAccess(&descriptor, /*is_folder=*/false), "may be written by everyone");
+  EXPECT_EQ(ForeignAccess(&descriptor, /*is_folder=*/true), "");
   ::LocalFree(system);
 }
 
@@ -100,7 +100,7 @@ TEST(WithOwnAttributesTest, TriesAdministratorsFirst) {
   }
 }
 
-TEST(DefaultFoldersWindowsTest, AreOnTheSystemDriveWhateverTheEnvironmentSays) {
+TEST(DefaultFoldersWindowsTest, AreOnTheSystemDriveForAnyEnvironment) {
   const auto first = [](const std::string& path) { return path.substr(1, 1); };
   for (const char* name : {"ProgramData", "SystemDrive", "SystemRoot", "ALLUSERSPROFILE"})
     ::SetEnvironmentVariableA(name, "X:\\elsewhere");

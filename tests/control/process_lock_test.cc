@@ -24,7 +24,7 @@ TEST(ProcessLockTest, OneAtATime) {
   std::filesystem::remove(path);
 }
 
-TEST(ProcessLockTest, AFolderThatIsNotThereIsNamed) {
+TEST(ProcessLockTest, AMissingFolderIsNamed) {
   const absl::Status status =
       ProcessLock::TryTake((weft::testing::TestPath() / "no-such/lock").string()).status();
   EXPECT_FALSE(absl::IsFailedPrecondition(status));

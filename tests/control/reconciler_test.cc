@@ -48,7 +48,7 @@ class ReconcilerTest : public ::testing::Test {
   }
   std::vector<std::string> World(const FakeSink& of) const {
     std::vector<std::string> subnets;
-    for (const auto& [subnet, peer] : of.world) subnets.push_back(subnet.ToString());
+    for (const auto& [subnet, peer] : of.entries) subnets.push_back(subnet.ToString());
     return subnets;
   }
   void Ready() {
@@ -72,7 +72,7 @@ class ReconcilerTest : public ::testing::Test {
 // ---- nothing is deleted before the source is in sync
 
 TEST_F(ReconcilerTest, SinksAreNotTouchedBeforeTheFirstSnapshot) {
-  sink.world[Prefix("10.244.7.0/24")] = testing::MakePeer("old", "10.244.7.0/24", "192.0.2.7");
+  sink.entries[Prefix("10.244.7.0/24")] = testing::MakePeer("old", "10.244.7.0/24", "192.0.2.7");
   EXPECT_FALSE(reconciler.report().in_sync) << "without a sink, too";
   reconciler.SetOwn(Us());
   EXPECT_FALSE(reconciler.report().in_sync);
@@ -89,7 +89,7 @@ TEST_F(ReconcilerTest, SinksAreNotTouchedBeforeTheFirstSnapshot) {
   EXPECT_TRUE(reconciler.report().in_sync);
 }
 
-TEST_F(ReconcilerTest, SinksAreNotTouchedBeforeWeKnowWhoWeAre) {
+TEST_F(ReconcilerTest, SinksAreNotTouchedBeforeOurIdentityIsKnown) {
   reconciler.AddSink(sink);
   source.Put(MakeLease("us", "10.244.0.0/24", "192.0.2.9"));
   source.Sync();
@@ -100,17 +100,17 @@ TEST_F(ReconcilerTest, SinksAreNotTouchedBeforeWeKnowWhoWeAre) {
 }
 
 TEST_F(ReconcilerTest, ConditionBeforeTheFirstSnapshotDeletesNothing) {
-  sink.world[Prefix("10.244.7.0/24")] = testing::MakePeer("old", "10.244.7.0/24", "192.0.2.7");
+  sink.entries[Prefix("10.244.7.0/24")] = testing::MakePeer("old", "10.244.7.0/24", "192.0.2.7");
   reconciler.SetOwn(Us());
   reconciler.AddSink(sink);
   source.Break(absl::UnavailableError("file gone"));
-  EXPECT_EQ(sink.world.size(), 1u);
+  EXPECT_EQ(sink.entries.size(), 1u);
 }
 
-// ---- snapshots come node by node
+// ---- snapshots are reported node by node
 
 TEST_F(ReconcilerTest, WithinTheFirstSnapshotNothingReachesASink) {
-  sink.world[Prefix("10.244.7.0/24")] = testing::MakePeer("old", "10.244.7.0/24", "192.0.2.7");
+  sink.entries[Prefix("10.244.7.0/24")] = testing::MakePeer("old", "10.244.7.0/24", "192.0.2.7");
   reconciler.SetOwn(Us());
   reconciler.AddSink(sink);
   source.Begin();
@@ -138,10 +138,11 @@ TEST_F(ReconcilerTest, AFirstSnapshotThatIsCutAndBegunAgainEndsOnce) {
   EXPECT_EQ(sink.resyncs, 0);
   source.Recover();
   EXPECT_EQ(sink.resyncs, 1);
-  EXPECT_THAT(World(sink), ElementsAre("10.244.2.0/24")) << "what only the cut one told is gone";
+  EXPECT_THAT(World(sink), ElementsAre("10.244.2.0/24"))
+      << "leases that only the cut one reported are gone";
 }
 
-TEST_F(ReconcilerTest, WithinALaterSnapshotLeasesComeAtOnceAndGoAtItsEnd) {
+TEST_F(ReconcilerTest, WithinALaterSnapshotLeasesAreAddedAtOnceAndRemovedAtItsEnd) {
   source.Put(a);
   Ready();
   source.Begin();
@@ -155,7 +156,7 @@ TEST_F(ReconcilerTest, WithinALaterSnapshotLeasesComeAtOnceAndGoAtItsEnd) {
   EXPECT_EQ(sink.updates, 2);
 }
 
-TEST_F(ReconcilerTest, TheEndOfASnapshotDoesNotWaitForTheGathering) {
+TEST_F(ReconcilerTest, TheEndOfASnapshotDoesNotWaitForTheBatchWindow) {
   Ready();
   source.Begin();
   source.Put(a);
@@ -166,7 +167,7 @@ TEST_F(ReconcilerTest, TheEndOfASnapshotDoesNotWaitForTheGathering) {
   EXPECT_TRUE(reconciler.report().in_sync);
 }
 
-TEST_F(ReconcilerTest, ADeletionToldWithinALaterSnapshotDoesNotWaitForItsEnd) {
+TEST_F(ReconcilerTest, ADeletionReportedWithinALaterSnapshotDoesNotWaitForItsEnd) {
   source.Put(a);
   Ready();
   source.Begin();
@@ -196,7 +197,7 @@ TEST_F(ReconcilerTest, NodesThatSwapTheirSubnetsInASnapshotAreNeverWithoutThem) 
   source.End();
   EXPECT_EQ(sink.updates, 1);
   EXPECT_EQ(sink.touched, 4) << "two at first, two replaced";
-  EXPECT_EQ(sink.world.at(Prefix("10.244.1.0/24")).node, "b");
+  EXPECT_EQ(sink.entries.at(Prefix("10.244.1.0/24")).node, "b");
 }
 
 // ---- events
@@ -221,8 +222,8 @@ TEST_F(ReconcilerTest, AnUnchangedRelistTouchesNothing) {
   EXPECT_EQ(sink.updates, 0);
 }
 
-// A heartbeat of a Node, a relist: the daemon looks at everything when something changed.
-TEST_F(ReconcilerTest, WhatChangesNothingIsNoNews) {
+// A heartbeat of a Node, a relist: the daemon inspects everything after a change.
+TEST_F(ReconcilerTest, AnUnchangedLeaseIsNotReported) {
   source.Put(a);
   source.Refuse({"bad", "broken"});
   Ready();
@@ -264,7 +265,7 @@ TEST_F(ReconcilerTest, BatchWindowGathersEvents) {
       clock, [] { return 0.0; }, {}, options);
   gathering.SetOwn(Us());
   gathering.AddSink(sink);
-  testing::TellSnapshot(gathering, {}, {});
+  testing::ReportSnapshot(gathering, {}, {});
   clock.AdvanceTo(*gathering.NextDeadline());
   gathering.Tick();
   gathering.OnUpsert(a);
@@ -279,7 +280,7 @@ TEST_F(ReconcilerTest, BatchWindowGathersEvents) {
 
 // ---- sinks
 
-TEST_F(ReconcilerTest, ASinkThatComesLaterGetsTheTruthAtOnce) {
+TEST_F(ReconcilerTest, ALaterSinkGetsTheWholeStateAtOnce) {
   source.Put(a);
   Ready();
   FakeSink late("late");
@@ -330,7 +331,7 @@ TEST_F(ReconcilerTest, PendingItemsAreRetriedWithBackOff) {
   EXPECT_EQ(reconciler.NextDeadline(), clock.Now() + std::chrono::milliseconds(800));
 }
 
-TEST_F(ReconcilerTest, AFailingSinkIsSaidOnceForEachCause) {
+TEST_F(ReconcilerTest, AFailingSinkIsReportedOnceForEachCause) {
   Ready();
   sink.failing = {a.v4->subnet};
   source.Put(a);
@@ -340,7 +341,7 @@ TEST_F(ReconcilerTest, AFailingSinkIsSaidOnceForEachCause) {
               ElementsAre("fake: 1 pending, will be tried again: 10.244.1.0/24: told to fail"));
 }
 
-TEST_F(ReconcilerTest, AnotherCauseIsSaidAgain) {
+TEST_F(ReconcilerTest, AnotherCauseIsReportedAgain) {
   Ready();
   sink.failing = {a.v4->subnet};
   source.Put(a);
@@ -365,7 +366,7 @@ TEST_F(ReconcilerTest, OfManyPendingItemsThreeAreNamed) {
                             "and 2 more"));
 }
 
-TEST_F(ReconcilerTest, ASinkThatGoesTakesItsRetriesAlong) {
+TEST_F(ReconcilerTest, ARemovedSinkIsNotRetried) {
   sink.failing = {a.v4->subnet};
   source.Put(a);
   Ready();
@@ -377,8 +378,8 @@ TEST_F(ReconcilerTest, ASinkThatGoesTakesItsRetriesAlong) {
   EXPECT_EQ(sink.retries, 0);
 }
 
-// What the sink could not do and what it is not told of count alike against being ready.
-TEST_F(ReconcilerTest, ASinkThatHoldsLessThanItShouldIsNotInSync) {
+// Failed entries and missing entries delay readiness alike.
+TEST_F(ReconcilerTest, AnIncompleteSinkIsNotInSync) {
   class Forgetful final : public lease::Sink {
    public:
     std::string name() const override { return "forgetful"; }
@@ -403,7 +404,7 @@ TEST_F(ReconcilerTest, AResyncOfAllComesBeforeTheEventsThatWait) {
       clock, [] { return 0.0; }, {}, options);
   gathering.SetOwn(Us());
   gathering.AddSink(sink);
-  testing::TellSnapshot(gathering, {}, {});
+  testing::ReportSnapshot(gathering, {}, {});
   clock.AdvanceTo(*gathering.NextDeadline());
   gathering.Tick();
   gathering.OnUpsert(a);
@@ -414,7 +415,7 @@ TEST_F(ReconcilerTest, AResyncOfAllComesBeforeTheEventsThatWait) {
   EXPECT_TRUE(gathering.report().in_sync);
 }
 
-TEST_F(ReconcilerTest, OneSinkThatFailsStopsNoOther) {
+TEST_F(ReconcilerTest, OneFailingSinkDoesNotStopTheNext) {
   FakeSink other("other");
   Ready();
   reconciler.AddSink(other);
@@ -424,9 +425,9 @@ TEST_F(ReconcilerTest, OneSinkThatFailsStopsNoOther) {
   EXPECT_THAT(World(other), ElementsAre("10.244.1.0/24"));
 }
 
-// ---- a sink that works on a thread of its own
+// ---- a sink with its own thread
 
-TEST_F(ReconcilerTest, ASinkMayTellLaterHowItStands) {
+TEST_F(ReconcilerTest, ASinkMayReportItsStateLater) {
   Ready();
   const int before = changes;
   reconciler.OnSinkReport(sink, {2, 1, {}});
@@ -441,7 +442,7 @@ TEST_F(ReconcilerTest, ASinkMayTellLaterHowItStands) {
   EXPECT_EQ(changes, before + 3);
 }
 
-TEST_F(ReconcilerTest, AReportOfASinkThatWentOrWasGivenNothingYetIsNoNews) {
+TEST_F(ReconcilerTest, AReportOfARemovedOrUnusedSinkIsIgnored) {
   reconciler.AddSink(sink);
   reconciler.OnSinkReport(sink, {2, 2, {}});
   FakeSink gone("gone");
@@ -450,10 +451,10 @@ TEST_F(ReconcilerTest, AReportOfASinkThatWentOrWasGivenNothingYetIsNoNews) {
   EXPECT_EQ(reconciler.report().sinks[0].report.desired, 0u);
 }
 
-TEST_F(ReconcilerTest, WhatOthersBrokeIsMendedByThePeriodicResync) {
+TEST_F(ReconcilerTest, ForeignChangesAreRepairedByThePeriodicResync) {
   source.Put(a);
   Ready();
-  sink.world.clear();
+  sink.entries.clear();
   EXPECT_EQ(reconciler.NextDeadline(), clock.Now() + std::chrono::minutes(5));
   Step();
   EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24"));
@@ -480,7 +481,7 @@ TEST_F(ReconcilerTest, RefusedNodesAreNamedCountedAndShown) {
   EXPECT_EQ(reconciler.report().refused, 1u);
 }
 
-TEST_F(ReconcilerTest, NodesThatHaveNotJoinedAreSaidOnceAndOurOwnNot) {
+TEST_F(ReconcilerTest, UnjoinedNodesAreReportedOnceAndOurOwnIsNot) {
   reconciler.SetOwn(Us());
   const lease::NotJoinedNode plain{{"plain", "u"}, "annotation x is missing"};
   const auto snapshot = [&] {
@@ -505,8 +506,8 @@ TEST_F(ReconcilerTest, NodesThatHaveNotJoinedAreSaidOnceAndOurOwnNot) {
   EXPECT_THAT(log, Contains("and 980 more nodes have not joined; see: flannelctl leases"));
 }
 
-// The daemon says who we are after each look at the host.
-TEST_F(ReconcilerTest, WhoWeAreAgainIsNoNews) {
+// The daemon passes our identity after each read of the host.
+TEST_F(ReconcilerTest, TheSameIdentityIsNoChange) {
   source.Put(a);
   Ready();
   changes = 0;
@@ -515,7 +516,7 @@ TEST_F(ReconcilerTest, WhoWeAreAgainIsNoNews) {
   EXPECT_EQ(sink.updates, 0);
 }
 
-TEST_F(ReconcilerTest, AHostThatChangedIsSaidAndTakesNobodyAway) {
+TEST_F(ReconcilerTest, AChangedHostIsReportedAndRemovesNoLease) {
   source.Put(a);
   Ready();
   lease::OwnIdentity own = Us();
@@ -529,11 +530,11 @@ TEST_F(ReconcilerTest, AHostThatChangedIsSaidAndTakesNobodyAway) {
 TEST_F(ReconcilerTest, AThousandRefusedNodesDoNotFloodTheLog) {
   std::vector<lease::RefusedNode> refused;
   for (int i = 0; i < 1000; ++i) refused.push_back({"n" + std::to_string(i), "broken"});
-  testing::TellSnapshot(reconciler, {}, refused);
+  testing::ReportSnapshot(reconciler, {}, refused);
   EXPECT_THAT(log, Contains("and 980 more nodes are refused; see: flannelctl leases"));
   EXPECT_LT(log.size(), 25u);
   log.clear();
-  testing::TellSnapshot(reconciler, {}, refused);
+  testing::ReportSnapshot(reconciler, {}, refused);
   EXPECT_THAT(log, IsEmpty());
 }
 
@@ -543,12 +544,12 @@ TEST_F(ReconcilerTest, RefusalsOfASnapshotThatWasCutAreCountedAtTheEndOfTheNext)
   reconciler.OnSnapshotBegin();
   for (const lease::RefusedNode& node : refused) reconciler.OnRefused(node);
   EXPECT_EQ(log.size(), 20u);
-  testing::TellSnapshot(reconciler, {}, refused);
+  testing::ReportSnapshot(reconciler, {}, refused);
   EXPECT_THAT(log, Contains("and 10 more nodes are refused; see: flannelctl leases"));
 }
 
 // Row "peer with {"VtepMAC":"..."} (old Linux): skipped with a clear log".
-TEST_F(ReconcilerTest, ALeaseThatCannotBeUsedIsSaidOnce) {
+TEST_F(ReconcilerTest, AnUnusableLeaseIsReportedOnce) {
   Ready();
   a.v4->vni.reset();
   source.Put(a);
@@ -563,7 +564,7 @@ TEST_F(ReconcilerTest, ALeaseThatCannotBeUsedIsSaidOnce) {
   EXPECT_EQ(mismatches, 1u);
 }
 
-TEST_F(ReconcilerTest, ALeaseThatFailsAgainIsSaidAgain) {
+TEST_F(ReconcilerTest, ALeaseThatFailsAgainIsReportedAgain) {
   Ready();
   const lease::Lease good = a;
   a.v4->vtep_mac.reset();
@@ -574,7 +575,7 @@ TEST_F(ReconcilerTest, ALeaseThatFailsAgainIsSaidAgain) {
   log.clear();
   source.Delete(a.node);
   source.Put(a);
-  EXPECT_THAT(log, ElementsAre(HasSubstr("missing-mac"))) << "a node that went and came back";
+  EXPECT_THAT(log, ElementsAre(HasSubstr("missing-mac"))) << "a node that was removed and returned";
   log.clear();
   a.v4->vtep_mac = good.v4->vtep_mac;
   a.v4->vni = 7;
@@ -585,13 +586,13 @@ TEST_F(ReconcilerTest, ALeaseThatFailsAgainIsSaidAgain) {
 TEST_F(ReconcilerTest, ANodeThatVanishedInASnapshotIsForgotten) {
   Ready();
   a.v4->vtep_mac.reset();
-  testing::TellSnapshot(reconciler, {a}, {});
-  testing::TellSnapshot(reconciler, {}, {});
-  testing::TellSnapshot(reconciler, {a}, {});
+  testing::ReportSnapshot(reconciler, {a}, {});
+  testing::ReportSnapshot(reconciler, {}, {});
+  testing::ReportSnapshot(reconciler, {a}, {});
   EXPECT_THAT(log, ElementsAre(HasSubstr("missing-mac"), HasSubstr("missing-mac")));
 }
 
-TEST_F(ReconcilerTest, LeasesAreJudgedAloudOnlyOnceWeKnowWhoWeAre) {
+TEST_F(ReconcilerTest, LeasesAreReportedOnlyOnceOurIdentityIsKnown) {
   a.v4->vni = 7;
   source.Put(a);
   source.Sync();
@@ -609,13 +610,13 @@ TEST_F(ReconcilerTest, AThousandBadLeasesDoNotFloodTheLog) {
     leases.back().v4->vtep_mac.reset();
   }
   Ready();
-  testing::TellSnapshot(reconciler, leases, {});
+  testing::ReportSnapshot(reconciler, leases, {});
   EXPECT_THAT(log, Contains("and 980 more leases that are not plainly usable; see: flannelctl "
                             "leases"));
   EXPECT_EQ(log.size(), 21u);
 }
 
-TEST_F(ReconcilerTest, InSyncOnceEverySinkSaysSo) {
+TEST_F(ReconcilerTest, InSyncOnceEverySinkIs) {
   source.Put(a);
   source.Put(b);
   Ready();
@@ -628,7 +629,7 @@ TEST_F(ReconcilerTest, InSyncOnceEverySinkSaysSo) {
     bool in_sync;
   } rows[] = {
       {"all in place", {2, 2, {}}, true},
-      {"all in place, of before: its work goes on", {2, 2, {}, false}, false},
+      {"the entries of before are programmed: its work continues", {2, 2, {}, false}, false},
       {"one is not in place", {2, 1, {}}, false},
       {"one too many is in place", {2, 2, {"10.244.9.0/24: cannot be removed"}}, false},
       {"one that can have no way", {1, 1, {}, true, {"10.244.2.0/24: no way"}}, true},
@@ -647,7 +648,7 @@ TEST_F(ReconcilerTest, InSyncOnceEverySinkSaysSo) {
   }
 }
 
-TEST_F(ReconcilerTest, WhatASinkRefusesIsSaidWhenItDiffers) {
+TEST_F(ReconcilerTest, RefusalsOfASinkAreReportedWhenTheyDiffer) {
   source.Put(a);
   Ready();
   const lease::SinkReport refuses{0, 0, {}, true, {"10.244.1.0/24: no way"}};
@@ -656,13 +657,13 @@ TEST_F(ReconcilerTest, WhatASinkRefusesIsSaidWhenItDiffers) {
   reconciler.OnSinkReport(sink, refuses);
   reconciler.OnSinkReport(sink, {1, 1, {}});
   EXPECT_EQ(log.size(), 1u) << "neither the same again nor its end";
-  EXPECT_EQ(reconciler.report().sinks[0].refusals_told, 1u);
+  EXPECT_EQ(reconciler.report().sinks[0].refusal_changes, 1u);
   clock.Advance(std::chrono::minutes(5));
   reconciler.OnSinkReport(sink, refuses);
   EXPECT_EQ(log.size(), 2u);
 }
 
-// Its own rest, not a failure's back-off: other work of the thread comes in between.
+// A slice's own pause, not a failure's back-off: other work of the thread runs in between.
 TEST_F(ReconcilerTest, ASinkWithMuchToDoIsCalledAgainAtOnceUntilItIsDone) {
   class Slicing final : public lease::Sink {
    public:
@@ -697,13 +698,13 @@ TEST_F(ReconcilerTest, ASinkWithMuchToDoIsCalledAgainAtOnceUntilItIsDone) {
   EXPECT_THAT(log, IsEmpty()) << "nothing failed";
 }
 
-TEST_F(ReconcilerTest, WhatOthersDoToASinkIsSaidWhenItDiffers) {
+TEST_F(ReconcilerTest, ForeignChangesInASinkAreReportedWhenTheyDiffer) {
   Ready();
   lease::SinkReport report;
   report.notes = {"another program was here"};
   for (int times = 0; times < 2; ++times) reconciler.OnSinkReport(sink, report);
   EXPECT_THAT(log, ElementsAre("fake: another program was here"));
-  EXPECT_EQ(reconciler.report().sinks[0].notes_told, 1u);
+  EXPECT_EQ(reconciler.report().sinks[0].note_changes, 1u);
   EXPECT_TRUE(reconciler.report().in_sync) << "it fails nothing";
   reconciler.OnSinkReport(sink, {});
   EXPECT_THAT(log, ::testing::SizeIs(1));
@@ -714,15 +715,15 @@ TEST_F(ReconcilerTest, OneSinkIsRechecked) {
   Ready();
   reconciler.AddSink(other);
   reconciler.Recheck(other);
-  reconciler.Recheck(late);  // which is none of ours
+  reconciler.Recheck(late);  // which was not added
   EXPECT_EQ(sink.retries, 0);
   EXPECT_EQ(other.retries, 1);
   EXPECT_EQ(late.retries, 0);
 }
 
-// ---- ready: what one peer's entry is refused for holds nobody else up
+// ---- ready: one refused entry does not delay readiness
 
-TEST_F(ReconcilerTest, ReadyWithoutAnEntryThatIsRefusedWhileOthersAreTaken) {
+TEST_F(ReconcilerTest, ReadyWhileOneEntryIsRefusedAndOthersAreAccepted) {
   const auto report = [](std::size_t desired, std::size_t applied, std::size_t failed,
                          std::size_t stuck, std::size_t others) {
     lease::SinkReport made{desired, applied,
@@ -751,7 +752,7 @@ TEST_F(ReconcilerTest, ReadyWithoutAnEntryThatIsRefusedWhileOthersAreTaken) {
       {"one is not tried yet, an old one is stuck", report(2, 1, 0, 1, 0), false},
       {"the sink as a whole: nothing can be read", report(2, 0, 0, 0, 1), false},
       {"the sink as a whole, without an entry", report(0, 0, 0, 0, 1), false},
-      {"the sink as a whole, beside a refused one", report(2, 1, 1, 0, 1), false},
+      {"the sink as a whole, next to a refused one", report(2, 1, 1, 0, 1), false},
       {"an answer is outstanding", unanswered, false},
   };
   for (const auto& row : rows) {
@@ -796,7 +797,7 @@ TEST_F(ReconcilerTest, AConditionThatFlapsDoesNotFillTheLog) {
   EXPECT_EQ(reconciler.report().conditions_total, 600u);
 }
 
-// What the limit held back is written once it lets it, not forgotten.
+// A line that the limit delayed is written later, not dropped.
 TEST_F(ReconcilerTest, AConditionThatFlapsAndThenLastsIsLogged) {
   source.Put(a);
   Ready();
@@ -835,7 +836,7 @@ TEST_F(ReconcilerTest, AFailureInTheFirstOfSeveralSlicesIsLoggedAtTheirEnd) {
   lease::SinkReport slice{3, 1, {"10.244.1.0/24: refused"}};
   slice.more = true;
   reconciler.OnSinkReport(sink, slice);
-  EXPECT_THAT(log, IsEmpty()) << "there is more to come";
+  EXPECT_THAT(log, IsEmpty()) << "more work is left";
   slice.more = false;
   reconciler.OnSinkReport(sink, slice);
   EXPECT_THAT(log, ElementsAre("fake: 1 pending, will be tried again: 10.244.1.0/24: refused"));
@@ -876,7 +877,7 @@ TEST_F(ReconcilerTest, ASinkOfOneFamilyNeverSeesTheOther) {
   EXPECT_EQ(World(v6).size(), 2u);
 }
 
-TEST_F(ReconcilerTest, ALeaseIsNotJudgedBeforeWeKnowWhoWeAre) {
+TEST_F(ReconcilerTest, ALeaseIsNotJudgedBeforeOurIdentityIsKnown) {
   source.Sync();
   lease::Lease half = b;
   half.v4->vtep_mac.reset();
@@ -887,7 +888,7 @@ TEST_F(ReconcilerTest, ALeaseIsNotJudgedBeforeWeKnowWhoWeAre) {
   EXPECT_THAT(log, Contains(HasSubstr("missing-mac")));
 }
 
-TEST_F(ReconcilerTest, WhatARetryChangedIsReported) {
+TEST_F(ReconcilerTest, ChangesOfARetryAreReported) {
   sink.failing = {Prefix("10.244.1.0/24")};
   source.Put(a);
   Ready();
@@ -895,14 +896,14 @@ TEST_F(ReconcilerTest, WhatARetryChangedIsReported) {
   sink.failing.clear();
   Step();
   EXPECT_TRUE(reconciler.report().in_sync);
-  EXPECT_GT(changes, before) << "readiness is asked for when something changed";
+  EXPECT_GT(changes, before) << "readiness is requested after a change";
 }
 
 TEST_F(ReconcilerTest, NotInSyncWhileASinksWorkGoesOn) {
   sink.settled = false;
   source.Put(a);
   Ready();
-  EXPECT_EQ(sink.world.size(), 1u);
+  EXPECT_EQ(sink.entries.size(), 1u);
   EXPECT_FALSE(reconciler.report().in_sync);
   reconciler.OnSinkReport(sink, {1, 1, {}});
   EXPECT_TRUE(reconciler.report().in_sync);
@@ -910,24 +911,24 @@ TEST_F(ReconcilerTest, NotInSyncWhileASinksWorkGoesOn) {
   EXPECT_FALSE(reconciler.report().in_sync);
 }
 
-// Errors want a person, warnings a look, the rest is news.
-TEST_F(ReconcilerTest, LevelsSayWhoIsToAct) {
+// Errors need an operator, warnings attention; the rest is information.
+TEST_F(ReconcilerTest, LogLevelsFollowWhoMustAct) {
   std::vector<std::pair<Severity, std::string>> told;
   ReconcilerHooks hooks;
   hooks.on_notice = [&](Severity severity, const std::string& line) {
     told.emplace_back(severity, line);
   };
-  Reconciler telling(
+  Reconciler reporting(
       clock, [] { return 0.0; }, hooks);
-  telling.SetOwn(Us());
-  telling.AddSink(sink);
+  reporting.SetOwn(Us());
+  reporting.AddSink(sink);
   lease::Lease shared = b;
   shared.v4->public_ip = a.v4->public_ip;
   lease::Lease half = MakeLease("h", "10.244.3.0/24", "192.0.2.3");
   half.v4->vtep_mac.reset();
-  testing::TellSnapshot(telling, {a, shared, half}, {{"bad", "broken"}});
-  telling.OnCondition(absl::UnavailableError("file gone"));
-  telling.OnCondition(absl::OkStatus());
+  testing::ReportSnapshot(reporting, {a, shared, half}, {{"bad", "broken"}});
+  reporting.OnCondition(absl::UnavailableError("file gone"));
+  reporting.OnCondition(absl::OkStatus());
   const auto level_of = [&](std::string_view part) -> int {
     for (const auto& [level, line] : told) {
       if (line.find(part) != std::string::npos) return static_cast<int>(level);
@@ -942,7 +943,7 @@ TEST_F(ReconcilerTest, LevelsSayWhoIsToAct) {
   EXPECT_EQ(level_of("can be read again"), static_cast<int>(Severity::kInfo));
 }
 
-TEST_F(ReconcilerTest, WellWithoutConditionIsNoNews) {
+TEST_F(ReconcilerTest, AHealthySinkIsNotReported) {
   Ready();
   const int before = changes;
   reconciler.OnCondition(absl::OkStatus());
@@ -950,7 +951,7 @@ TEST_F(ReconcilerTest, WellWithoutConditionIsNoNews) {
   EXPECT_EQ(changes, before);
 }
 
-TEST_F(ReconcilerTest, OurOwnNodeIsHandedOnWhenItChanges) {
+TEST_F(ReconcilerTest, OurOwnNodeIsPassedOnWhenItChanges) {
   lease::OwnNode own;
   own.node.name = "us";
   source.SetOwnNode(own);
@@ -973,7 +974,7 @@ TEST_F(ReconcilerTest, TheDaemonMaySetTheSinksUpFromTheOwnNodeHook) {
       clock, [] { return 0.0; }, hooks);
   late = &built;
   built.OnOwnNode(lease::OwnNode{});
-  testing::TellSnapshot(built, {a}, {});
+  testing::ReportSnapshot(built, {a}, {});
   EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24"));
 }
 

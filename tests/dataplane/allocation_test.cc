@@ -11,7 +11,7 @@
 namespace weft::dataplane {
 namespace {
 
-// Delivers the same packets again and again, from bytes of its own.
+// Delivers the same packets repeatedly, from its own bytes.
 class ReplayPort final : public PacketPort {
  public:
   ReplayPort(PortKind kind, const PortFeatures& features) : kind_(kind), features_(features) {}

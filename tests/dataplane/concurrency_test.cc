@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One writer changing the table, workers forwarding with it, others reading counters: run under the
+// One writer changes the table, workers forward with it, other threads read counters: run under the
 // thread sanitizer.
 #include <gtest/gtest.h>
 
@@ -17,9 +17,10 @@ namespace {
 constexpr std::uint32_t kNodes = 64;
 
 RemoteSpec LeaseOf(std::uint32_t node, std::uint32_t vtep) {
-  return {"node-" + std::to_string(node),
-          *IpPrefix::Of(IpAddress::V4(0x0a80'0000 + (node << 8)), 24 + static_cast<int>(node % 3)),
-          IpAddress::V4(0xc000'0200 + vtep), Mac("02:00:00:00:00:01")};
+  return {
+      "node-" + std::to_string(node),
+      *IpPrefix::From(IpAddress::V4(0x0a80'0000 + (node << 8)), 24 + static_cast<int>(node % 3)),
+      IpAddress::V4(0xc000'0200 + vtep), Mac("02:00:00:00:00:01")};
 }
 
 TEST(Concurrency, ReadersSeeWholeStatesWhileTheWriterChurns) {
@@ -58,7 +59,7 @@ TEST(Concurrency, ReadersSeeWholeStatesWhileTheWriterChurns) {
     }
   };
   std::vector<std::jthread> threads;
-  // One worker writes peers' slots; others only look.
+  // One worker writes peers' slots; other threads only read.
   threads.emplace_back(work, 1);
   threads.emplace_back([&] {
     while (!stop) {

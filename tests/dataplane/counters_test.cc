@@ -44,7 +44,7 @@ TEST(Counters, AnAggregateCountsAsItsDatagrams) {
   EXPECT_EQ(counters.Read().to_wire.bytes, 250u - 3 * 22);
 }
 
-TEST(Counters, OfAnAggregateThatFailedHalfWayEachPartCountsAsWhatItIs) {
+TEST(Counters, PartsOfAHalfSentAggregateAreCountedSeparately) {
   Buffers buffers;
   auto batch = std::make_unique<Batch>();
   Packet& aggregate = batch->Add(buffers.Make(ByteVector(450)));  // four of 100, one of 50

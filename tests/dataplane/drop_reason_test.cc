@@ -34,8 +34,8 @@ TEST(DropReason, NamesAreDistinctAndSentencesArePresent) {
   EXPECT_EQ(Name(Verdict::kNoRoute), "no-route");
 }
 
-// The verdicts that C++ source names outside of comments, but for those given to a packet (`verdict
-// = Verdict::kNoRoute`), which expect nothing.
+// The verdicts that C++ source names outside of comments, except those assigned to a packet
+// (`verdict = Verdict::kNoRoute`), which are no expectation.
 std::set<std::string> ExpectedIn(std::string source) {
   static const std::regex kComment(R"(//[^\n]*|/\*[^*]*\*+([^/*][^*]*\*+)*/)");
   static const std::regex kGiven(R"(verdict = Verdict::\w+)");

@@ -95,7 +95,7 @@ class EdgeTest : public ::testing::Test {
     payload.resize(message.Emit(payload));
     return Frame(to, from, EtherType::kIpv6, payload);
   }
-  static NeighbourMessage Ask(std::string_view source, std::string_view target) {
+  static NeighbourMessage Solicitation(std::string_view source, std::string_view target) {
     NeighbourMessage message;
     message.source = Ip(source);
     message.target = Ip(target);
@@ -195,8 +195,9 @@ TEST_F(EdgeTest, AnswersAnArpProbeWithoutLearningZero) {
 }
 
 TEST_F(EdgeTest, AnswersNeighbourSolicitationForTheGateway) {
-  const NeighbourMessage ask = Ask("fd00:1::2", "fd00:1::1");
-  EXPECT_EQ(Receive(Nd(ask, kPodA, MulticastMac(ask.destination))), Verdict::kConsumed);
+  const NeighbourMessage solicitation = Solicitation("fd00:1::2", "fd00:1::1");
+  EXPECT_EQ(Receive(Nd(solicitation, kPodA, MulticastMac(solicitation.destination))),
+            Verdict::kConsumed);
   auto frames = Frames();
   ASSERT_EQ(frames.size(), 1u);
   EXPECT_EQ(EthernetHeader::Parse(frames[0])->destination, kPodA);
@@ -210,15 +211,16 @@ TEST_F(EdgeTest, AnswersNeighbourSolicitationForTheGateway) {
 
   // A probe by unicast without link-layer address (RFC 4861 section 7.2.2), from a pod already
   // known.
-  NeighbourMessage probe = ask;
+  NeighbourMessage probe = solicitation;
   probe.destination = Ip("fd00:1::1");
   probe.link_address.reset();
   EXPECT_EQ(Receive(Nd(probe, kPodA, kOurs)), Verdict::kConsumed);
   EXPECT_EQ(Frames().size(), 1u);
 
   // Duplicate address detection: to all nodes, not solicited.
-  EXPECT_EQ(Receive(Nd(Ask("::", "fd00:1::1"), kPodB, MulticastMac(ask.destination))),
-            Verdict::kConsumed);
+  EXPECT_EQ(
+      Receive(Nd(Solicitation("::", "fd00:1::1"), kPodB, MulticastMac(solicitation.destination))),
+      Verdict::kConsumed);
   frames = Frames();
   ASSERT_EQ(frames.size(), 1u);
   EXPECT_EQ(EthernetHeader::Parse(frames[0])->destination, Mac("33:33:00:00:00:01"));
@@ -226,13 +228,13 @@ TEST_F(EdgeTest, AnswersNeighbourSolicitationForTheGateway) {
   ASSERT_TRUE(answer);
   EXPECT_FALSE(answer->solicited);
 
-  // A pod asks from its link-local address, which is not learnt.
-  Receive(Nd(Ask("fe80::2", "fd00:1::1"), kPodA, MulticastMac(ask.destination)));
+  // A pod sends a solicitation from its link-local address, which is not learnt.
+  Receive(Nd(Solicitation("fe80::2", "fd00:1::1"), kPodA, MulticastMac(solicitation.destination)));
   frames = Frames();
   ASSERT_EQ(frames.size(), 1u);
   EXPECT_EQ(EthernetHeader::Parse(frames[0])->destination, kPodA);
 
-  Receive(Nd(Ask("fd00:1::2", "fd00:1::3"), kPodA, kAll));
+  Receive(Nd(Solicitation("fd00:1::2", "fd00:1::3"), kPodA, kAll));
   EXPECT_TRUE(Frames().empty()) << "another pod's address";
 }
 
@@ -286,7 +288,7 @@ TEST_F(EdgeTest, LearnsNothingItShouldNot) {
   }
 }
 
-TEST_F(EdgeTest, AsksForAnUnknownPodOnceASecond) {
+TEST_F(EdgeTest, RequestsAnUnknownPodOnceASecond) {
   const ByteVector packet = PacketBuilder("10.244.2.3", "10.244.1.2").Build();
   EXPECT_EQ(Send(packet, seconds(1)), Verdict::kNoNeighbour);
   EXPECT_EQ(Send(packet, seconds(1)), Verdict::kNoNeighbour);
@@ -324,7 +326,7 @@ TEST_F(EdgeTest, NeighboursAgeByTheBatchsTime) {
   EXPECT_EQ(Send(packet, seconds(130)), Verdict::kForward);
   EXPECT_EQ(Frames().size(), 1u);
   EXPECT_EQ(Send(packet, seconds(131)), Verdict::kForward);
-  EXPECT_EQ(Frames().size(), 2u) << "past half the lifetime the pod is asked beside";
+  EXPECT_EQ(Frames().size(), 2u) << "past half the lifetime a request is sent as well";
   EXPECT_EQ(Send(packet, seconds(161)), Verdict::kNoNeighbour);
 }
 
@@ -343,7 +345,7 @@ TEST_F(EdgeTest, OffsetsOfPartialChecksumsMoveWithTheHeader) {
   EXPECT_EQ(batch_[0].checksum_start, 20);
   EXPECT_EQ(batch_[0].headroom, kHeadroom + 14);
 
-  // And back: the same packet sent to pod A, which the edge knows from it.
+  // And back: the same packet sent to pod A, whose MAC the edge learnt from it.
   StoreBe32(batch_[0].data + 16, Ip("10.244.1.2").v4());
   edge_->Send(batch_);
   EXPECT_EQ(batch_[0].checksum_start, 20);
@@ -352,8 +354,9 @@ TEST_F(EdgeTest, OffsetsOfPartialChecksumsMoveWithTheHeader) {
   EXPECT_EQ(received[0].checksum_start, 34);
 }
 
-// Duplicate detection, an address of ours as sender, and pods that lie: nothing is learnt of them.
-TEST_F(EdgeTest, LearnsNoAddressThatIsNobodys) {
+// Duplicate address detection, our own address as sender, and forged messages: nothing is learnt
+// from them.
+TEST_F(EdgeTest, LearnsNoInvalidMac) {
   Receive(Arp(ArpPacket::Operation::kReply, Mac("00:00:00:00:00:00"), "10.244.1.5", "10.244.1.1"));
   EXPECT_EQ(Send(PacketBuilder("10.244.2.3", "10.244.1.5").Build()), Verdict::kNoNeighbour);
   NeighbourMessage ours;
@@ -365,25 +368,25 @@ TEST_F(EdgeTest, LearnsNoAddressThatIsNobodys) {
   EXPECT_EQ(Send(PacketBuilder("fd00:2::3", "fd00:1::5").Build()), Verdict::kNoNeighbour);
 }
 
-// RFC 4861 section 7.2.4: without a link-layer address there is nobody to answer.
-TEST_F(EdgeTest, AQuestionFromAPodThatIsNotKnownAndDoesNotSayIsNotAnswered) {
-  NeighbourMessage ask = Ask("fd00:1::77", "fd00:1::1");
-  ask.destination = Ip("fd00:1::1");
-  ask.link_address.reset();
-  EXPECT_EQ(Receive(Nd(ask, kPodB, kOurs)), Verdict::kConsumed);
+// RFC 4861 section 7.2.4: without a link-layer address an answer has no destination.
+TEST_F(EdgeTest, ARequestFromAnUnknownPodWithoutItsMacIsNotAnswered) {
+  NeighbourMessage solicitation = Solicitation("fd00:1::77", "fd00:1::1");
+  solicitation.destination = Ip("fd00:1::1");
+  solicitation.link_address.reset();
+  EXPECT_EQ(Receive(Nd(solicitation, kPodB, kOurs)), Verdict::kConsumed);
   EXPECT_TRUE(Frames().empty());
 }
 
-TEST_F(EdgeTest, DamagedNeighbourMessagesAreConsumedAndBelievedNothing) {
-  const NeighbourMessage ask = Ask("fd00:1::2", "fd00:1::1");
-  ByteVector frame = Nd(ask, kPodA, MulticastMac(ask.destination));
+TEST_F(EdgeTest, DamagedNeighbourMessagesAreConsumedAndIgnored) {
+  const NeighbourMessage solicitation = Solicitation("fd00:1::2", "fd00:1::1");
+  ByteVector frame = Nd(solicitation, kPodA, MulticastMac(solicitation.destination));
   frame.back() ^= std::byte{1};  // the checksum is wrong now
   EXPECT_EQ(Receive(frame), Verdict::kConsumed);
   EXPECT_TRUE(Frames().empty());
   EXPECT_EQ(Send(PacketBuilder("fd00:2::3", "fd00:1::2").Build()), Verdict::kNoNeighbour);
 }
 
-TEST_F(EdgeTest, OtherIcmpV6IsAPacketLikeAnother) {
+TEST_F(EdgeTest, OtherIcmpV6IsAnOrdinaryPacket) {
   EXPECT_EQ(Receive(PacketBuilder("fd00:1::2", "fd00:2::3").Ping(1, 1).BuildFrame(kPodA, kOurs)),
             Verdict::kForward);
   EXPECT_EQ(Receive(PacketBuilder("fd00:1::2", "fd00:2::3")
@@ -391,7 +394,7 @@ TEST_F(EdgeTest, OtherIcmpV6IsAPacketLikeAnother) {
                         .Payload(3)
                         .BuildFrame(kPodA, kOurs)),
             Verdict::kForward)
-      << "too short for a type, and not ours to judge";
+      << "too short for a type, and not judged here";
   EXPECT_EQ(Receive(PacketBuilder("10.244.1.2", "10.244.2.3")
                         .Raw(IpProtocol::kIcmpV6)
                         .Payload(Hex("8700000000000000"))
@@ -421,7 +424,7 @@ TEST_F(EdgeTest, WithoutRoomForAFrameAPacketIsRefused) {
   }
 }
 
-TEST_F(EdgeTest, WhatWasDroppedBeforeIsNotSent) {
+TEST_F(EdgeTest, DroppedPacketsAreNotSent) {
   Receive(Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.2", "10.244.1.2"));
   const ByteVector bytes = PacketBuilder("10.244.2.3", "10.244.1.2").Payload(20).Build();
   Packet packet = slab_.Lend(0);
@@ -476,8 +479,8 @@ TEST_F(EdgeTest, AChecksumThatBeginsInsideTheFrameHeaderIsMalformed) {
   }
 }
 
-// A node of one family has no address of the other to ask from.
-TEST(EdgeOfOneFamily, AsksForNobodyOfTheOther) {
+// A node of one family has no source address for requests of the other.
+TEST(EdgeOfOneFamily, SendsNoRequestsOfTheOtherFamily) {
   MemoryLink link = MemoryLink::Make(PortKind::kPodL2);
   EdgeOptions options;
   options.mac = kOurs;
@@ -505,7 +508,7 @@ TEST(EdgeOfOneFamily, AsksForNobodyOfTheOther) {
 TEST_F(EdgeTest, CountsWhatItDoes) {
   Receive(Arp(ArpPacket::Operation::kRequest, kPodA, "10.244.1.2", "10.244.1.1"));
   Send(PacketBuilder("10.244.2.3", "10.244.1.9").Build());
-  edge_->Receive(batch_);  // what was lent is not queued any more
+  edge_->Receive(batch_);  // the returned frames are not queued any more
   std::vector<std::string> counts;
   for (const NamedCount& count : edge_->Counts())
     counts.push_back(count.name + "=" + std::to_string(count.value));
@@ -540,7 +543,7 @@ TEST_F(CompletingEdgeTest, ChecksumsLeftToTheAdapterAreFilledIn) {
   }
 }
 
-// What a port says is still to be finished is finished later, by whoever sends it.
+// A checksum that a port marks as partial is completed later, by the sending port.
 TEST_F(CompletingEdgeTest, ChecksumsThatAreKnownToBePartialStaySo) {
   SendPartialTcp();
   ASSERT_EQ(edge_->Receive(batch_), 1u);

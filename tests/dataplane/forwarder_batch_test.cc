@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forwarder takes the usual packets in a loop of their own, some packets ahead of finishing
-// them: whatever stands next to a packet, and however many, it is treated as if it came alone.
+// The forwarder handles usual packets in a separate loop that works several packets ahead. The
+// result for a packet must not depend on its neighbours or on their number.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -49,7 +49,7 @@ std::vector<OutwardRow> OutwardRows() {
       {"too large", To("10.244.1.7").TotalLength(1451).Build(), Verdict::kTooBigSilent},
       {"IPv6", PacketBuilder("fd00:2::9", "fd00:1::7").Tcp(1, 2).MarkEcn(Ecn::kEct1).Build(),
        Verdict::kForward, "192.0.2.1", "02:00:00:00:00:01", Ecn::kEct1},
-      {"nobody's", To("10.245.0.1").Build(), Verdict::kNoRoute},
+      {"no peer's", To("10.245.0.1").Build(), Verdict::kNoRoute},
       {"ours", To("10.244.2.200").Build(), Verdict::kOwnSubnet},
       {"multicast", To("224.0.0.251").Build(), Verdict::kGroupDestination},
       {"reserved, above multicast", To("240.0.0.1").Build(), Verdict::kNoRoute},
@@ -158,7 +158,7 @@ std::vector<InwardRow> InwardRows() {
        Verdict::kForward, "linux-6"},
       {"IPv6 inside", v6, VxlanBuilder(v6), Verdict::kForward},
       {"foreign inner source", strange, VxlanBuilder(strange), Verdict::kForward, ""},
-      {"stranger", strange, VxlanBuilder(strange).Outer("203.0.113.5", "192.0.2.2"),
+      {"unknown VTEP", strange, VxlanBuilder(strange).Outer("203.0.113.5", "192.0.2.2"),
        Verdict::kUnknownPeer},
       {"bad header", usual, VxlanBuilder(usual).WrongHeaderChecksum(), Verdict::kOuterMalformed},
       {"fragment", usual, VxlanBuilder(usual).Fragment(0, 64), Verdict::kOuterFragment},

@@ -75,7 +75,7 @@ TEST(Decapsulate, CutsPaddingOff) {
   EXPECT_EQ(ShowInner(behind), Show(inner, FrameStart::kInnerIp));
 }
 
-// The bytes behind the end are the rest of the same packet: only the length says that it is short.
+// The bytes after the end are the rest of the same packet: only the length shows that it is short.
 TEST(Decapsulate, AnyTruncationIsDropped) {
   for (const auto& [wire, bytes] :
        {std::pair(PortKind::kWirePacket, FromPeer().Build()),
@@ -95,7 +95,7 @@ TEST(Decapsulate, AnyTruncationIsDropped) {
   }
 }
 
-TEST(Decapsulate, SaysWhyItDrops) {
+TEST(Decapsulate, NamesTheDropReason) {
   const auto to = [](std::string_view address) {
     return FromPeer(PacketBuilder("10.244.1.7", address).Build());
   };
@@ -152,14 +152,14 @@ TEST(Decapsulate, SaysWhyItDrops) {
            .Build(),
        Verdict::kVlanTagged},
       {"ARP", FromPeer().InnerEtherType(0x0806).Build(), Verdict::kNotIp},
-      {"EtherType says IPv6", FromPeer().InnerEtherType(0x86dd).Build(), Verdict::kInnerMalformed},
+      {"EtherType of IPv6", FromPeer().InnerEtherType(0x86dd).Build(), Verdict::kInnerMalformed},
       {"inner version 5", changed_inner(0, 0x55), Verdict::kInnerMalformed},
       {"inner IHL 4", changed_inner(0, 0x44), Verdict::kInnerMalformed},
       {"inner total length beyond the end", changed_inner(3, 0xff), Verdict::kInnerMalformed},
       {"inner total length 0", changed_inner(3, 0), Verdict::kInnerMalformed},
       {"inner total length below its header", changed_inner(3, 19), Verdict::kInnerMalformed},
       {"another node's pod", to("10.244.3.1").Build(), Verdict::kForeignSubnet},
-      {"the world", to("8.8.8.8").Build(), Verdict::kForeignSubnet},
+      {"the outside", to("8.8.8.8").Build(), Verdict::kForeignSubnet},
       {"multicast", to("224.0.0.1").Build(), Verdict::kForeignSubnet},
       {"IPv6, another node's pod",
        FromPeer(PacketBuilder("fd00:1::7", "fd00:3::1").Build()).Build(), Verdict::kForeignSubnet},
@@ -198,12 +198,12 @@ TEST(Decapsulate, ChecksTheSender) {
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
       {"a lease's IP, foreign inner source", "192.0.2.1", "172.30.0.1", "02:00:00:00:00:01",
        Verdict::kUnknownPeer, Verdict::kForward},
-      {"a stranger", "203.0.113.5", "172.30.0.1", "02:00:00:00:00:01", Verdict::kUnknownPeer,
+      {"an unknown VTEP", "203.0.113.5", "172.30.0.1", "02:00:00:00:00:01", Verdict::kUnknownPeer,
        Verdict::kUnknownPeer},
-      // What stands for "no lease" has no MAC and no address either.
-      {"a stranger, MAC zero", "203.0.113.5", "172.30.0.1", "00:00:00:00:00:00",
+      // The placeholder for "no lease" has no MAC and no address.
+      {"an unknown VTEP, MAC zero", "203.0.113.5", "172.30.0.1", "00:00:00:00:00:00",
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
-      {"a stranger, address zero", "0.0.0.0", "172.30.0.1", "02:00:00:00:00:01",
+      {"an unknown VTEP, address zero", "0.0.0.0", "172.30.0.1", "02:00:00:00:00:01",
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
       {"a lease's pod, MAC zero", "203.0.113.5", "10.244.1.7", "00:00:00:00:00:00",
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
@@ -213,23 +213,23 @@ TEST(Decapsulate, ChecksTheSender) {
        Verdict::kForward},
       {"IPv6 inside, public-ip-overwrite", "203.0.113.5", "fd00:1::7", "02:00:00:00:00:01",
        Verdict::kUnknownPeer, Verdict::kForward},
-      {"IPv6 inside, a stranger", "203.0.113.5", "fd00:77::1", "02:00:00:00:00:01",
+      {"IPv6 inside, an unknown VTEP", "203.0.113.5", "fd00:77::1", "02:00:00:00:00:01",
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
-      {"IPv6 inside, a stranger, MAC zero", "203.0.113.5", "fd00:77::1", "00:00:00:00:00:00",
+      {"IPv6 inside, an unknown VTEP, MAC zero", "203.0.113.5", "fd00:77::1", "00:00:00:00:00:00",
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
       {"IPv6 outside", "2001:db8::6", "10.244.6.7", "02:00:00:00:00:99", Verdict::kForward,
        Verdict::kForward},
       {"IPv6 outside, a lease's IP, foreign inner source", "2001:db8::6", "172.30.0.1",
        "02:00:00:00:00:01", Verdict::kUnknownPeer, Verdict::kForward},
-      {"IPv6 outside, a stranger", "2001:db8::77", "172.30.0.1", "02:00:00:00:00:01",
+      {"IPv6 outside, an unknown VTEP", "2001:db8::77", "172.30.0.1", "02:00:00:00:00:01",
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
-      {"IPv6 outside, a stranger, MAC zero", "2001:db8::77", "172.30.0.1", "00:00:00:00:00:00",
+      {"IPv6 outside, an unknown VTEP, MAC zero", "2001:db8::77", "172.30.0.1", "00:00:00:00:00:00",
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
       {"IPv6 outside, begins like the lease's IPv4", "c000:201::", "10.244.1.7",
        "02:00:00:00:00:99", Verdict::kUnknownPeer, Verdict::kUnknownPeer},
       {"IPv6 outside, ends like it", "::c000:201", "10.244.1.7", "02:00:00:00:00:99",
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
-      {"IPv6 outside, a stranger, address zero", "::", "172.30.0.1", "02:00:00:00:00:01",
+      {"IPv6 outside, an unknown VTEP, address zero", "::", "172.30.0.1", "02:00:00:00:00:01",
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
   };
   for (const auto& row : rows) {
@@ -258,7 +258,7 @@ TEST(Decapsulate, ChecksTheSender) {
   }
 }
 
-// Nobody on the wire may speak for our own pods, not even a peer.
+// No host on the wire may send with our own pods' addresses, not even a peer.
 TEST(Decapsulate, NothingComesFromOurOwnSubnet) {
   const struct {
     const char* description;
@@ -301,8 +301,9 @@ TEST(Decapsulate, NothingComesFromOurOwnSubnet) {
   }
 }
 
-// What an operator has to know before --peer-check=strict: who sends from elsewhere than it says.
-TEST(Decapsulate, RemembersWhoSendsFromAnotherAddress) {
+// An operator must know before --peer-check=strict which peers send from another address than they
+// publish.
+TEST(Decapsulate, RecordsPeersThatSendFromAnotherAddress) {
   const ByteVector good = FromPeer().Build();
   const ByteVector elsewhere = FromPeer().Outer("198.51.100.9", "192.0.2.2").Build();
   const ByteVector moved = FromPeer().Outer("198.51.100.10", "192.0.2.2").Build();
@@ -335,7 +336,7 @@ TEST(Decapsulate, RemembersWhoSendsFromAnotherAddress) {
   }
 }
 
-// A virtual underlay delivers a Linux peer's superframes uncut; senders count what they stand for.
+// A virtual underlay delivers a Linux peer's superframes uncut; the packets in them are counted.
 TEST(Decapsulate, CountsAnUncutSuperframeAsItsSegments) {
   ForwarderConfig config = DefaultConfig();
   config.wire = PortKind::kWireDatagram;
@@ -374,7 +375,7 @@ TEST(Decapsulate, TakesOuterIpv6WithoutUdpChecksum) {
             Verdict::kOuterChecksum);
 }
 
-TEST(Decapsulate, LeavesDroppedPacketsAlone) {
+TEST(Decapsulate, DoesNotTouchDroppedPackets) {
   for (const PortKind wire : {PortKind::kWirePacket, PortKind::kWireDatagram}) {
     ForwarderConfig config = DefaultConfig();
     config.wire = wire;
@@ -427,14 +428,14 @@ TEST(Decapsulate, MergesEcnAsRfc6040Figure4) {
   }
 }
 
-TEST(Decapsulate, DoesNotVerifyWhatThisHostHasNotFinished) {
+TEST(Decapsulate, DoesNotVerifyPartialChecksumsOfThisHost) {
   Node node;
   Packet packet = node.buffers.Make(FromPeer().WrongUdpChecksum().Build());
   packet.checksum = ChecksumState::kPartial;
   EXPECT_EQ(node.Decapsulate(packet).verdict, Verdict::kForward);
 }
 
-TEST(Decapsulate, WhatWeEncapsulateAPeerAccepts) {
+TEST(Decapsulate, APeerAcceptsEncapsulatedPackets) {
   ForwarderConfig peer_config = DefaultConfig();
   peer_config.local.outer_source = Ip("192.0.2.1");
   peer_config.local.mac = Mac("02:00:00:00:00:01");

@@ -12,7 +12,7 @@ PacketBuilder ToPeer() {
   return PacketBuilder("10.244.2.9", "10.244.1.7").Udp(4000, 53).Payload(20);
 }
 
-// What the peer must get for `inner`.
+// The packet that the peer must receive for `inner`.
 VxlanBuilder Desired(const ByteVector& inner) {
   VxlanBuilder builder(inner);
   builder.Outer("192.0.2.2", "192.0.2.1")
@@ -84,7 +84,7 @@ TEST(Encapsulate, CopiesEcnAndNothingElseOutwards) {
   }
 }
 
-TEST(Encapsulate, LeavesTheUdpChecksumZeroWhenToldSo) {
+TEST(Encapsulate, LeavesTheUdpChecksumZeroWhenConfigured) {
   ForwarderConfig config = DefaultConfig();
   config.local.udp_checksum = false;
   Node node(config);
@@ -92,7 +92,7 @@ TEST(Encapsulate, LeavesTheUdpChecksumZeroWhenToldSo) {
   EXPECT_EQ(LoadBe16(packet.data + 26), 0);
 }
 
-TEST(Encapsulate, OverIpv6TheUdpChecksumIsAlwaysThere) {
+TEST(Encapsulate, OverIpv6TheUdpChecksumIsAlwaysSet) {
   ForwarderConfig config = DefaultConfig();
   config.local.outer_source = Ip("2001:db8::2");
   config.local.udp_checksum = false;
@@ -112,7 +112,7 @@ TEST(Encapsulate, CutsOffWhatFollowsTheIpPacket) {
   EXPECT_EQ(ShowOuter(packet), Show(Desired(inner).Build(), FrameStart::kOuterIp));
 }
 
-TEST(Encapsulate, FinishesPartialChecksumsFirst) {
+TEST(Encapsulate, CompletesPartialChecksumsFirst) {
   Node node;
   for (PacketBuilder builder :
        {ToPeer(), PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(333),
@@ -130,7 +130,7 @@ TEST(Encapsulate, FinishesPartialChecksumsFirst) {
   }
 }
 
-TEST(Encapsulate, LeavesASuperframesChecksumToWhoeverCutsIt) {
+TEST(Encapsulate, LeavesASuperframesChecksumToTheSegmenter) {
   Node node;
   const Packet superframe = node.buffers.MakeSuperframe(
       PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(3000).Build(), Segmentation::kTcp,
@@ -143,7 +143,7 @@ TEST(Encapsulate, LeavesASuperframesChecksumToWhoeverCutsIt) {
   EXPECT_EQ(ByteVector(packet.data + 50, packet.data + packet.length), inner);
 }
 
-TEST(Encapsulate, SaysWhyItDrops) {
+TEST(Encapsulate, NamesTheDropReason) {
   const auto ipv4 = [](std::string_view to) { return PacketBuilder("10.244.2.9", to).Build(); };
   const auto ipv6 = [](std::string_view to) { return PacketBuilder("fd00:2::9", to).Build(); };
   const auto changed = [](ByteVector bytes, std::size_t at, int value) {
@@ -161,8 +161,8 @@ TEST(Encapsulate, SaysWhyItDrops) {
        Verdict::kForward},
       {"a fragment", PacketBuilder("10.244.2.9", "10.244.1.7").Payload(64).Fragment(32, 8).Build(),
        Verdict::kForward},
-      {"nobody's IPv4", ipv4("10.245.0.1"), Verdict::kNoRoute},
-      {"nobody's IPv6", ipv6("fd00:77::1"), Verdict::kNoRoute},
+      {"IPv4 of no peer", ipv4("10.245.0.1"), Verdict::kNoRoute},
+      {"IPv6 of no peer", ipv6("fd00:77::1"), Verdict::kNoRoute},
       {"our own pod", ipv4("10.244.2.200"), Verdict::kOwnSubnet},
       {"our own pod, IPv6", ipv6("fd00:2::1"), Verdict::kOwnSubnet},
       {"multicast", ipv4("224.0.0.251"), Verdict::kGroupDestination},
@@ -216,7 +216,7 @@ TEST(Encapsulate, RefusesDescriptorsThatContradictTheBytes) {
 
 // A pod that may make any superframe (AF_PACKET) must not make this node send a packet for each few
 // bytes; what sockets make passes.
-TEST(Encapsulate, RefusesSuperframesThatNoSocketMakes) {
+TEST(Encapsulate, RefusesSuperframesThatNoSocketSends) {
   const struct {
     const char* description;
     Segmentation kind;
@@ -252,7 +252,7 @@ TEST(Encapsulate, RefusesSuperframesThatNoSocketMakes) {
   }
 }
 
-TEST(Encapsulate, LeavesDroppedPacketsAlone) {
+TEST(Encapsulate, DoesNotTouchDroppedPackets) {
   Node node;
   Packet packet = node.buffers.Make(ToPeer().Build());
   packet.verdict = Verdict::kOwnFrame;
@@ -262,7 +262,7 @@ TEST(Encapsulate, LeavesDroppedPacketsAlone) {
   EXPECT_EQ(BytesOf(result), before);
 }
 
-TEST(Encapsulate, CountsForThePeerWhatTheWireWillSee) {
+TEST(Encapsulate, CountsForThePeerTheBytesOfTheWire) {
   Node node;
   node.Encapsulate(ToPeer().TotalLength(100).Build());
   node.Encapsulate(node.buffers.MakeSuperframe(
@@ -297,7 +297,7 @@ TEST(Encapsulate, ABatchOfAllKindsIsDecidedPacketByPacket) {
   }
 }
 
-TEST(Encapsulate, AGroupIsNoDestinationEvenWithARoute) {
+TEST(Encapsulate, AMulticastGroupIsNoDestinationEvenWithARoute) {
   std::vector<RemoteSpec> leases = DefaultLeases();
   leases.push_back(Lease("all", "0.0.0.0/0", "192.0.2.9", "02:00:00:00:00:09"));
   Node node(DefaultConfig(), leases);

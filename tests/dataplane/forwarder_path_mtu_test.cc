@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets that are too big, what their senders are told, and what is learnt about paths.
+// Packets that are too big, the ICMP errors to their senders, and the learnt path MTUs.
 #include <gtest/gtest.h>
 
 #include "tests/dataplane/support.h"
@@ -25,8 +25,8 @@ ByteVector Superframe(std::size_t payload) {
   return PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(1, 2).Payload(payload).Build();
 }
 
-// The quick loop takes datagrams, and whole packets without UDP checksum; the general path takes
-// the others. All have to know about sizes.
+// The quick loop handles datagrams, and whole packets without UDP checksum; the general path
+// handles the rest. Both must check sizes.
 struct Wire {
   const char* name;
   PortKind kind;
@@ -68,8 +68,8 @@ TEST_P(PathMtu, TheLinkMinusTheHeadersFits) {
   };
   for (const auto& row : rows) {
     ForwarderConfig config = Config();
-    config.link_mtu = *OuterMtu::Of(row.link);
-    config.device_mtu = *InnerMtu::Of(row.device);
+    config.link_mtu = *OuterMtu::From(row.link);
+    config.device_mtu = *InnerMtu::From(row.device);
     Node node(config);
     EXPECT_EQ(node.Encapsulate(OfLength(row.bytes)).verdict, row.verdict) << row.description;
   }
@@ -98,7 +98,7 @@ TEST_P(PathMtu, ASuperframeIsMeasuredByItsSegments) {
       Verdict::kTooBig);
 }
 
-TEST_P(PathMtu, TheSenderIsToldTheInnerMtu) {
+TEST_P(PathMtu, TheSenderReceivesTheInnerMtu) {
   Node node(Config());
   const ByteVector inner = OfLength(1480);
   EXPECT_EQ(node.Encapsulate(inner).verdict, Verdict::kTooBig);
@@ -173,7 +173,7 @@ TEST_P(PathMtu, WithoutRoomForTheAnswerThereIsNone) {
   EXPECT_EQ(packet.verdict, Verdict::kTooBigSilent);
 }
 
-TEST_P(PathMtu, WhatGetsNoAnswerLeavesTheRateToTheOthers) {
+TEST_P(PathMtu, UnansweredPacketsDoNotUseTheRateLimit) {
   Node node(Config());
   const ByteVector error =
       PacketBuilder("10.244.2.9", "10.244.1.7").Icmp(3, 1).TotalLength(1480).Build();
@@ -215,7 +215,7 @@ TEST_P(PathMtu, IsLearntForEveryPeerAtTheVtepAndForgottenAfterTenMinutes) {
   EXPECT_EQ(node.CountsOf("linux-3").path_mtu, 0u);
 }
 
-// Though no packet went there meanwhile, which would have forgotten the old one.
+// Although no packet was sent there meanwhile, which would have dropped the old one.
 TEST_P(PathMtu, ALargerOneIsLearntOnceTheOldHasExpired) {
   Node node(Config());
   node.now = seconds(100);
@@ -243,7 +243,7 @@ TEST_P(PathMtu, LearntAgainItLastsLonger) {
   EXPECT_EQ(node.Encapsulate(OfLength(1351)).verdict, Verdict::kTooBig);
 }
 
-TEST_P(PathMtu, NoticesAreTakenWithCare) {
+TEST_P(PathMtu, ImplausibleErrorsAreIgnored) {
   const struct {
     const char* description;
     std::uint32_t first;
@@ -253,9 +253,9 @@ TEST_P(PathMtu, NoticesAreTakenWithCare) {
       {"once", 1400, 0, 1400},
       {"smaller still", 1400, 1300, 1300},
       {"larger does not raise it before it expires", 1300, 1400, 1300},
-      {"the link's own is no news", 1500, 0, 0},
+      {"the link's own MTU is no change", 1500, 0, 0},
       {"one less is", 1499, 0, 1499},
-      {"none said", 0, 0, 0},
+      {"none reported", 0, 0, 0},
       {"beyond the link", 9000, 0, 0},
       {"what IPv4 must carry", 68, 0, 68},
       {"below what IPv4 must carry", 67, 0, 68},
@@ -270,12 +270,12 @@ TEST_P(PathMtu, NoticesAreTakenWithCare) {
   node.forwarder.LearnPathMtu({Ip("2001:db8::6"), 600}, node.now);
   EXPECT_EQ(node.CountsOf("linux-6").path_mtu, 1280u);
   node.forwarder.LearnPathMtu({Ip("198.51.100.1"), 600},
-                              node.now);  // a stranger: nothing to learn for
+                              node.now);  // an unknown VTEP: nothing is learnt
 }
 
-// Linux' pods follow no path MTU below 552, and IPv6 has none below 1280: whatever a path, or
-// whoever forges ICMP, says, such packets still go.
-TEST_P(PathMtu, BelowWhatPodsFollowPacketsGoWithoutDf) {
+// Linux pods follow no path MTU below 552, and IPv6 has none below 1280: such packets are still
+// sent, whatever MTU a path or forged ICMP reports.
+TEST_P(PathMtu, BelowThePodsMinimumPacketsLeaveWithoutDf) {
   std::vector<RemoteSpec> leases = DefaultLeases();
   leases.push_back(Lease("linux-7", "fd00:7::/64", "2001:db8::7", "02:00:00:00:00:07"));
   const struct {
@@ -340,8 +340,7 @@ TEST_P(PathMtu, ASuperframesSegmentsAreShortenedOrMayBeFragmented) {
   } rows[] = {
       {"TCP that fits", Segmentation::kTcp, 500, 410, 410, false},
       {"TCP that does not: shorter ones do", Segmentation::kTcp, 500, 512, 410, false},
-      {"TCP, and a forged MTU: not a packet for each byte", Segmentation::kTcp, 68, 512, 512,
-       true},
+      {"TCP, and a forged MTU: not a packet for each byte", Segmentation::kTcp, 68, 512, 512, true},
       {"TCP, less than half", Segmentation::kTcp, 345, 512, 512, true},
       {"TCP, half", Segmentation::kTcp, 346, 512, 256, false},
       {"UDP keeps its datagrams", Segmentation::kUdp, 500, 512, 512, true},

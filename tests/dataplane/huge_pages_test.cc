@@ -37,9 +37,9 @@ TEST(OnHugePages, ObjectsAreAlignedAndApart) {
     EXPECT_EQ(pages[i]->bytes.back(), static_cast<std::byte>(i));
 }
 
-// Not for the sanitizers: theirs is another allocator.
+// Not under sanitizers: they replace the allocator.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST(OnHugePages, WhatIsFreedIsTakenAgainByItsSize) {
+TEST(OnHugePages, FreedMemoryIsReusedByItsSize) {
   const auto place_of = [](const auto& object) {
     return reinterpret_cast<std::uintptr_t>(&object);
   };

@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 
 int TakeAll(IcmpBudget& budget, Timestamp now) {
   int taken = 0;
-  while (budget.Take(now)) ++taken;
+  while (budget.TryConsume(now)) ++taken;
   return taken;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker does while nothing comes: it sleeps.
+// A worker without packets sleeps.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Brings nothing, and counts how often it is asked.
+// Receives nothing, and counts its calls.
 class CountingPort final : public PacketPort {
  public:
   CountingPort(PortKind kind, std::span<const WaitHandle> handles)
@@ -59,7 +59,7 @@ constexpr std::uint64_t kRoundsBeforeSleep = 21;
 constexpr std::uint64_t kWakesBeforePause = 64;
 constexpr milliseconds kLongEnough{10'000};
 
-// A worker between two ports that bring nothing. Their handles are those of sockets.
+// A worker between two ports that receive nothing. Their handles are sockets.
 class IdleWorker : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -86,7 +86,7 @@ class IdleWorker : public ::testing::Test {
       EXPECT_TRUE(status.ok()) << status;
     });
   }
-  // Makes the handle ready; nobody takes what makes it so.
+  // Makes the handle ready; its data is never read.
   void Poke() {
     auto batch = std::make_unique<Batch>();
     Packet packet = node_.buffers.Make(ByteVector(100));
@@ -116,7 +116,7 @@ TEST_F(IdleWorker, SleepsUntilAHandleIsReady) {
   EXPECT_GT(pods_->Calls(kLongEnough, kFew), kFew) << "it is awake";
 }
 
-// A device that was taken away stays "ready".
+// A removed device stays "ready".
 TEST_F(IdleWorker, AHandleThatIsReadyForNothingIsIgnoredForAWhile) {
   Poke();
   Run(/*with_handles=*/true);
@@ -126,7 +126,7 @@ TEST_F(IdleWorker, AHandleThatIsReadyForNothingIsIgnoredForAWhile) {
   const auto pauses = static_cast<std::uint64_t>((steady_clock::now() - start) / milliseconds(10));
   EXPECT_LE(calls, (kWakesBeforePause + 1) * kRoundsBeforeSleep * (pauses + 1));
   EXPECT_GT(pods_->Calls(kLongEnough, calls + 3 * kWakesBeforePause * kRoundsBeforeSleep), calls)
-      << "and is looked at again";
+      << "and is polled again";
 }
 
 // A tunnel without packets must not keep every state of the table that was replaced meanwhile.
@@ -150,8 +150,8 @@ TEST_F(IdleWorker, ASleepingWorkerHoldsNoOldTable) {
   EXPECT_LE(node_.peers.Read().size(), 1u + 5u) << "nor the peers of those states";
 }
 
-// Ports without handles can only be asked again, each millisecond.
-TEST_F(IdleWorker, WithoutHandlesAsksFromTimeToTime) {
+// Ports without handles can only be polled, each millisecond.
+TEST_F(IdleWorker, WithoutHandlesItPolls) {
   Run(/*with_handles=*/false);
   const auto start = steady_clock::now();
   const std::uint64_t calls =

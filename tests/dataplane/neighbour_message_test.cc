@@ -27,7 +27,7 @@ ByteVector Emit(const NeighbourMessage& message) {
 
 // RFC 4861 section 4.3, byte by byte.
 TEST(NeighbourMessage, EmitsASolicitation) {
-  const ByteVector want =
+  const ByteVector expected =
       Hex("60000000 0020 3a ff"  // version, payload 32, ICMPv6, hop limit 255
           "fd000000000000000000000000000002"
           "ff0200000000000000000001ff000001"
@@ -35,11 +35,11 @@ TEST(NeighbourMessage, EmitsASolicitation) {
           "fd000000000000000000000000000001"  // target
           "01 01 020000000002");              // source link-layer address
   ByteVector got = Emit(Solicitation());
-  ASSERT_EQ(got.size(), want.size());
+  ASSERT_EQ(got.size(), expected.size());
   EXPECT_EQ(VerifyTransportChecksum(got), TransportChecksum::kRight);
   // The checksum is right by its own test; the rest by sight.
-  std::copy_n(want.begin() + 42, 2, got.begin() + 42);
-  EXPECT_EQ(Show(got, FrameStart::kInnerIp), Show(want, FrameStart::kInnerIp));
+  std::copy_n(expected.begin() + 42, 2, got.begin() + 42);
+  EXPECT_EQ(Show(got, FrameStart::kInnerIp), Show(expected, FrameStart::kInnerIp));
 }
 
 TEST(NeighbourMessage, RoundTrips) {
@@ -86,7 +86,7 @@ TEST(NeighbourMessage, RefusesWhatANodeMustDiscard) {
          o[6] = std::byte{17};
          StoreBe16(o.data() + 44, 32);  // its length
        }},
-      {"link-layer address from nobody",
+      {"link-layer address from the unspecified address",
        [](ByteVector& o) { std::fill_n(o.begin() + 8, 16, std::byte{0}); }},
   };
   for (const Row& row : rows) {
@@ -100,7 +100,7 @@ TEST(NeighbourMessage, RefusesWhatANodeMustDiscard) {
   }
 }
 
-TEST(NeighbourMessage, UnknownOptionsAreSteppedOver) {
+TEST(NeighbourMessage, UnknownOptionsAreSkipped) {
   ByteVector packet = Emit(Solicitation());
   const ByteVector nonce = Hex("0e01112233445566");
   packet.insert(packet.begin() + 64, nonce.begin(), nonce.end());

@@ -27,7 +27,7 @@ TEST(NeighbourTable, LearnsFindsAndReplaces) {
   EXPECT_EQ(table.size(), 2u);
 }
 
-TEST(NeighbourTable, ForgetsWhatWasNotSeen) {
+TEST(NeighbourTable, ForgetsEntriesThatWereNotSeen) {
   NeighbourTable table(16, seconds(60));
   table.Learn(Ip("10.0.0.1"), kMac, seconds(0));
   EXPECT_TRUE(table.Find(Ip("10.0.0.1"), seconds(60)));
@@ -36,19 +36,19 @@ TEST(NeighbourTable, ForgetsWhatWasNotSeen) {
   EXPECT_TRUE(table.Find(Ip("10.0.0.1"), seconds(120)));
 }
 
-TEST(NeighbourTable, AsksOnceASecondAndBeforeForgetting) {
+TEST(NeighbourTable, RequestsOnceASecondAndBeforeExpiry) {
   NeighbourTable table(16, seconds(60));
   const IpAddress pod = Ip("10.0.0.1");
-  EXPECT_TRUE(table.ShouldAsk(pod, seconds(0)));
-  EXPECT_FALSE(table.ShouldAsk(pod, milliseconds(999)));
-  EXPECT_TRUE(table.ShouldAsk(pod, milliseconds(1000)));
-  EXPECT_FALSE(table.Find(pod, seconds(1))) << "asked for is not known";
+  EXPECT_TRUE(table.ShouldRequest(pod, seconds(0)));
+  EXPECT_FALSE(table.ShouldRequest(pod, milliseconds(999)));
+  EXPECT_TRUE(table.ShouldRequest(pod, milliseconds(1000)));
+  EXPECT_FALSE(table.Find(pod, seconds(1))) << "requested is not known";
   EXPECT_EQ(table.size(), 0u);
   table.Learn(pod, kMac, seconds(2));
-  EXPECT_FALSE(table.ShouldAsk(pod, seconds(32)));
-  EXPECT_TRUE(table.ShouldAsk(pod, seconds(33))) << "past half its lifetime";
+  EXPECT_FALSE(table.ShouldRequest(pod, seconds(32)));
+  EXPECT_TRUE(table.ShouldRequest(pod, seconds(33))) << "past half its lifetime";
   EXPECT_TRUE(table.Find(pod, seconds(33))) << "and still good";
-  EXPECT_FALSE(table.ShouldAsk(pod, milliseconds(33'500)));
+  EXPECT_FALSE(table.ShouldRequest(pod, milliseconds(33'500)));
 }
 
 TEST(NeighbourTable, IsBoundedAndGivesUpTheOldest) {
@@ -62,27 +62,27 @@ TEST(NeighbourTable, IsBoundedAndGivesUpTheOldest) {
   EXPECT_EQ(table.size(), 8u);
 }
 
-TEST(NeighbourTable, QuestionsDisplaceQuestionsFirst) {
+TEST(NeighbourTable, RequestsDisplaceRequestsFirst) {
   NeighbourTable table(8, seconds(1'000'000));
   for (std::uint32_t i = 0; i < 7; ++i) table.Learn(IpAddress::V4(i), kMac, seconds(i));
   for (std::uint32_t i = 100; i < 200; ++i)
-    EXPECT_TRUE(table.ShouldAsk(IpAddress::V4(i), seconds(i)));
+    EXPECT_TRUE(table.ShouldRequest(IpAddress::V4(i), seconds(i)));
   for (std::uint32_t i = 0; i < 7; ++i)
     EXPECT_TRUE(table.Find(IpAddress::V4(i), seconds(200))) << i;
 }
 
-TEST(NeighbourTable, ACapacityOfNothingIsStillATable) {
+TEST(NeighbourTable, ACapacityOfZeroIsStillATable) {
   NeighbourTable table(0, seconds(60));
   table.Learn(Ip("10.0.0.1"), kMac, seconds(0));
   EXPECT_EQ(table.Find(Ip("10.0.0.1"), seconds(0)), kMac);
 }
 
-TEST(NeighbourTable, WhatWasLearntEndsTheQuestion) {
+TEST(NeighbourTable, ALearntEntryEndsTheRequest) {
   NeighbourTable table(16, seconds(60));
   const IpAddress pod = Ip("10.0.0.1");
-  EXPECT_TRUE(table.ShouldAsk(pod, seconds(0)));
+  EXPECT_TRUE(table.ShouldRequest(pod, seconds(0)));
   table.Learn(pod, kMac, seconds(0));
-  EXPECT_TRUE(table.ShouldAsk(pod, seconds(31))) << "asked once, answered, and due again";
+  EXPECT_TRUE(table.ShouldRequest(pod, seconds(31))) << "requested once, answered, and due again";
 }
 
 TEST(NeighbourTable, HoldsItsCapacity) {

@@ -64,7 +64,7 @@ TEST(Coalesce, JoinsWhatBelongsTogetherAndNothingElse) {
   } rows[] = {
       {"in sequence", {Tcp(1, 100), Tcp(101, 100), Tcp(201, 100)}, "100+100+100"},
       {"a shorter last ends it", {Tcp(1, 100), Tcp(101, 50), Tcp(151, 50)}, "100+50 50"},
-      {"a longer one starts anew", {Tcp(1, 50), Tcp(51, 100), Tcp(151, 100)}, "50 100+100"},
+      {"a longer one starts a new run", {Tcp(1, 50), Tcp(51, 100), Tcp(151, 100)}, "50 100+100"},
       {"PSH ends it",
        {Tcp(1, 100), Tcp(101, 100, kAck | TcpHeader::kPsh), Tcp(201, 100)},
        "100+100 100"},
@@ -106,13 +106,13 @@ TEST(Coalesce, JoinsWhatBelongsTogetherAndNothingElse) {
        {Tcp(1, 100).Identification(0xffff), Tcp(101, 100).Identification(0),
         Tcp(201, 100).Identification(1)},
        "100+100+100"},
-      {"identification stands, then counts",
+      {"identification is constant, then counts",
        {Tcp(1, 100), Tcp(101, 100), Tcp(201, 100).Identification(2)},
        "100+100 100"},
-      {"identification counts, then stands",
+      {"identification counts, then is constant",
        {Tcp(1, 100), Tcp(101, 100).Identification(1), Tcp(201, 100)},
        "100+100 100"},
-      {"identification stands in one run and counts in the next",
+      {"identification is constant in one run and counts in the next",
        {Tcp(1, 100), Tcp(101, 100, kAck | TcpHeader::kPsh), Tcp(201, 100).Identification(5),
         Tcp(301, 100).Identification(6)},
        "100+100 100+100"},
@@ -158,8 +158,8 @@ TEST(Coalesce, JoinsWhatBelongsTogetherAndNothingElse) {
   }
 }
 
-// Packets that the parser would let through and that no sender's stack would have cut so: each
-// stands twice, in sequence, and stays two.
+// Packets that the parser accepts and that no sender's stack would have produced by segmentation:
+// each appears twice, in sequence, and is not joined.
 TEST(Coalesce, PacketsOfOddShapeStayAlone) {
   const auto twice = [](const char* description, const ByteVector& first,
                         const ByteVector& second) {
@@ -253,7 +253,7 @@ TEST(Coalesce, TheSuperframeIsWhatTheSenderWouldHaveOffloaded) {
   EXPECT_EQ(joined.segment_size, 100);
 }
 
-TEST(Coalesce, DoesOnlyWhatThePodPortTakes) {
+TEST(Coalesce, DoesOnlyWhatThePodPortSupports) {
   const auto shape = [](PortFeatures features) {
     Buffers buffers;
     const auto batch = BatchOf(buffers, {Tcp(1, 100), Tcp(101, 100), Udp(50), Udp(50)});
@@ -279,7 +279,7 @@ TEST(Coalesce, StopsAtTheLargestIpPacketAndUdpAtSixtyFour) {
   Coalesce(*tcp, AllFeatures());
   ASSERT_EQ(tcp->size(), 2u);
   EXPECT_EQ((*tcp)[0].length, 40u + 46 * 1400);
-  // And with more room behind it than a packet can have.
+  // And with more tailroom than a packet can use.
   const auto roomy = BatchOf(buffers, packets);
   ByteVector room(80'000);
   std::copy_n((*roomy)[0].data, (*roomy)[0].length, room.begin());
@@ -302,8 +302,8 @@ TEST(Coalesce, ADroppedPacketEndsARunAndIsKept) {
   EXPECT_EQ(batch->size(), 3u);
 }
 
-// A port's word on a packet is not lost: it is no plain packet with right checksums.
-TEST(Coalesce, WhatAPortHasMarkedStaysAlone) {
+// A port's descriptor is kept: the packet is not a plain one with correct checksums.
+TEST(Coalesce, MarkedPacketsStayAlone) {
   for (const bool partial : {false, true}) {
     Buffers buffers;
     const auto batch = BatchOf(buffers, {Tcp(1, 100), Tcp(101, 100)});
@@ -326,7 +326,8 @@ TEST(Coalesce, WithoutRoomBehindTheHeadNothingIsJoined) {
   EXPECT_EQ(batch->size(), 2u);
 }
 
-// What one node cuts and sends, the other receives, splits, strips and joins: the same superframe.
+// One node cuts and sends; the other receives, splits, decapsulates and joins: the same superframe
+// results.
 TEST(Offload, CutSplitAndJoinedIsTheIdentity) {
   const std::uint32_t seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -384,8 +385,7 @@ TEST(Offload, CutSplitAndJoinedIsTheIdentity) {
       ASSERT_EQ(SplitAggregate(packet, 0, *received), packet.length);
     }
     there.forwarder.Decapsulate(*received);
-    // Datagrams of several aggregates: give the first room to grow into, as a buffer of its own
-    // has.
+    // Datagrams of several aggregates: the first one needs tailroom, as in its own buffer.
     auto joined = std::make_unique<Batch>();
     Packet head = there.buffers.Make(BytesOf((*received)[0]));
     joined->Add(head);

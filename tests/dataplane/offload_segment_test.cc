@@ -113,7 +113,7 @@ std::vector<ByteVector> Datagrams(const Batch& batch) {
   return datagrams;
 }
 
-TEST(SuperframeCutter, MakesWhatASlowSegmenterMakesForDatagramWires) {
+TEST(SuperframeCutter, AgreesWithASlowSegmenterForDatagramWires) {
   for (const Flow& flow : kFlows) {
     const ByteVector payload = Pattern(flow.payload, 1);
     ForwarderConfig config = DefaultConfig();
@@ -207,7 +207,7 @@ TEST(SuperframeCutter, MakesWholeOuterPacketsOverIpv6) {
   }
 }
 
-// RFC 8200 section 8.1: behind a routing header the checksum is of the final destination.
+// RFC 8200 section 8.1: after a routing header the checksum uses the final destination.
 TEST(SuperframeCutter, TheChecksumKeepsTheDestinationThatTheSenderMeant) {
   ByteVector inner = PacketBuilder("fd00:2::9", "fd00:1::7")
                          .Ipv6DestinationOptions(24)

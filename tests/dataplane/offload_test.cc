@@ -11,7 +11,7 @@
 namespace weft::dataplane {
 namespace {
 
-TEST(WirePackets, CountsWhatADescriptorStandsFor) {
+TEST(WirePackets, CountsThePacketsOfADescriptor) {
   Buffers buffers;
   const ByteVector tcp =
       PacketBuilder("10.1.0.1", "10.2.0.1").Tcp(1, 2).Payload(2500).Build();  // 20 + 20 + 2500
@@ -52,7 +52,7 @@ TEST(WirePackets, ASuperframeWithoutASegmentSizeIsOnePacket) {
   EXPECT_EQ(InnerBytes(packet), 2540u);
 }
 
-// Not a plain packet whose size the port knows; nor has an aggregate a TCP header to leave out.
+// Not a plain packet whose size the port knows; and an aggregate has no TCP header to leave out.
 TEST(WirePackets, OnlyASuperframeHasSegmentsAndAHeader) {
   Buffers buffers;
   Packet packet = buffers.Make(ByteVector(2020, std::byte{0xf0}));
@@ -62,7 +62,7 @@ TEST(WirePackets, OnlyASuperframeHasSegmentsAndAHeader) {
   EXPECT_EQ(WirePackets(packet), 3u);
 }
 
-// Ports deliver what the kernel or a file says; zero is how a contradiction is noticed.
+// Ports deliver what the kernel or a file contains; zero marks a contradiction.
 TEST(SuperframeHeaderLength, IsZeroUnlessTheTransportHeaderLiesInsideThePacket) {
   const ByteVector tcp = PacketBuilder("10.1.0.1", "10.2.0.1").Tcp(1, 2).Payload(4).Build();  // 44
   const struct {
@@ -93,7 +93,7 @@ TEST(SuperframeHeaderLength, IsZeroUnlessTheTransportHeaderLiesInsideThePacket) 
   }
 }
 
-TEST(CompleteChecksum, MakesWhatASenderWithoutOffloadWouldHaveSent) {
+TEST(CompleteChecksum, EqualsTheChecksumOfASenderWithoutOffload) {
   Buffers buffers;
   for (const std::size_t payload : {0u, 1u, 2u, 63u, 1400u}) {
     for (const PacketBuilder& builder :
@@ -156,7 +156,7 @@ TEST(SplitAggregate, WithoutASizeItIsOneDatagram) {
   EXPECT_EQ((*out)[0].length, 250u);
 }
 
-TEST(SplitAggregate, GoesOnWhereAFullBatchStoppedIt) {
+TEST(SplitAggregate, ContinuesWhereAFullBatchStoppedIt) {
   Buffers buffers;
   Packet aggregate = buffers.Make(ByteVector(300 * 30));
   aggregate.segmentation = Segmentation::kDatagrams;

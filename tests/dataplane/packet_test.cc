@@ -62,7 +62,7 @@ TEST(PacketSlab, BuffersStartCacheLinesAndSpreadOverTheSetsOfTheCache) {
   EXPECT_EQ(sets.size(), 64u);
 }
 
-TEST(Batch, HoldsAsMuchAsItSays) {
+TEST(Batch, HoldsItsCapacity) {
   auto batch = std::make_unique<Batch>();
   EXPECT_TRUE(batch->empty());
   while (!batch->full()) batch->Add(Packet{});

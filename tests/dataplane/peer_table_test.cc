@@ -48,13 +48,13 @@ TEST(PeerTable, ASlotTakenAgainStartsFromZero) {
   EXPECT_EQ(peers.other_source(old).Load(), std::nullopt);
 }
 
-TEST(PeerTable, ReleasingAStrangerDoesNothing) {
+TEST(PeerTable, ReleasingAnUnknownPeerDoesNothing) {
   PeerTable peers;
   peers.Release("nobody");
   EXPECT_EQ(peers.Read().size(), 1u);
 }
 
-TEST(PeerTable, ReadsNobodysRowThenTheOthersByName) {
+TEST(PeerTable, ReadsTheRowWithoutAPeerThenThePeersByName) {
   PeerTable peers;
   Add(peers.slot(kNoPeer).received_packets, 7);
   const PeerId b_id = peers.Acquire("b");

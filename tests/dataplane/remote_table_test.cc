@@ -148,7 +148,7 @@ TEST(RemoteTable, APeerKeepsItsSlotAcrossChangesAndLosesItWithItsLastSubnet) {
   table.Update(std::vector{Lease("linux-1", "10.244.1.0/24", "192.0.2.77", "02:00:00:00:00:77")},
                {});
   EXPECT_EQ(table.snapshot()->Find(Ip("10.244.1.1"))->peer, slot);
-  // Replaced by another subnet in one update: the slot goes along.
+  // Replaced by another subnet in one update: the slot is kept.
   table.Update(std::vector{Lease("linux-3", "10.244.4.0/24", "192.0.2.3", "02:00:00:00:00:03")},
                std::vector{Prefix("10.244.3.0/24")});
   EXPECT_TRUE(NamesOf(peers).contains("linux-3"));
@@ -187,7 +187,7 @@ TEST(RemoteTable, AHundredThousandLeasesAreFound) {
   std::vector<RemoteSpec> leases;
   for (std::uint32_t i = 0; i < 100'000; ++i) {
     leases.push_back({"n" + std::to_string(i),
-                      *IpPrefix::Of(IpAddress::V4(0x0a00'0000 + (i << 8)), 24),
+                      *IpPrefix::From(IpAddress::V4(0x0a00'0000 + (i << 8)), 24),
                       IpAddress::V4(0xac10'0000 + i), Mac("02:00:00:00:00:01")});
   }
   table.Resync(leases);
@@ -218,7 +218,7 @@ TEST(RemoteTable, AgreesWithALinearSearchThroughRandomUpdates) {
     std::vector<IpPrefix> removed;
     for (auto i = random() % 6; i > 0; --i) {
       const IpAddress address = random_address();
-      const IpPrefix subnet = *IpPrefix::Of(
+      const IpPrefix subnet = *IpPrefix::From(
           address, static_cast<int>(random() % static_cast<unsigned>(address.bits() + 1)));
       const auto number = random() % 5;
       changed[subnet] = {"peer-" + std::to_string(number), subnet,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RFC 7348 demands of a tunnel end point, sentence by sentence, as far as the forwarder
-// decides it.
+// The requirements of RFC 7348 for a tunnel end point, sentence by sentence, as far as the
+// forwarder decides them.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -17,7 +17,8 @@ VxlanBuilder FromPeer() {
 }
 
 TEST(Rfc7348, Section4_3_VtepsMustNotFragment) {
-  // "VTEPs MUST NOT fragment VXLAN packets": too big is a drop, and what goes out has DF set.
+  // "VTEPs MUST NOT fragment VXLAN packets": a too big packet is dropped, and every outer packet
+  // has DF set.
   Node node;
   EXPECT_EQ(node.Encapsulate(ToPeer().TotalLength(1451).Build()).verdict, Verdict::kTooBig);
   const Packet& packet = node.Encapsulate(ToPeer().TotalLength(1450).Build());
@@ -25,8 +26,8 @@ TEST(Rfc7348, Section4_3_VtepsMustNotFragment) {
   EXPECT_EQ(LoadBe16(packet.data + 6), 0x4000);
 }
 
-// The one departure. Where a path carries less than any pod can be brought to send (552 bytes over
-// IPv4, 1280 over IPv6), all would be lost: there, and for such packets only, DF is left out.
+// The one departure. On a path below the minimum that pods follow (552 bytes over IPv4, 1280 over
+// IPv6) all packets would be lost: there, and for such packets only, DF is not set.
 TEST(Rfc7348, Section4_3_ButAPathBelowWhatPodsFollowMayFragment) {
   Node node;
   node.forwarder.LearnPathMtu({Ip("192.0.2.1"), 590}, node.now);

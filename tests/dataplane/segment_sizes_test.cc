@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pod at 10.244.2.9 and what senders at 10.244.1.7 may send it: the kernel delivers superframes
-// without saying how they are to be cut.
+// The segment size from senders at 10.244.1.7 to a pod at 10.244.2.9: the kernel delivers
+// superframes without their segment size.
 #include "dataplane/segment_sizes.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ class Learning {
   std::uint32_t SizeOf(PacketBuilder superframe) {
     const auto batch = std::make_unique<Batch>();
     batch->Add(buffers_.Make(superframe.PartialTransportChecksum().Build()));
-    AcceptUnfinished(*batch, *InnerMtu::Of(1450), sizes_);
+    AcceptUnfinished(*batch, *InnerMtu::From(1450), sizes_);
     return (*batch)[0].segmentation == Segmentation::kTcp ? (*batch)[0].segment_size : 0;
   }
   std::uint32_t Size(const Family& family, std::uint16_t port = 4000) {
@@ -63,18 +63,18 @@ class Learning {
   SegmentSizes sizes_;
 };
 
-TEST(SegmentSizes, AreThoseOfTheMtuWhileNothingElseIsKnown) {
+TEST(SegmentSizes, FollowTheMtuUntilMoreIsKnown) {
   for (const Family& family : {kV4, kV6}) {
     Learning flow;
     EXPECT_EQ(flow.Size(family), 1450 - family.ip_header - 20);
     flow.See(Syn(family, 0));
-    EXPECT_EQ(flow.Size(family), 1450 - family.ip_header - 20) << "a SYN that says nothing";
+    EXPECT_EQ(flow.Size(family), 1450 - family.ip_header - 20) << "a SYN without an MSS";
     flow.See(Syn(family, 9000));
     EXPECT_EQ(flow.Size(family), 1450 - family.ip_header - 20) << "more than the pods' MTU";
   }
 }
 
-TEST(SegmentSizes, AreNoLargerThanTheReceiverSaidInItsSyn) {
+TEST(SegmentSizes, AreAtMostTheMssOfTheReceiversSyn) {
   for (const Family& family : {kV4, kV6}) {
     Learning flow;
     flow.See(Syn(family, 700));
@@ -92,8 +92,8 @@ TEST(SegmentSizes, AreNoLargerThanTheReceiverSaidInItsSyn) {
   }
 }
 
-// Or a sender that has been told would have its segments made long again, forever.
-TEST(SegmentSizes, FollowWhatAHopBehindThePodTakes) {
+// Otherwise the segments of a sender that follows the error would be made long again, forever.
+TEST(SegmentSizes, FollowTheMtuOfAHopBehindThePod) {
   for (const Family& family : {kV4, kV6}) {
     Learning flow;
     flow.See(Syn(family, 1400));
@@ -115,7 +115,7 @@ TEST(SegmentSizes, LearnNothingFromHalfOfAPacket) {
         Buffers buffers(1);
         SegmentSizes sizes;
         Packet packet = buffers.Make(ByteVector(whole.begin(), whole.begin() + size));
-        sizes.Learn(packet);  // the sanitizers look on
+        sizes.Learn(packet);  // the sanitizers detect a bad read
       }
     }
   }

@@ -29,14 +29,13 @@ RemoteSpec Lease(std::string_view peer, std::string_view subnet, std::string_vie
 std::vector<RemoteSpec> DefaultLeases();
 ForwarderConfig DefaultConfig();
 
-// Owns the bytes of the packets that it makes, each in a buffer of its own with room on both
-// sides.
+// Owns the bytes of the packets that it makes, each in a separate buffer with room on both sides.
 class Buffers {
  public:
   explicit Buffers(std::size_t count = kMaxBatch) : slab_(count) {}
   Packet Make(const ByteVector& bytes);
-  // A TCP or UDP superframe: `packet` is one large IP packet, of whose checksum the pseudo-header's
-  // sum is left.
+  // A TCP or UDP superframe: `packet` is one large IP packet whose checksum field has the
+  // pseudo-header's sum.
   Packet MakeSuperframe(const ByteVector& packet, Segmentation kind, std::uint16_t segment_size);
 
  private:
@@ -58,7 +57,7 @@ class Node {
   Packet& Encapsulate(const ByteVector& inner) { return Encapsulate(buffers.Make(inner)); }
   Packet& Decapsulate(const Packet& packet);
   Packet& Decapsulate(const ByteVector& outer) { return Decapsulate(buffers.Make(outer)); }
-  PeerCounts CountsOf(std::string_view peer) const;  // empty name: nobody's
+  PeerCounts CountsOf(std::string_view peer) const;  // empty name: packets without a peer
 
   Timestamp now{};
   Buffers buffers;

@@ -11,7 +11,7 @@
 namespace weft::dataplane {
 namespace {
 
-const InnerMtu kMtu = *InnerMtu::Of(1450);
+const InnerMtu kMtu = *InnerMtu::From(1450);
 
 PacketBuilder Tcp(std::size_t payload) {
   return PacketBuilder("10.244.1.7", "10.244.2.9").Tcp(80, 4000).Payload(payload);
@@ -20,11 +20,11 @@ PacketBuilder Udp(std::size_t payload) {
   return PacketBuilder("10.244.1.7", "10.244.2.9").Udp(80, 4000).Payload(payload);
 }
 
-TEST(VirtualUnderlay, TellsWhatThePeersStackLeftUnfinished) {
+TEST(VirtualUnderlay, RecognizesPartialChecksumsAndUncutFrames) {
   const struct {
     const char* description;
     ByteVector packet;
-    std::uint16_t segment_size;  // as the port says it
+    std::uint16_t segment_size;  // as the port reports it
     ChecksumState checksum;
     Segmentation segmentation;
     std::uint16_t desired_segment_size;
@@ -75,24 +75,24 @@ TEST(VirtualUnderlay, TellsWhatThePeersStackLeftUnfinished) {
   }
 }
 
-// A device so small that not even the headers fit: the packet goes on as it is.
+// A device so small that not even the headers fit: the packet passes unchanged.
 TEST(VirtualUnderlay, AHeaderAsLongAsTheMtuMakesNoSuperframe) {
   Buffers buffers;
   const auto batch = std::make_unique<Batch>();
   batch->Add(
       buffers.Make(Tcp(200).TcpTimestamps().Ipv4Options(20).PartialTransportChecksum().Build()));
-  AcceptUnfinished(*batch, *InnerMtu::Of(72), SegmentSizes());  // 40 bytes of IP, 32 of TCP
+  AcceptUnfinished(*batch, *InnerMtu::From(72), SegmentSizes());  // 40 bytes of IP, 32 of TCP
   EXPECT_EQ((*batch)[0].segmentation, Segmentation::kNone);
   EXPECT_EQ((*batch)[0].checksum, ChecksumState::kPartial);
   const auto other = std::make_unique<Batch>();
   other->Add(
       buffers.Make(Tcp(200).TcpTimestamps().Ipv4Options(20).PartialTransportChecksum().Build()));
-  AcceptUnfinished(*other, *InnerMtu::Of(73), SegmentSizes());
+  AcceptUnfinished(*other, *InnerMtu::From(73), SegmentSizes());
   EXPECT_EQ((*other)[0].segmentation, Segmentation::kTcp);
   EXPECT_EQ((*other)[0].segment_size, 1);
 }
 
-TEST(VirtualUnderlay, DroppedAndMarkedPacketsAreLeftAlone) {
+TEST(VirtualUnderlay, DroppedAndMarkedPacketsAreNotTouched) {
   Buffers buffers;
   const auto batch = std::make_unique<Batch>();
   batch->Add(buffers.Make(Tcp(100).PartialTransportChecksum().Build())).verdict =
@@ -105,17 +105,17 @@ TEST(VirtualUnderlay, DroppedAndMarkedPacketsAreLeftAlone) {
   AcceptUnfinished(*batch, kMtu, SegmentSizes());
   EXPECT_EQ((*batch)[0].checksum, ChecksumState::kOnWire);
   EXPECT_EQ((*batch)[1].checksum, ChecksumState::kOnWire) << "a superframe already";
-  EXPECT_EQ((*batch)[2].checksum_start, 0) << "the port has given it";
+  EXPECT_EQ((*batch)[2].checksum_start, 0) << "the port has set it";
 }
 
-// Anybody may have sent an aggregate's first datagram, and the others may be honest ones.
+// The first datagram of an aggregate may be forged, and the rest may be valid.
 TEST(VirtualUnderlay, AnAggregateThatIsOneUnfinishedUdpPacketIsASuperframe) {
   Buffers buffers;
   const auto received = [&](const ByteVector& payload, std::size_t segment_size) {
     Packet packet = buffers.Make(payload);
     packet.segmentation = Segmentation::kDatagrams;
     packet.segment_size = static_cast<std::uint16_t>(segment_size);
-    TellSuperframeFromAggregate(packet);
+    DetectSuperframe(packet);
     return packet.segmentation;
   };
   const ByteVector one = VxlanBuilder(Udp(100).Build()).BuildPayload();
@@ -126,15 +126,14 @@ TEST(VirtualUnderlay, AnAggregateThatIsOneUnfinishedUdpPacketIsASuperframe) {
   EXPECT_EQ(received(one, 18), Segmentation::kDatagrams) << "its checksum is finished";
   EXPECT_EQ(received(Concatenate(uncut, one), uncut.size()), Segmentation::kDatagrams)
       << "it ends before the aggregate does";
-  ByteVector greedy = Concatenate(uncut, one);  // says that the honest one is its own payload
+  ByteVector greedy = Concatenate(uncut, one);  // claims the valid one as its own payload
   StoreBe16(greedy.data() + 22 + 2, static_cast<std::uint16_t>(greedy.size() - 22));
   EXPECT_EQ(received(greedy, uncut.size()), Segmentation::kDatagrams)
-      << "what it says of UDP contradicts it";
+      << "its UDP header contradicts it";
   const ByteVector tcp = VxlanBuilder(Tcp(100).PartialTransportChecksum().Build()).BuildPayload();
-  EXPECT_EQ(received(tcp, 18), Segmentation::kDatagrams) << "the kernel says sizes of UDP only";
+  EXPECT_EQ(received(tcp, 18), Segmentation::kDatagrams) << "the kernel reports sizes of UDP only";
   EXPECT_EQ(received(ByteVector(7), 5), Segmentation::kDatagrams) << "no room for a VXLAN header";
-  EXPECT_EQ(received(ByteVector(100), 50), Segmentation::kDatagrams)
-      << "no VXLAN: not ours to judge";
+  EXPECT_EQ(received(ByteVector(100), 50), Segmentation::kDatagrams) << "no VXLAN: not judged here";
 }
 
 TEST(VirtualUnderlay, MoreUdpSegmentsThanAnySocketSendsAreRefused) {

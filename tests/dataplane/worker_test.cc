@@ -18,7 +18,7 @@ std::uint64_t Of(const DirectionCounts& counts, Verdict verdict) {
   return counts.packets[static_cast<std::size_t>(verdict)];
 }
 
-// A node between two memory links; the test holds the far ends.
+// A node between two memory links; the test has the far ends.
 struct Rig {
   explicit Rig(PortKind wire_kind = PortKind::kWirePacket, const PortFeatures& pod_features = {},
                const PortFeatures& wire_features = {})
@@ -151,8 +151,8 @@ TEST(Worker, CutsSuperframesForAWireThatCannot) {
   }
 }
 
-// More superframes than there are buffers to cut into, or more segments than a batch holds, whoever
-// comes last.
+// More superframes than buffers to cut into, or more segments than a batch has, whichever comes
+// last.
 TEST(Worker, CutsMoreThanItHasRoomForAtOnce) {
   const struct {
     const char* description;
@@ -198,7 +198,7 @@ TEST(Worker, CutsMoreThanItHasRoomForAtOnce) {
   }
 }
 
-// A wire that segments itself is given the superframe whole.
+// A wire that segments itself gets the superframe whole.
 TEST(Worker, ASuperframeIsCutOnlyForAWireThatCannot) {
   struct Row {
     Segmentation segmentation;
@@ -248,7 +248,7 @@ TEST(Worker, ASuperframeThatWasDroppedIsNotCut) {
   EXPECT_EQ(Of(rig.node.counters.Read().to_wire, Verdict::kInnerMalformed), 4u);
 }
 
-TEST(Worker, SplitsAggregatesAndCoalescesForAPodPortThatTakesIt) {
+TEST(Worker, SplitsAggregatesAndCoalescesForAPodPortThatSupportsIt) {
   PortFeatures pod;
   pod.tcp_segmentation = pod.partial_checksum = true;
   PortFeatures wire;
@@ -276,8 +276,8 @@ TEST(Worker, SplitsAggregatesAndCoalescesForAPodPortThatTakesIt) {
   EXPECT_EQ(rig.node.CountsOf("linux-1").received_packets, 20u);
 }
 
-// Before Linux 6.2 TUN devices take no UDP superframes; a Linux peer on the same machine sends them
-// uncut all the same.
+// Before Linux 6.2 TUN devices accept no UDP superframes; a Linux peer on the same machine sends
+// them uncut nevertheless.
 TEST(Worker, AnUncutSuperframeIsCutForAPodPortThatCannot) {
   PortFeatures pod;
   pod.tcp_segmentation = pod.partial_checksum = true;
@@ -342,7 +342,7 @@ class NoticingPort final : public PacketPort {
     for (Packet& packet : batch)
       packet.verdict = packet.verdict == Verdict::kForward ? refusal : packet.verdict;
   }
-  std::size_t TakePathMtuNotices(std::span<PathMtuNotice> out) override {
+  std::size_t DrainPathMtuNotices(std::span<PathMtuNotice> out) override {
     out[0] = {Ip("192.0.2.1"), 1400};
     return 1;
   }
@@ -381,7 +381,7 @@ TEST(Worker, AStepWithoutPacketsSendsNothing) {
   EXPECT_EQ(pods.sends + wire.sends, 0);
 }
 
-// A port that takes things which are no packets, as forgers send them.
+// A port that receives bytes that are no packets, as a forger sends them.
 class ConsumingPort final : public PacketPort {
  public:
   PortKind kind() const override { return PortKind::kWireDatagram; }
@@ -396,8 +396,9 @@ class ConsumingPort final : public PacketPort {
   PortFeatures features_;
 };
 
-// Or the worker would count it a wake-up for nothing, and after some of these be deaf for a while.
-TEST(Worker, WhatAPortConsumesIsWork) {
+// Otherwise the worker would count a fruitless wake-up, and ignore the handle for a while after
+// some of these.
+TEST(Worker, ConsumedPacketsCountAsWork) {
   Node node(Rig::ConfigFor(PortKind::kWireDatagram));
   MemoryLink pods = MemoryLink::Make(PortKind::kPodL3);
   ConsumingPort wire;
@@ -405,7 +406,7 @@ TEST(Worker, WhatAPortConsumesIsWork) {
   EXPECT_EQ(worker.Step({}), 3u);
 }
 
-// A wire to which something comes while the worker sends.
+// A wire that receives packets while the worker sends.
 class AnsweringPort final : public PacketPort {
  public:
   explicit AnsweringPort(const Packet& answer) : answer_(answer) {}
@@ -428,7 +429,7 @@ class AnsweringPort final : public PacketPort {
   PortFeatures features_;
 };
 
-TEST(Worker, WhatComesInDoesNotWaitForTheEndOfALongSuperframe) {
+TEST(Worker, ReceivedPacketsDoNotWaitForTheEndOfALongSuperframe) {
   Node node(Rig::ConfigFor(PortKind::kWireDatagram));
   PortFeatures pod;
   pod.tcp_segmentation = pod.partial_checksum = true;
@@ -449,7 +450,7 @@ TEST(Worker, WhatComesInDoesNotWaitForTheEndOfALongSuperframe) {
   EXPECT_EQ(received->size(), 1u);
 }
 
-TEST(Worker, RunsUntilAskedToStop) {
+TEST(Worker, RunsUntilStopped) {
   Rig rig;
   absl::Status status;
   {

@@ -1,4 +1,4 @@
-"""Being let in by the API server, or not: TLS, tokens, the role; and keeping secrets."""
+"""Access to the API server: TLS, tokens, the role; and secrets are not shown."""
 
 import secrets
 
@@ -7,12 +7,12 @@ from lab import command, lease
 from cluster import audit, certificates
 from cluster.cluster import weft_only
 
-def expect_told(a, *words):
-    """Alive, and status names the trouble, each of `words` in it."""
-    def told():
-        text = a.ask("status", check=False)
+def expect_reported(a, *words):
+    """Alive, and status has a condition with each of `words`."""
+    def shown():
+        text = a.flannelctl("status", check=False)
         return all(word in text for word in words)
-    command.wait_until(told, lambda: f"status of a says {words}: {a.ask('status', check=False)}", timeout=15)
+    command.wait_until(shown, lambda: f"status of a says {words}: {a.flannelctl('status', check=False)}", timeout=15)
     a.daemon.expect_running()
 
 
@@ -26,17 +26,17 @@ def test_role(cluster):
     a.up()
     cluster.bystander("far", "10.244.9.0/24")
     cluster.settle("far joins", with_traffic=False)
-    command.expect_equal(cluster.audit.asked(a), {("watch", "nodes"), ("patch", "nodes/status")}, "what a asked for")
+    command.expect_equal(cluster.audit.requested(a), {("watch", "nodes"), ("patch", "nodes/status")}, "the requests of a")
     paged = [row["requestURI"] for row in cluster.audit.entries(a) if "limit=" in row["requestURI"]]
-    command.expect(not paged, f"a asked for pages: {paged}")
+    command.expect(not paged, f"a requested pages: {paged}")
     for secret in cluster.secrets:
         for words in (["status"], ["status", "-o", "json"], ["leases", "-o", "json"]):
-            command.expect(secret not in a.ask(*words, check=False), f"flannelctl {words[0]} shows a secret")
+            command.expect(secret not in a.flannelctl(*words, check=False), f"flannelctl {words[0]} shows a secret")
 
 
 @weft_only
 def test_wrong_token(cluster):
-    """Told, tried again, and let in as soon as the file holds the right one."""
+    """Reported and retried; accepted as soon as the file has the right one."""
     a, b = cluster.add("a"), cluster.add("b")
     wrong = f"planted-wrong-{secrets.token_hex(16)}"
     cluster.secrets.append(wrong)
@@ -45,8 +45,8 @@ def test_wrong_token(cluster):
     a.write_kubeconfig({"tokenFile": a.path("token")})
     a.flags["v"] = 10
     a.spawn()
-    expect_told(a, "401")
-    command.expect(wrong not in a.ask("status", check=False), "status shows the token")
+    expect_reported(a, "401")
+    command.expect(wrong not in a.flannelctl("status", check=False), "status shows the token")
     lease.write_text(a.path("token"), a.token + "\n")
     a.wait_ready(timeout=40)
     cluster.start(b)
@@ -54,7 +54,7 @@ def test_wrong_token(cluster):
 
 @weft_only
 def test_token_rotated(cluster):
-    """The API server takes another token from now on; the file says it a little later."""
+    """The API server accepts another token from now on; the file has it a little later."""
     a, b = cluster.add("a"), cluster.add("b")
     lease.write_text(a.path("token"), a.token)
     a.write_kubeconfig({"tokenFile": a.path("token")})
@@ -84,23 +84,23 @@ def test_broken_kubeconfig(cluster):
 
 @weft_only
 def test_another_authority(cluster):
-    """A server that somebody else vouches for gets no token to see."""
+    """A server with a certificate of another authority gets no token."""
     a = cluster.add("a")
     certificates.Authority(a.folder, "other")
     a.write_kubeconfig({"token": a.token}, **{"certificate-authority": a.path("other.crt")})
     a.spawn()
-    expect_told(a, "certificate")
+    expect_reported(a, "certificate")
     command.expect_equal(cluster.audit.entries(a), [], "what the API server heard of a")
 
 
 @weft_only
 def test_another_name(cluster):
-    """An address that the server's certificate does not name: refused, unless tls-server-name says which name to look for."""
+    """An address that the server's certificate does not name: refused, unless tls-server-name gives the expected name."""
     a, b = cluster.add("a"), cluster.add("b")
     with cluster.control.also_at("192.168.80.2") as url:
         a.write_kubeconfig({"token": a.token}, server=url)
         a.spawn()
-        expect_told(a, "certificate")
+        expect_reported(a, "certificate")
         command.expect_equal(cluster.audit.entries(a), [], "what the API server heard of a")
         a.down()
         a.write_kubeconfig({"token": a.token}, server=url, **{"tls-server-name": "kubernetes"})
@@ -117,7 +117,7 @@ def test_unverified(cluster):
 
 
 def test_role_without_get(cluster):
-    """Manifests before November 2022 did not let flannel get a Node."""
+    """Manifests before November 2022 did not allow flannel to get a Node."""
     cluster.refusals = True
     with cluster.control.role([{**rule, "verbs": [verb for verb in rule["verbs"] if rule["resources"] != ["nodes"] or verb != "get"]}
                                for rule in cluster.control.rules]):
@@ -126,12 +126,12 @@ def test_role_without_get(cluster):
 
 @weft_only
 def test_role_without_patch(cluster):
-    """Told while it lasts; then published."""
+    """Reported while it lasts; then published."""
     a, b = cluster.add("a"), cluster.add("b")
     cluster.refusals = True
     with cluster.control.role([rule for rule in cluster.control.rules if "patch" not in rule["verbs"]]):
         a.spawn()
-        expect_told(a, "403")
-        command.expect_equal(cluster.said("a"), {}, "annotations without the right to write them")
+        expect_reported(a, "403")
+        command.expect_equal(cluster.published("a"), {}, "annotations without the right to write them")
     a.wait_ready(timeout=40)
     cluster.start(b)

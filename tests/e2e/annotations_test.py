@@ -1,4 +1,4 @@
-"""What a node tells of itself: written, overwritten, taken away, put back."""
+"""A node's annotations: written, overwritten, removed, restored."""
 
 from lab import command, traffic
 from lab.lease import ANNOTATION
@@ -31,36 +31,36 @@ def start_annotated(cluster, **annotations):
 def test_public_ip_overwrite(cluster):
     """Functional row of upstream: the overwritten address is what peers see, and where they send."""
     a, b = start_annotated(cluster, public_ip_overwrite="172.18.0.2")
-    command.expect_equal(cluster.said("a")["public-ip"], "172.18.0.2", "public-ip")
+    command.expect_equal(cluster.published("a")["public-ip"], "172.18.0.2", "public-ip")
     command.expect_equal(b.table()["10.244.1.0/24"][1], "172.18.0.2", "where b sends packets for a")
     traffic.tcp(b.pod, a.pod, a.pod_ip, 1 << 20)
 
 
 def test_node_public_ip(cluster):
     start_annotated(cluster, node_public_ip="172.18.0.3")
-    command.expect_equal(cluster.said("a")["public-ip"], "172.18.0.3", "public-ip")
+    command.expect_equal(cluster.published("a")["public-ip"], "172.18.0.3", "public-ip")
 
 
-def test_overwrite_goes_over_node_public_ip(cluster):
+def test_overwrite_precedes_node_public_ip(cluster):
     start_annotated(cluster, node_public_ip="172.18.0.3", public_ip_overwrite="172.18.0.2")
-    command.expect_equal(cluster.said("a")["public-ip"], "172.18.0.2", "public-ip")
+    command.expect_equal(cluster.published("a")["public-ip"], "172.18.0.2", "public-ip")
 
 
 @weft_only
 def test_overwrite_while_running(cluster):
     _, b = cluster.pair()
     translated(b, "172.18.0.2", cluster.members["a"].address)
-    for value, wanted in (("172.18.0.2", "172.18.0.2"), (None, "192.168.80.11")):
+    for value, expected in (("172.18.0.2", "172.18.0.2"), (None, "192.168.80.11")):
         cluster.api.annotate("a", {ANNOTATION + "public-ip-overwrite": value})
-        command.wait_until(lambda: cluster.said("a").get("public-ip") == wanted, lambda: f"public-ip becomes {wanted}: {cluster.said('a')}")
+        command.wait_until(lambda: cluster.published("a").get("public-ip") == expected, lambda: f"public-ip becomes {expected}: {cluster.published('a')}")
         cluster.settle(f"public-ip-overwrite {value}")
 
 
 @weft_only
 def test_put_back(cluster):
-    """Stripped or altered by others while it runs; upstream never notices, and peers lose the node when they restart."""
+    """Removed or altered by another program while it runs; upstream never notices, and peers lose the node when they restart."""
     a, _ = cluster.pair()
-    right = cluster.said("a")
+    right = cluster.published("a")
     spoilt = {
         "all stripped": {key: None for key in right},
         "backend-data altered": {"backend-data": '{"VNI":4096,"VtepMAC":"02:00:00:00:00:99"}'},
@@ -70,13 +70,13 @@ def test_put_back(cluster):
     }
     for what, changes in spoilt.items():
         cluster.api.annotate("a", {ANNOTATION + key: value for key, value in changes.items()})
-        command.wait_until(lambda: cluster.said("a") == right, lambda: f"{what}: a says {cluster.said('a')}", timeout=10)
+        command.wait_until(lambda: cluster.published("a") == right, lambda: f"{what}: a says {cluster.published('a')}", timeout=10)
         cluster.settle(what)
     a.daemon.expect_running()
 
 
 @weft_only
-def test_node_made_anew(cluster):
+def test_node_recreated(cluster):
     """Another podCIDR, then the same name without one until later: followed without a restart."""
     a, b = cluster.pair()
     for subnet, given_later in (("10.244.7.0/24", False), ("10.244.8.0/24", True), ("10.244.8.0/24", False)):
@@ -93,20 +93,20 @@ def test_node_made_anew(cluster):
 
 def test_restart_keeps_mac(cluster):
     a, _ = cluster.pair()
-    before = cluster.said("a")
+    before = cluster.published("a")
     a.down()
     a.up()
     cluster.settle("a restarts")
-    command.expect_equal(cluster.said("a"), before, "annotations after a restart")
+    command.expect_equal(cluster.published("a"), before, "annotations after a restart")
 
 
 @weft_only
 def test_unmanaged_peer(cluster):
-    """A peer whose annotations go is a lease that goes. Upstream keeps its route."""
+    """A peer whose annotations are removed loses its lease. Upstream keeps its route."""
     a, b = cluster.pair()
     b.down()
     for key in ("kube-subnet-manager", "public-ip", "backend-data"):
-        before = cluster.said("b")
+        before = cluster.published("b")
         cluster.api.annotate("b", {ANNOTATION + key: None})
         cluster.settle(f"b without {key}", with_traffic=False)
         command.expect_equal(a.routes(), set(), "routes of a")

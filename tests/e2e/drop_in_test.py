@@ -1,7 +1,7 @@
 """The command lines that start upstream's flanneld today, each with exactly the variables and files that it finds there.
 
-They run in a root folder of their own in which /etc, /run and /var/lib hold nothing else. What is Windows' alone (paths, SYSTEMROOT)
-is left out."""
+They run in a separate root folder in which /etc, /run and /var/lib have no other files. Parts that only Windows has (paths,
+SYSTEMROOT) are left out."""
 
 import base64
 
@@ -110,7 +110,7 @@ def start_in_cluster(cluster, container="", **variables):
 def test_in_cluster(cluster):
     a = start_in_cluster(cluster)
     command.expect_equal(a.subnet_env()["FLANNEL_IPMASQ"], "false", "FLANNEL_IPMASQ")
-    command.expect(("get", "pods") in cluster.audit.asked(a), "a never asked for its Pod")
+    command.expect(("get", "pods") in cluster.audit.requested(a), "a never requested its Pod")
 
 
 @weft_only
@@ -134,7 +134,7 @@ def test_kubeadm(cluster):
 
 
 def test_api_url_over_kubeconfig(cluster):
-    """Functional row of upstream: both given, the URL counts."""
+    """Functional row of upstream: with both, the URL is used."""
     a, b = cluster.add("a"), cluster.add("b")
     a.write_kubeconfig({"token": a.token}, server="https://192.168.80.254:1")
     a.flags["kube-api-url"] = cluster.control.url

@@ -16,8 +16,8 @@ def start(cluster, **backend):
     for each in members:
         each.wait_ready()
     for one, other in (members, reversed(members)):
-        wanted = (other.address, "eth0")
-        command.wait_until(lambda one=one, wanted=wanted: wanted in routes(one).values(), lambda one=one: f"{one.name} has {routes(one)}",
+        expected = (other.address, "eth0")
+        command.wait_until(lambda one=one, expected=expected: expected in routes(one).values(), lambda one=one: f"{one.name} has {routes(one)}",
                            timeout=20)
     return members
 
@@ -31,8 +31,8 @@ def talk(a, b, size):
 def test_host_gw(cluster):
     a, b = start(cluster, Type="host-gw")
     command.expect_equal(routes(a), {"10.244.2.0/24": (b.address, "eth0")}, "routes of a")
-    said = {name: {key: text for key, text in cluster.said(name).items() if key.startswith("backend")} for name in "ab"}
-    command.expect_equal(said["a"], said["b"], "what the two publish of their backend")
+    reported = {name: {key: text for key, text in cluster.published(name).items() if key.startswith("backend")} for name in "ab"}
+    command.expect_equal(reported["a"], reported["b"], "what the two publish of their backend")
     command.expect_equal(a.subnet_env()["FLANNEL_MTU"], b.subnet_env()["FLANNEL_MTU"], "MTU")
     talk(a, b, 1500)
 

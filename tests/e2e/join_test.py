@@ -32,7 +32,7 @@ def test_third_node(cluster):
 
 @weft_only
 def test_kubectl(cluster):
-    """What `kubectl get nodes -o json` prints says to flannelctl what the daemon says."""
+    """`flannelctl --from` of `kubectl get nodes -o json` prints the same as the daemon."""
     a, _ = cluster.pair()
     cluster.bystander("far", "10.244.9.0/24")
     cluster.settle("far joins", with_traffic=False)
@@ -53,7 +53,7 @@ def test_node_without_annotations(cluster):
 
 
 def expect_unpublished(cluster, a, why):
-    """Alive, not ready, says why, and has told peers nothing."""
+    """Alive, not ready, reports why, and has published nothing."""
     command.wait_until(lambda: why in a.health("/readyz")[1] or why in a.log_text(), lambda: f"a says {a.last_words()}", timeout=10)
     command.expect_equal((a.health("/healthz")[0], a.health("/readyz")[0]), (200, 503), "healthz and readyz")
     command.expect_equal(a.subnet_env(), {}, "subnet.env")
@@ -72,11 +72,11 @@ def test_node_appears_later(cluster):
 
 @weft_only
 def test_pod_cidr_comes_later(cluster):
-    """Upstream exits at once and leaves it to whoever restarts it."""
+    """Upstream exits at once and relies on a supervisor."""
     a, b = cluster.add("a", subnets=()), cluster.add("b")
     a.spawn()
     expect_unpublished(cluster, a, "podCIDR")
-    command.expect_equal(cluster.said("a"), {}, "annotations without a podCIDR")
+    command.expect_equal(cluster.published("a"), {}, "annotations without a podCIDR")
     cluster.api.assign("a", "10.244.1.0/24")
     a.wait_ready()
     cluster.start(b)
@@ -84,11 +84,11 @@ def test_pod_cidr_comes_later(cluster):
 
 @weft_only
 def test_pod_cidr_outside_network(cluster):
-    """Not told to peers, said; right once the Node is made anew. Upstream tells peers first."""
+    """Not published, but reported; correct once the Node is re-created. Upstream publishes first."""
     a, b = cluster.add("a", subnets=["10.99.1.0/24"]), cluster.add("b")
     a.spawn()
     expect_unpublished(cluster, a, "10.99.1.0/24")
-    command.expect_equal(cluster.said("a"), {}, "annotations with a podCIDR outside Network")
+    command.expect_equal(cluster.published("a"), {}, "annotations with a podCIDR outside Network")
     cluster.api.delete_node("a")
     cluster.api.create_node("a", "10.244.1.0/24")
     a.wait_ready()
@@ -124,4 +124,4 @@ def test_network_unavailable_is_not_ours(cluster):
     a.flags["set-node-network-unavailable"] = "false"
     cluster.start(*cluster.members.values())
     command.wait_until(lambda: condition(cluster, "b"), "b has the condition")
-    command.expect_equal(condition(cluster, "a"), None, "the condition that a was told not to set")
+    command.expect_equal(condition(cluster, "a"), None, "the condition that a must not set")

@@ -1,4 +1,4 @@
-"""This lab itself: what dies does not go unseen."""
+"""This lab itself: a program that dies is noticed."""
 
 import os
 import signal
@@ -11,10 +11,10 @@ def crash(daemon, how=signal.SIGSEGV):
     command.wait_until(daemon.ended, "it has crashed")
 
 
-def expect_seen(cluster, words, looks):
-    for look in looks:
+def expect_seen(cluster, words, checks):
+    for check in checks:
         try:
-            look()
+            check()
         except command.Failure as failure:
             command.expect(words in str(failure), f"{failure} lacks {words!r}")
         else:
@@ -22,16 +22,16 @@ def expect_seen(cluster, words, looks):
 
 
 def test_deaths_are_seen(cluster):
-    """Also where another node alone is asked for; and once the test has ended the dead itself, all is well."""
+    """Also when only another node is checked; no failure once the test has ended the dead program itself."""
     a, b = cluster.pair()
-    looks = [cluster.differences, lambda: cluster.differences(a), cluster.silent_pairs, lambda: cluster.settle("a death", of=a)]
+    checks = [cluster.differences, lambda: cluster.differences(a), cluster.silent_pairs, lambda: cluster.settle("a death", of=a)]
     for each in (a, b):
         crash(each.daemon)
-        expect_seen(cluster, f"flanneld of {each.name} ended by itself with", [*looks, each.down])
+        expect_seen(cluster, f"flanneld of {each.name} ended by itself with", [*checks, each.down])
         each.up()
         cluster.settle(f"{each.name} starts after a crash")
     etcd = cluster.control.etcd
     crash(etcd, signal.SIGKILL)
-    expect_seen(cluster, "etcd ended by itself with signal SIGKILL", [*looks, cluster.control.stop_etcd])
+    expect_seen(cluster, "etcd ended by itself with signal SIGKILL", [*checks, cluster.control.stop_etcd])
     cluster.control.start_etcd()
     command.wait_until(cluster.api.ready, "the API server has its etcd back", timeout=20)

@@ -1,4 +1,4 @@
-"""The API server goes, forgets, changes its ways or cannot be heard; the pods' traffic does not care.
+"""The API server stops, loses data, changes its features or cannot be reached; the pods' traffic continues.
 
 Only a is judged: after an outage upstream's client may wait for a minute until it tries again."""
 
@@ -18,7 +18,7 @@ MINUTE = 60
 
 
 def change_nodes(cluster):
-    """One bystander goes, one comes, one changes."""
+    """One bystander is removed, one added, one changed."""
     cluster.api.delete_node("old")
     cluster.bystander("new", "10.244.10.0/24")
     cluster.api.annotate("moving", {ANNOTATION + "public-ip": "192.168.80.250"})
@@ -32,7 +32,7 @@ def start_with_bystanders(cluster):
 
 def test_a_minute_without_api_server(cluster):
     a, b = start_with_bystanders(cluster)
-    time.sleep(6)  # a watch that has stood for so long is well: what follows is no early trouble
+    time.sleep(6)  # after this time the watch counts as healthy, so that the next failure is not an early one
     cluster.control.stop_apiserver()
     began = time.monotonic()
     for source, sink in ((a, b), (b, a)):
@@ -43,7 +43,7 @@ def test_a_minute_without_api_server(cluster):
     cluster.site.start_apiserver()
     began = time.monotonic()
     change_nodes(cluster)
-    # Upstream's client comes back when its back-off ends: up to a minute, and once more if it was early.
+    # Upstream's client retries when its back-off ends: up to a minute, and once more if it was early.
     cluster.settle("the API server is back after a minute", timeout=90 if a.kind == "weft" else 240, since=began, of=a)
 
 
@@ -57,7 +57,7 @@ def forgotten(cluster, version):
 
 
 def test_gone(cluster):
-    """a is cut off, Nodes change, etcd is compacted, the API server restarts, a comes back: 410, and nothing is missed."""
+    """a is cut off, Nodes change, etcd is compacted, the API server restarts, a reconnects: 410, and nothing is missed."""
     a, _ = start_with_bystanders(cluster)
     time.sleep(6)
     before = len(cluster.audit.entries(a))
@@ -78,7 +78,7 @@ def test_gone(cluster):
 
 @weft_only
 def test_dead_connection(cluster):
-    """Nobody tells a that its watch is dead: the path drops everything, and the server knows nothing of it afterwards."""
+    """a gets no error from its dead watch: the path drops everything, and the server has forgotten the connection afterwards."""
     a, _ = start_with_bystanders(cluster)
     cut = Cut(a, "drop")
     cluster.control.forget_connections(a.address)
@@ -89,7 +89,7 @@ def test_dead_connection(cluster):
 
 
 def test_without_streaming_lists(cluster):
-    """A server that refuses sendInitialEvents, as most in use do; then one that takes it; then the first again."""
+    """A server that refuses sendInitialEvents, as most in use do; then one that accepts it; then the first again."""
     for flags in (["--feature-gates=WatchList=false"], [], ["--feature-gates=WatchList=false"]):
         cluster.site.restart_apiserver(*flags)
         if not cluster.members:
@@ -106,9 +106,9 @@ def test_without_streaming_lists(cluster):
 @weft_only
 @slow
 def test_etcd_restored(cluster):
-    """An old backup is put back as it is (etcd's manual says to bump its revision): versions run far backwards, Nodes that were
-    gone are there again. A real API server says nothing at all to a watch from a version that it has yet to reach; two such
-    silences, of two minutes each, tell. Had it reached that version by then, nobody could."""
+    """An old backup is restored as it is (etcd's manual says to bump its revision): versions run far backwards, deleted Nodes exist
+    again. A real API server sends nothing to a watch from a version that it has yet to reach; two such silences, of two minutes
+    each, reveal it. If it had reached that version by then, it could not be detected."""
     a, _ = start_with_bystanders(cluster)
     control = cluster.control
     backup = control.path("backup")

@@ -19,7 +19,7 @@ peers=(flanneld etcd kube-apiserver kubectl nodeload
 recipe_flanneld() { CGO_ENABLED=1 flannel_program "$1"; }  # the udp backend is C
 recipe_flanneld.exe() { GOOS=windows CGO_ENABLED=0 flannel_program "$1"; }
 
-# One cloud backend's SDK is not served by every proxy, so its import goes.
+# One cloud backend's SDK is not served by every proxy, so its import is removed.
 flannel_program() {
   cp -r "$(module_folder "github.com/flannel-io/flannel@$flannel_version")" flannel
   chmod -R u+w flannel
@@ -87,7 +87,7 @@ recipe_nodeload() { CGO_ENABLED=0 go build -C "$here/nodeload" -ldflags "-s -w" 
 
 module_folder() { go mod download -json "$1" | sed -nE 's/^\s*"Dir": "(.*)",?$/\1/p'; }
 
-# ---- Go, at least as new as Kubernetes wants it
+# ---- Go, at least as new as Kubernetes requires
 
 new_enough() {
   local version

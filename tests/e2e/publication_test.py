@@ -1,4 +1,4 @@
-"""What peers read of a node whose VTEP MAC HNS chooses: nothing before it is known, then all of it at once. Here flanneld is the Linux program,
+"""The annotations of a node whose VTEP MAC HNS chooses: none before it is known, then all at once. Here flanneld is the Linux program,
 on the HNS emulator."""
 
 import json
@@ -47,7 +47,7 @@ class HnsNode(member.Weft):
 
 
 def waits_for(a, what):
-    command.wait_until(lambda: f"its {what}" in a.ask("status", check=False), lambda: f"no word of the {what}: {a.ask('status', check=False)}",
+    command.wait_until(lambda: f"its {what}" in a.flannelctl("status", check=False), lambda: f"no word of the {what}: {a.flannelctl('status', check=False)}",
                        timeout=20)
 
 
@@ -68,7 +68,7 @@ def test_nothing_before_the_management_ip(cluster):
     with cluster.api.watching() as events:
         a.spawn()
         waits_for(a, "management IP")
-        command.expect_equal(cluster.said("a"), {}, "annotations before HNS has given the network its management IP")
+        command.expect_equal(cluster.published("a"), {}, "annotations before HNS has given the network its management IP")
         a.wait_for_health()
         expect_published_once(cluster, events, a.router_mac())
 
@@ -79,14 +79,14 @@ def test_nothing_before_the_router_mac(cluster):
     a = cluster.add("a", kind=HnsNode)
     a.spawn()
     a.wait_for_health()
-    command.wait_until(lambda: cluster.said("a"), "a publishes")
+    command.wait_until(lambda: cluster.published("a"), "a publishes")
     a.down()
-    cluster.api.annotate("a", {ANNOTATION + key: None for key in cluster.said("a")})
+    cluster.api.annotate("a", {ANNOTATION + key: None for key in cluster.published("a")})
     a.set_router_mac("")
     with cluster.api.watching() as events:
         a.spawn()
         waits_for(a, "router MAC")
-        command.expect_equal((cluster.said("a"), a.health("/readyz")[0]), ({}, 503), "annotations and readyz before HNS has shown the router MAC")
+        command.expect_equal((cluster.published("a"), a.health("/readyz")[0]), ({}, 503), "annotations and readyz before HNS has shown the router MAC")
         a.set_router_mac("0E-2A-00-00-00-77")
         a.wait_for_health()
         expect_published_once(cluster, events, "0e:2a:00:00:00:77")

@@ -1,4 +1,4 @@
-"""Daemons that end and come back, as themselves or as others."""
+"""Daemons that end and start again, on the same node or a re-created one."""
 
 import json
 import signal
@@ -15,7 +15,7 @@ MIB = 1 << 20
 def test_peer_with_another_mac_and_address(cluster):
     """As after a new installation under the old name: device and annotations gone, another address."""
     a, b = cluster.pair()
-    before = cluster.said("b")
+    before = cluster.published("b")
     b.down()
     b.forget_device()
     cluster.api.annotate("b", {ANNOTATION + key: None for key in before})
@@ -25,7 +25,7 @@ def test_peer_with_another_mac_and_address(cluster):
     began = time.monotonic()
     b.up()
     cluster.settle("b with another MAC and address", since=began)
-    after = cluster.said("b")
+    after = cluster.published("b")
     command.expect(before["backend-data"] != after["backend-data"], f"b kept its MAC: {after}")
     command.expect_equal(after["public-ip"], "192.168.80.59", "public-ip of b")
     cluster.full_size(a, b, size=MIB)
@@ -43,7 +43,7 @@ def test_subnet_moves_to_a_new_node(cluster):
     command.wait_until(lambda: a.leases().get("c", {}).get("ipv4", {}).get("state") == "overlap", lambda: f"c's lease, as a sees it: {a.leases()}")
     with cluster.api.watching() as events:
         cluster.api.delete_node("b")
-        command.wait_until(lambda: events, "the API server tells of b's end")
+        command.wait_until(lambda: events, "the API server reports b's end")
     cluster.settle("b's Node is deleted")
     command.expect_equal(a.routes(), {"10.244.2.0/24"}, "routes of a")
     cluster.full_size(a, c, size=MIB)
@@ -51,7 +51,7 @@ def test_subnet_moves_to_a_new_node(cluster):
 
 @weft_only
 def test_subnet_is_not_taken(cluster):
-    """A newer Node with b's podCIDR costs b nothing."""
+    """A newer Node with b's podCIDR does not affect b."""
     a, b = cluster.pair()
     time.sleep(1.1)
     cluster.bystander("new", "10.244.2.0/24")
@@ -61,7 +61,7 @@ def test_subnet_is_not_taken(cluster):
 
 
 def test_rolling_restart(cluster):
-    """One after the other, all flannelds: everybody keeps its subnet, pods reach one another."""
+    """All flannelds, one after the other: each keeps its subnet, pods reach one another."""
     a, b = cluster.pair()
     before = {each.name: each.subnet_env() for each in (a, b)}
     for each in (a, b):
@@ -71,7 +71,7 @@ def test_rolling_restart(cluster):
     command.expect_equal({each.name: each.subnet_env() for each in (a, b)}, before, "subnet.env after the restarts")
 
 
-def test_pod_made_anew(cluster):
+def test_pod_recreated(cluster):
     a, b = cluster.pair()
     for each in (a, b):
         each.leave_pod()
@@ -86,7 +86,7 @@ def sent(pod):
 def restart_under_traffic(cluster, how):
     """A TCP stream each way; a is gone for a moment. The streams outlive it, and no peer ever reads an incomplete lease."""
     a, b = cluster.pair()
-    right = cluster.said("a")
+    right = cluster.published("a")
     with cluster.api.watching() as events:
         for one, other in ((a, b), (b, a)):
             start = sent(one.pod)
@@ -94,7 +94,7 @@ def restart_under_traffic(cluster, how):
             command.wait_until(lambda: sent(one.pod) - start >= 32 * MIB, lambda: f"32 MiB from {one.name}: {stream.outcome()}", timeout=10)
             began = time.monotonic()
             a.down(how)
-            if a.kind == "weft":  # upstream's kernel device goes on without it
+            if a.kind == "weft":  # upstream's kernel device works without it
                 command.expect(stream.running(), "the stream was over before the restart; make it longer")
             a.up()
             cluster.settle(f"a restarts while {one.name} sends", since=began)

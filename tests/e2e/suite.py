@@ -1,4 +1,4 @@
-"""Runs the tests (functions test_* of *_test.py beside this file) on one cluster, one after another."""
+"""Runs the tests (functions test_* of *_test.py in this folder) on one cluster, one after another."""
 
 import argparse
 import os

@@ -19,11 +19,11 @@ FOREIGN_POD = {"id": "33334444-5555-6666-7777-888899990001", "name": "their pod"
                "addresses": [{"ip": "10.9.0.5", "prefix_length": 24}], "namespace": "00000000-0000-0000-0000-000000000000", "policies": []}
 
 UNSPECIFIED, RPC_CALL_FAILED, ELEMENT_NOT_FOUND = "0x80004005", "0x800706BE", "0x80070490"
-HELD = 3000  # milliseconds that a held call waits: for ever, to a test that looks on
+HELD = 3000  # milliseconds that a held call waits: longer than any test observes
 
 
 class Scene:
-    """Node a, ours; HNS holds another's network and pod, too. `begin` makes flanneld.exe call HNS."""
+    """Node a, ours; HNS has a foreign network and pod, too. `begin` makes flanneld.exe call HNS."""
 
     def __init__(self, cluster):
         self.cluster = cluster
@@ -40,7 +40,7 @@ class Scene:
         self.begin = self.a.spawn
 
     def return_pod(self):
-        """No endpoint outlives a reboot: whoever had it makes it again."""
+        """No endpoint outlives a reboot: its owner makes it again."""
         state = self.a.hns("dump")
         state["endpoints"] = [FOREIGN_POD]
         self.a.hns("load", f"state={json.dumps(state)}")
@@ -49,7 +49,7 @@ class Scene:
         state = self.a.hns("dump")
         return json.dumps([[each for each in state["networks"] if each["name"] == FOREIGN["name"]], state["endpoints"]], sort_keys=True)
 
-    # ---- What stands before a case, and what happens then
+    # ---- The state before a case, and the event
 
     def on_empty_hns(self):
         self.a.down()
@@ -60,10 +60,10 @@ class Scene:
         self.a.down()
         self.begin = self.a.spawn
 
-    def beside_a_new_peer(self):
+    def with_a_new_peer(self):
         if self.far():
             self.cluster.api.delete_node("far")
-            self.expect_well("far goes")
+            self.expect_well("far is deleted")
         self.begin = lambda: self.cluster.bystander("far", "10.244.9.0/24")
 
     def far(self):
@@ -109,7 +109,7 @@ class Scene:
         return self.a.health("/readyz")[0] == 200
 
     def expect_well(self, what):
-        """All is as wanted, another's is as it was, and /readyz says so; the process that began is the one that runs."""
+        """All is as desired, foreign objects are unchanged, and /readyz is 200; the first process still runs."""
         began = self.a.daemon
         self.cluster.settle(what, with_traffic=False)
         command.wait_until(self.ready, lambda: f"{what}: not ready: {self.a.health('/readyz')}; {self.a.last_words()}", timeout=30)
@@ -136,7 +136,7 @@ def fails(code, count):
 
 
 def fails_always(scene, step):
-    """Until somebody mends it."""
+    """Until the test removes the fault."""
     number = scene.calls() + step
     scene.fault(step, count="always", code=RPC_CALL_FAILED)
     scene.begin()
@@ -171,18 +171,18 @@ def stops(scene, step):
     scene.a.hns("stop")
     before = scene.calls()
     scene.wait_for_call(before + 3)
-    # The round that met it may be at its next call before it says so.
+    # The round that met it may make its next call before it reports it.
     command.wait_until(lambda: not scene.ready(), lambda: f"ready while HNS is stopped: {scene.a.last_words()}", timeout=5)
     scene.a.hns("start", "endpoints_kept=true")
 
 
 KINDS = [fails(UNSPECIFIED, 1), ("killed", killed), restarts("kept"), fails(ELEMENT_NOT_FOUND, 2), ("reboot", reboot),
          restarts("persistent-kept"), ("fails until mended", fails_always), ("HNS stops for a while", stops)]
-SCENES = [Scene.on_empty_hns, Scene.on_its_network, Scene.beside_a_new_peer]
+SCENES = [Scene.on_empty_hns, Scene.on_its_network, Scene.with_a_new_peer]
 
 
 def test_at_every_call(cluster):
-    """At each call of a start and of a peer's coming two things go wrong, others at the next call."""
+    """Two faults at each call of a start and of an added peer, other ones at the next call."""
     scene = Scene(cluster)
     done = []
     for prepare in SCENES:
@@ -190,7 +190,7 @@ def test_at_every_call(cluster):
         prepare(scene)
         before = scene.calls()
         scene.begin()
-        scene.expect_well(f"{place}, nothing goes wrong")
+        scene.expect_well(f"{place}, without a fault")
         steps = scene.calls() - before
         command.expect(steps > 0, f"{place}: HNS was not called, so nothing could go wrong")
         for step in range(1, steps + 1):

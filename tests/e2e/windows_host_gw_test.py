@@ -14,7 +14,7 @@ def nodes(cluster, kind):
     a, b = cluster.add("a", kind=kind), cluster.add("b")
     for each in (a, b):
         each.net_conf["Backend"] = {"Type": "host-gw"}
-    a.emulated_host = True  # ours; upstream's sees Wine's adapters, and asks PowerShell for the rest
+    a.emulated_host = True  # ours; upstream's sees Wine's adapters, and uses PowerShell for the rest
     return a, b
 
 
@@ -33,8 +33,8 @@ def machine(a):
 
 
 def wait_for_machine(a, b, what):
-    wanted = ({"10.244.2.0/24": b.address}, sorted((a.address, BRIDGE_ADDRESS)))
-    command.wait_until(lambda: machine(a) == wanted, lambda: f"{what}: {machine(a)} instead of {wanted}; {a.last_words()}", timeout=30)
+    expected = ({"10.244.2.0/24": b.address}, sorted((a.address, BRIDGE_ADDRESS)))
+    command.wait_until(lambda: machine(a) == expected, lambda: f"{what}: {machine(a)} instead of {expected}; {a.last_words()}", timeout=30)
 
 
 def endpoints(a):
@@ -43,22 +43,22 @@ def endpoints(a):
 
 
 def test_like_upstream(cluster):
-    """What upstream's makes HNS and the host hold, ours takes over untouched and makes anew alike."""
+    """Ours takes over the objects of upstream's in HNS and on the host unchanged, and makes the same ones itself."""
     a, b = nodes(cluster, windows.Upstream)
     a.use_powershell()
-    # The adapter that HNS makes of the endpoint, where Wine looks for it.
+    # The adapter that HNS makes for the endpoint, where Wine finds it.
     a.host.ip("link add cbr0_ep type veth peer name far", "link set far up", "link set cbr0_ep up", f"addr add {BRIDGE_ADDRESS}/24 dev cbr0_ep")
     start(b, a)
-    wanted = [("10.244.2.0/24", b.address)]
+    expected = [("10.244.2.0/24", b.address)]
 
     def theirs():
         return [(each["DestinationPrefix"], each["NextHop"]) for each in a.powershell_state()["Routes"]]
 
-    command.wait_until(lambda: theirs() == wanted, lambda: f"upstream's routes: {theirs()}; {a.last_words()}", timeout=30)
+    command.wait_until(lambda: theirs() == expected, lambda: f"upstream's routes: {theirs()}; {a.last_words()}", timeout=30)
     forwarding = a.powershell_state()["Forwarding"]
     command.expect_equal(len(set(forwarding)), 2, f"interfaces that upstream's lets forward, of {forwarding}")
     command.expect(a.powershell_state()["Routes"][0]["IfIndex"] in forwarding, "upstream's route is on an interface that does not forward")
-    said = {key: text for key, text in cluster.said("a").items() if key.startswith("backend")}
+    reported = {key: text for key, text in cluster.published("a").items() if key.startswith("backend")}
     before, made, env = a.hns("dump"), endpoints(a), a.subnet_env()
     a.down()
 
@@ -67,14 +67,14 @@ def test_like_upstream(cluster):
     a.wait_ready()
     wait_for_machine(a, b, "ours takes over")
     command.expect_equal(a.hns("dump"), before, "all that HNS holds")
-    command.expect_equal({key: text for key, text in cluster.said("a").items() if key.startswith("backend")}, said, "what is published")
+    command.expect_equal({key: text for key, text in cluster.published("a").items() if key.startswith("backend")}, reported, "what is published")
     command.expect_equal(a.subnet_env(), env, "subnet.env")
     a.down()
 
     a.hns("restart", "networks=lost", "endpoints_kept=false")
     a.spawn()
     wait_for_machine(a, b, "ours starts on an empty HNS")
-    # But for the adapter: upstream leaves it to HNS, which takes any of several.
+    # Except the adapter: upstream leaves the choice to HNS, which uses any of several.
     adapter = {"Settings": {"NetworkAdapterName": "eth0"}, "Type": "NetAdapterName"}
     theirs = shape(before["networks"][0]) | {"adapter_named": True, "policies": [json.dumps(adapter)]}
     command.expect_equal(shape(a.network("cbr0")), theirs, "the network")
@@ -86,7 +86,7 @@ def pod_endpoint(a, address):
 
 
 def test_node(cluster):
-    """A whole node: our flanneld.exe, win-bridge.exe, kube-proxy.exe; and HNS's restarts cost nothing."""
+    """A whole node: our flanneld.exe, win-bridge.exe, kube-proxy.exe; and restarts of HNS are repaired."""
     a, b = nodes(cluster, windows.Weft)
     start(b, a)
     wait_for_machine(a, b, "flanneld.exe joins")
@@ -116,7 +116,8 @@ def test_node(cluster):
 
 
 def test_reset(cluster):
-    """What ours made goes from HNS and from the host, and others' routes stay; a second run does no harm, and a fresh start makes all of it again."""
+    """The objects of ours are deleted from HNS and the host, and foreign routes stay; a second run does no harm, and a fresh start makes
+    all of them again."""
     a, b = nodes(cluster, windows.Weft)
     b.spawn()
     for _ in range(2):
@@ -124,8 +125,8 @@ def test_reset(cluster):
         wait_for_machine(a, b, "flanneld.exe of ours starts")
         a.hns("put-route", "destination=10.244.77.0/24", f"gateway={b.address}", "adapter=vEthernet (eth0)")
         a.down()
-        said = a.reset("--dry-run")
-        command.expect(f"would delete route 10.244.2.0/24 via {b.address}" in said and "10.244.77.0" not in said, said)
+        reported = a.reset("--dry-run")
+        command.expect(f"would delete route 10.244.2.0/24 via {b.address}" in reported and "10.244.77.0" not in reported, reported)
         a.reset("--keep-vswitch")
         command.expect_equal(a.hns("dump")["networks"], [], "networks after a reset")
         command.expect_equal(a.reset().split(":")[0], "nothing to do", "a second reset")

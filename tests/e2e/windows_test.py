@@ -10,7 +10,7 @@ from cluster import windows
 
 
 def node(cluster, kind=windows.Upstream):
-    """Upstream's flanneld.exe on a, or ours, ready, beside upstream's Linux flanneld on b."""
+    """Upstream's flanneld.exe on a, or ours, ready, next to upstream's Linux flanneld on b."""
     a, b = cluster.add("a", kind=kind), cluster.add("b")
     b.spawn()
     a.spawn()
@@ -21,7 +21,7 @@ def node(cluster, kind=windows.Upstream):
 
 
 def test_flanneld_vxlan(cluster):
-    """Its network, its subnet.env, a route for each Linux peer; a peer that goes takes its route along."""
+    """Its network, its subnet.env, a route for each Linux peer, removed with the peer."""
     a, _ = node(cluster)
     network = a.network()
     command.expect_equal((network["type"], network["flags"], network["adapter"]), ("Overlay", 8, "eth0"), "the network")
@@ -29,7 +29,7 @@ def test_flanneld_vxlan(cluster):
     command.expect_equal(len(a.policies("HostRoute")), 1, "HostRoute policies")
     command.expect_equal(a.subnet_env()["FLANNEL_SUBNET"], "10.244.1.1/24", "FLANNEL_SUBNET")
     command.expect_equal(a.hns("handles")["misuses"], 0, "handles that were used wrongly")
-    command.expect(a.hns("calls")["functions"].get("HNSCall GET /globals/version"), "nobody asked vmcompute.dll for the version")
+    command.expect(a.hns("calls")["functions"].get("HNSCall GET /globals/version"), "no program called vmcompute.dll for the version")
     cluster.bystander("far", "10.244.9.0/24")
     cluster.settle("far joins", with_traffic=False)
     cluster.api.delete_node("far")
@@ -37,7 +37,7 @@ def test_flanneld_vxlan(cluster):
 
 
 def shape(network):
-    """A network as HNS holds it, without what HNS chose or the moment decided; policies by type and settings."""
+    """A network in HNS, without values that HNS or the time chose; policies by type and settings."""
     chosen = ("id", "dr_mac", "dr_mac_from_ms", "mac_block", "link_local_until_ms", "management_from_ms", "endpoints_made")
     network = {key: value for key, value in network.items() if key not in chosen}
     network["policies"] = sorted((json.dumps(each, sort_keys=True) for each in network["policies"]))
@@ -45,7 +45,7 @@ def shape(network):
 
 
 def test_weft_vxlan(cluster):
-    """What ours makes HNS hold is what upstream's makes it hold, with fewer calls; and HNS's restarts cost nothing."""
+    """Ours makes the same objects in HNS as upstream's, with fewer calls; and restarts of HNS are repaired."""
     a, _ = node(cluster)
     theirs, their_calls = shape(a.network()), a.hns("calls")["total"]
     a.down()
@@ -68,8 +68,8 @@ def test_weft_vxlan(cluster):
 
 
 def test_weft_host(cluster):
-    """On the emulated machine: the first network moves the node's address, a static route follows it, the firewall lets the tunnel in; a reboot is
-    survived."""
+    """On the emulated host: the first network moves the node's address, a static route follows it, the firewall allows the tunnel; the
+    node recovers after a reboot."""
     a, b = cluster.add("a", kind=windows.Weft), cluster.add("b")
     a.emulated_host = True
     a.hns("put-route", "destination=10.8.0.0/16", f"gateway={b.address}", "adapter=eth0")
@@ -95,7 +95,7 @@ def test_weft_host(cluster):
 
 
 def test_weft_takes_over(cluster):
-    """Upstream's network is taken over with nothing changed in HNS, and upstream takes it back."""
+    """Ours takes over upstream's network without a change in HNS, and upstream takes over ours."""
     a, _ = node(cluster)
     before = a.hns("dump")
     for flavour in (windows.Weft.flavour, windows.Upstream.flavour):
@@ -106,12 +106,12 @@ def test_weft_takes_over(cluster):
         cluster.settle(f"{flavour} takes over", with_traffic=False)
         if flavour == windows.Weft.flavour:
             command.expect_equal(a.hns("dump"), before, "all that HNS holds")
-        # Upstream takes each route away and puts it again.
+        # Upstream deletes each route and adds it again.
         command.expect_equal(shape(a.network()), shape(before["networks"][0]), f"the network after {flavour}")
 
 
 def test_weft_reset(cluster):
-    """What ours made goes, and what upstream made stays; a second run does no harm, and a fresh start makes all of it again."""
+    """Our objects are deleted, and upstream's stay; a second run does no harm, and a fresh start makes all of them again."""
     a, b = cluster.add("a", kind=windows.Weft), cluster.add("b")
     b.spawn()
     for _ in range(2):
@@ -141,7 +141,7 @@ POD_NAMESPACE = "11112222-3333-4444-5555-666677778888"
 
 
 def make_namespace(a):
-    """A pod's network namespace, which on a real node the container runtime asks HNS for."""
+    """A pod's network namespace, which on a real node the container runtime requests from HNS."""
     state = a.hns("dump")
     state["namespaces"].append({"id": POD_NAMESPACE, "type": "Guest", "compartment": 0, "endpoints": [], "containers": []})
     a.hns("load", f"state={json.dumps(state)}")
@@ -156,7 +156,7 @@ def overlay_config(a):
 
 
 def test_win_overlay(cluster):
-    """A pod's endpoint stands on flanneld.exe's network, in the pod's namespace, while the pod lives."""
+    """A pod's endpoint exists on flanneld.exe's network, in the pod's namespace, while the pod lives."""
     a, _ = node(cluster)
     make_namespace(a)
     answer = a.plugin("win-overlay.exe", "ADD", overlay_config(a), "c1", POD_NAMESPACE)
@@ -190,7 +190,7 @@ def test_flannel_cni(cluster):
     a, _ = node(cluster, windows.Weft)
     make_namespace(a)
     missing = flannel(a, "ADD", windows.windows_path(a.path("no-subnet.env")), check=False)
-    command.expect("no-subnet.env" in missing["msg"], f"without subnet.env it says {missing}")
+    command.expect("no-subnet.env" in missing["msg"], f"without subnet.env it prints {missing}")
     command.expect_equal(a.hns("dump")["endpoints"], [], "endpoints without subnet.env")
     answer = flannel(a, "ADD", a.flags["subnet-file"])
     state = a.hns("dump")
@@ -208,7 +208,7 @@ def test_flannel_cni(cluster):
 
 
 def make_service(cluster, name, address, **pods):
-    """Service `name` at address:80, behind which stand `pods`: {node: address}."""
+    """Service `name` at address:80 with the backends `pods`: {node: address}."""
     cluster.api.request("POST", "/api/v1/namespaces/default/services", {
         "apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
         "spec": {"clusterIP": address, "ports": [{"port": 80, "targetPort": 8080}]}})
@@ -238,7 +238,7 @@ def behind(a, address):
 
 
 def start_kube_proxy(cluster, a, network=windows.NETWORK):
-    """The real one, as an administrator: what it may ask is no matter here."""
+    """The real one, as an administrator: its permissions are not tested."""
     cluster.api.patch_node_status("a", {"status": {"addresses": [{"type": "InternalIP", "address": a.address}]}})
     control = cluster.control
     kubeconfig = control.kubeconfig({"client-certificate": windows.windows_path(control.path("admin.crt")),
@@ -327,7 +327,7 @@ def test_win_bridge(cluster):
 
 
 def test_hcsshim(cluster):
-    """The library that all Go programs use understands every answer: v2 and v1, found, not found, there already."""
+    """The library that all Go programs use parses every answer: v2 and v1, found, not found, already exists."""
     a = cluster.add("a", kind=windows.Upstream)
     read = json.loads(a.wine(peers.find("hcsshim-probe.exe")))
     routes = [each["Settings"] for each in read.pop("policies") if each["Type"] == "RemoteSubnetRoute"]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as an address, a prefix, a MAC or a GUID: what is taken prints, and parses to the same
-// value; the printed form is the one that prints to itself.
+// Any text as an address, a prefix, a MAC or a GUID: an accepted value prints and parses to the
+// same value, and its printed form is canonical.
 #include <cstdint>
 #include <string_view>
 
@@ -31,7 +31,7 @@ void CheckPrefix(std::string_view text) {
   const auto address = weft::IpAddress::Parse(text.substr(0, slash));
   Require(address && address->family() == prefix->family(), "a prefix begins with an address");
   Require(prefix->Contains(*address) && prefix->Contains(prefix->base()), "its own address");
-  Require(weft::IpPrefix::Of(*address, prefix->length()) == prefix, "a prefix of its address");
+  Require(weft::IpPrefix::From(*address, prefix->length()) == prefix, "a prefix of its address");
 }
 
 }  // namespace

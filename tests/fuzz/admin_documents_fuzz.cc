@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a document of the admin endpoint: what is accepted comes back equal from its JSON.
+// Any bytes as a document of the admin endpoint: an accepted document round-trips through its JSON.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

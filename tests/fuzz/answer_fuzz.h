@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as an answer to a list or a watch: what is told does not depend on how they were cut,
-// and keeps its promises.
+// Any bytes as an answer to a list or a watch: the reports do not depend on how the bytes were cut,
+// and meet the invariants.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace weft::fuzz {
 
-// Everything that was told, for comparison.
+// All reports, for comparison.
 class AnswerLog : public kube::AnswerListener {
  public:
   std::string text;
@@ -47,8 +47,8 @@ class AnswerLog : public kube::AnswerListener {
   }
 };
 
-// The first byte says list or watch, the second how long the first piece is, the third how long
-// the others are.
+// The first byte selects list or watch, the second is the length of the first piece, the third the
+// length of the following ones.
 inline void FuzzAnswer(kube::Encoding encoding, const std::uint8_t* data, std::size_t size) {
   if (size < 3) return;
   const auto kind = data[0] % 2 == 0 ? kube::AnswerKind::kList : kube::AnswerKind::kWatch;

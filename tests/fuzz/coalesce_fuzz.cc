@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hostile packets of a few flows through Coalesce: none is lost, the order stays, and what is
-// joined is cut back into the same packets.
+// Hostile packets of a few flows through Coalesce: none is lost, the order is kept, and joined
+// packets are cut back into the same packets.
 //
 // The input: a byte of Setting, then packets: a template, flags, an argument, patches (ReadPacket).
 #include <cstdint>
@@ -57,9 +57,9 @@ void RightChecksums(ByteVector& packet) {
   CompleteTransportChecksum(packet);
 }
 
-// Flags: 1 in sequence behind the one before, 2 identification counts on, 4 checksums are made
-// right last, 8 cut by the argument, 16 padded by it, 32 dropped already, 64 with a partial
-// checksum. The low bits of the number of patches say how many.
+// Flags: 1 in sequence after the previous packet, 2 identification continues, 4 checksums are
+// corrected last, 8 cut by the argument, 16 padded by it, 32 dropped already, 64 with a partial
+// checksum. The low bits of the number of patches are their count.
 ByteVector ReadPacket(fuzz::Input& input, Stream& stream, Packet& descriptor) {
   ByteVector bytes = Templates()[input.Byte() % Templates().size()];
   const std::uint8_t flags = input.Byte();
@@ -88,7 +88,7 @@ ByteVector ReadPacket(fuzz::Input& input, Stream& stream, Packet& descriptor) {
   return bytes;
 }
 
-// Both are right, but for what RFC 6864 leaves open and the two forms of a sum of zero.
+// Equal, except for fields that RFC 6864 leaves open and the two forms of a zero sum.
 void RequireSameSegment(const ByteVector& cut, const ByteVector& original) {
   if (cut == original) return;
   fuzz::RequireRight(cut);
@@ -128,7 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   pods.udp_segmentation = (setting & 2) == 0;
   pods.partial_checksum = (setting & 4) == 0;
   const bool slices = (setting & 8) != 0;  // end to end in one buffer, as an aggregate's are
-  const std::uint32_t tailroom = setting >> 4 << 8;  // of a packet in a buffer of its own
+  const std::uint32_t tailroom = setting >> 4 << 8;  // of a packet in a separate buffer
   Stream stream;
   std::vector<ByteVector> originals;
   std::vector<Packet> descriptors;

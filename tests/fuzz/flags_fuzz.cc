@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any words and any environment: parsing ends, and what it says holds together. Input: words parted
-// by NUL; a word "NAME=VALUE" behind an empty word is a variable.
+// Any words and any environment: parsing ends, and its results are consistent. Input: words
+// separated by NUL; a word "NAME=VALUE" after an empty word is a variable.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Require(!line.status().message().empty());
     return 0;
   }
-  // The same words read again say the same.
+  // Parsing the same words again gives the same result.
   const absl::StatusOr<CommandLine> again = ParseFlags(words, environment);
   Require(again.ok() && again->warnings == line->warnings);
   for (const std::string& word : words) {

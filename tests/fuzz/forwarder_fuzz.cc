@@ -3,8 +3,8 @@
 // path, each packet alone; and by the rules of ARCHITECTURE.md ("Packets and ports"), written down
 // here naively. All three agree on verdicts, bytes, descriptors, ICMP answers and counters.
 //
-// The input: five bytes of Setting, then packets: a template, what its descriptor says, and bytes
-// to be written over it (ReadSample).
+// The input: five bytes of Setting, then packets: a template, its descriptor, and bytes to be
+// written over it (ReadSample).
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -81,10 +81,10 @@ struct Setting {
     vtep.udp_checksum = udp_checksum;
     return vtep;
   }
-  // The same set either way; only the order, or what is in it without effect, says which path the
-  // forwarder takes. Outwards several IPv4 subnets make its quick loop leave everything to the
-  // general path, and the limited broadcast is refused as such first. Inwards the quick loop knows
-  // the first subnet only.
+  // The same set either way; only the order, or an element without effect, selects the path of the
+  // forwarder. Outwards several IPv4 subnets make the quick loop leave everything to the general
+  // path, and the limited broadcast is refused first. Inwards the quick loop has the first subnet
+  // only.
   std::vector<IpPrefix> OwnSubnets(bool quick) const {
     const IpPrefix pods = *IpPrefix::Parse("10.244.2.0/24");
     const IpPrefix other = *IpPrefix::Parse(encapsulate ? "255.255.255.255/32" : "10.99.0.0/16");
@@ -97,8 +97,8 @@ struct Setting {
     config.local = local();
     config.own_subnets = OwnSubnets(quick);
     if (answers_icmp) config.own_addresses = {Ip("10.244.2.0"), Ip("fd00:2::")};
-    config.link_mtu = *OuterMtu::Of(kLinkMtu);
-    config.device_mtu = *InnerMtu::Of(kDeviceMtu);
+    config.link_mtu = *OuterMtu::From(kLinkMtu);
+    config.device_mtu = *InnerMtu::From(kDeviceMtu);
     config.peer_check = peer_check;
     config.wire = wire;
     return config;
@@ -130,7 +130,7 @@ Setting ReadSetting(Input& input) {
   return setting;
 }
 
-// A packet with bytes of its own, nothing readable behind them.
+// A packet with its own bytes, and nothing readable after them.
 struct Sample {
   ByteVector bytes;
   Packet descriptor;  // its data and length count for nothing
@@ -212,7 +212,7 @@ void RightHeaderChecksum(ByteVector& packet) {
   StoreBe16(packet.data() + 10, SumIpv4Header(packet.data()).Checksum());
 }
 
-// What a datagram port leaves of an outer packet, whatever that is.
+// What a datagram port leaves of any outer packet.
 void KeepPayload(Sample& sample) {
   ByteVector& bytes = sample.bytes;
   const bool v6 = bytes.size() >= 48 && Load8(bytes.data()) >> 4 == 6;
@@ -226,8 +226,8 @@ void KeepPayload(Sample& sample) {
   bytes.erase(bytes.begin(), bytes.begin() + headers);
 }
 
-// Template (255: so many bytes as the next says), flags, their argument, number of patches; each an
-// offset and a byte.
+// Template (255: as many bytes as the next byte's value), flags, their argument, number of patches;
+// each an offset and a byte.
 Sample ReadSample(const Setting& setting, Input& input) {
   const auto& templates = setting.encapsulate ? OutwardTemplates() : InwardTemplates();
   const std::uint8_t which = input.Byte();
@@ -402,7 +402,7 @@ class Rules {
  public:
   explicit Rules(const Setting& setting) : setting_(setting), own_(setting.OwnSubnets(true)) {}
 
-  // Whatever ports, budgets and superframes add is not decided here.
+  // Decisions about ports, budgets and superframes are not modelled here.
   static bool Covers(const Setting& setting, const Packet& packet) {
     return packet.verdict == Verdict::kForward && packet.segmentation == Segmentation::kNone &&
            (!setting.encapsulate || packet.checksum == ChecksumState::kOnWire);
@@ -428,7 +428,7 @@ class Rules {
             "only what the path does not carry may be fragmented");
     Bytes payload = result.bytes();
     if (setting_.wire == PortKind::kWirePacket) {
-      const auto outer = weft::detail::ParseAnyOuterPacket(payload, OuterChecksums::kVerify);
+      const auto outer = weft::detail::ParseOuterPacketSlow(payload, OuterChecksums::kVerify);
       Require(outer.ok() && outer->total_length == payload.size(), "the outer packet is whole");
       Require(outer->destination() == lease->vtep && outer->destination_port == kVxlanPort &&
                   outer->source_port == result.outer_port && outer->ecn == inner->ecn &&
@@ -502,14 +502,14 @@ class Rules {
                        [&](const RemoteSpec& each) { return each.vtep == outer; });
   }
 
-  // What the pod gets; empty: nothing.
+  // The packet that the pod receives; empty: none.
   std::optional<ByteVector> Received(const Sample& sample) const {
     Bytes payload = sample.bytes;
     IpAddress source = sample.descriptor.outer_address;
     Ecn outer_ecn = EcnOf(sample.descriptor.outer_ecn);
     if (setting_.wire == PortKind::kWirePacket) {
       const bool verified = sample.descriptor.checksum == ChecksumState::kPartial;
-      const auto outer = weft::detail::ParseAnyOuterPacket(
+      const auto outer = weft::detail::ParseOuterPacketSlow(
           payload, verified ? OuterChecksums::kTrust : OuterChecksums::kVerify);
       if (!outer || outer->destination_port != kVxlanPort) return std::nullopt;
       source = outer->source();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a frame: the first says what they begin with, the rest is the frame. Every parser
-// sees them, what parses survives Emit, and Describe always has something to say.
+// Any bytes as a frame: the first byte selects the first layer, the rest is the frame. Every parser
+// reads them, parsed headers survive Emit, and Describe is never empty.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -77,7 +77,7 @@ void CheckIp(Bytes in) {
   std::array<std::byte, kMaxIcmpV6Error> error;
   const IpAddress gateway =
       packet->is_v4() ? IpAddress::V4(0x0a00'0001) : *IpAddress::Parse("fe80::1");
-  const std::size_t size = EmitPacketTooBig(*InnerMtu::Of(1450), in, gateway, error);
+  const std::size_t size = EmitPacketTooBig(*InnerMtu::From(1450), in, gateway, error);
   Require((size != 0) == may_answer, "an answer where one may be sent");
   if (size == 0) return;
   const Bytes answer = Bytes(error).first(size);
@@ -99,7 +99,7 @@ void CheckVxlan(Bytes in) {
 void CheckOuter(Bytes in) {
   for (const OuterChecksums checksums : {OuterChecksums::kVerify, OuterChecksums::kTrust}) {
     const auto outer = ParseOuterPacket(in, checksums);
-    const auto thorough = detail::ParseAnyOuterPacket(in, checksums);
+    const auto thorough = detail::ParseOuterPacketSlow(in, checksums);
     Require(outer.ok() == thorough.ok(), "fast and thorough parse agree");
     if (!outer) {
       Require(outer.error() == thorough.error(), "and on the reason");
@@ -119,7 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t i = 0; i < frame.size(); ++i) frame[i] = std::byte{data[i + 1]};
 
   const std::string text = Describe(frame, static_cast<FrameStart>(data[0] % 5));
-  Require(!text.empty() && text.back() == '\n', "Describe says something");
+  Require(!text.empty() && text.back() == '\n', "Describe is not empty");
 
   RoundTrip<EthernetHeader>(frame, "Ethernet round trip");
   RoundTrip<ArpPacket>(frame, "ARP round trip");

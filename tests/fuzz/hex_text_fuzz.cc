@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as a frame in hexadecimal: what is read comes back equal from a plain and from a dumped
-// form, and its first layer can be guessed and described.
+// Any text as a frame in hexadecimal: a parsed frame round-trips through a plain and a dumped form,
+// and its first layer can be guessed and described.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

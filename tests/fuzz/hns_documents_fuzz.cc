@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as what HNS answers: what is read comes back equal from our own document, and what is
-// shown to people is one bounded line.
+// Any bytes as an answer of HNS: a parsed value round-trips through our own document, and text for
+// people is one bounded line.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

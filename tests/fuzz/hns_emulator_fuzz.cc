@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any row of calls on the HNS emulator, each a line: refused with an error record, or answered with
-// JSON; what it then knows can be saved and loaded, and is the same.
+// JSON; its state can be saved and loaded, and is the same.
 //   e|c|q|m|d KIND DOCUMENT   enumerate, create, query, modify, delete; KIND is 0 to 3
 //   / METHOD PATH REQUEST     HNSCall
 //   w WORLD                   load

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as an API server's answer: however they are cut, they mean the same. The first byte
-// is how many come at once.
+// Any bytes as an API server's answer: any cut gives the same result. The first byte is the size of
+// a piece.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ void Require(bool promise) {
   if (!promise) std::abort();
 }
 
-struct Heard final : weft::http1::AnswerSink {
+struct Recorder final : weft::http1::AnswerSink {
   bool OnHead(const weft::http1::HttpHead& head) override {
     Require(status == 0 && head.status >= 200);
     status = head.status;
@@ -35,24 +35,24 @@ struct Heard final : weft::http1::AnswerSink {
   bool failed = false;
 };
 
-Heard Read(std::string_view text, std::size_t piece) {
-  Heard heard;
-  AnswerParser parser(AnswerParser::To::kRequest, heard);
+Recorder Read(std::string_view text, std::size_t piece) {
+  Recorder recorder;
+  AnswerParser parser(AnswerParser::To::kRequest, recorder);
   std::string held;
   while (!text.empty() && !parser.done()) {
     held += text.substr(0, piece);
     text.remove_prefix(std::min(piece, text.size()));
     const auto taken = parser.Take(held);
     if (!taken.ok()) {
-      heard.failed = true;
-      return heard;
+      recorder.failed = true;
+      return recorder;
     }
     Require(*taken <= held.size());
     held.erase(0, *taken);
     Require(held.size() <= AnswerParser::kHeadLimit);
   }
-  heard.failed = !parser.End().ok();
-  return heard;
+  recorder.failed = !parser.End().ok();
+  return recorder;
 }
 
 }  // namespace
@@ -60,8 +60,8 @@ Heard Read(std::string_view text, std::size_t piece) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const Heard whole = Read(text, std::max<std::size_t>(text.size(), 1));
-  const Heard cut = Read(text, std::max<std::size_t>(data[0], 1));
+  const Recorder whole = Read(text, std::max<std::size_t>(text.size(), 1));
+  const Recorder cut = Read(text, std::max<std::size_t>(data[0], 1));
   Require(whole.failed == cut.failed && whole.status == cut.status);
   Require(whole.body == cut.body && whole.content_type == cut.content_type);
   return 0;

@@ -16,7 +16,7 @@ using weft::admin::ResponseReader;
 
 constexpr std::size_t kLimit = 1024;
 
-// Takes `text` in pieces of `piece` bytes.
+// Reads `text` in pieces of `piece` bytes.
 template <class Reader>
 Reading TakeIn(Reader& reader, std::string_view text, std::size_t piece) {
   Reading reading = Reading::kMore;

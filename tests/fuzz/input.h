@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fuzz target's input, read from the front, and what the target holds against the answer.
+// A fuzz target's input, read from the front, and checks of results.
 #pragma once
 
 #include <algorithm>

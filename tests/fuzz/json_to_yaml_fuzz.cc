@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any JSON as YAML (names of networks and nodes are others'): a YAML reader gets the same values.
+// Any JSON as YAML (names of networks and nodes are foreign text): a YAML reader gets the same
+// values.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using weft::fuzz::Require;
 
-// A reader of YAML tells a string from the rest by its form: quoted is "!", plain is "?".
+// A reader of YAML recognizes a string by its tag: quoted is "!", plain is "?".
 void RequireSame(const Json& json, const YAML::Node& yaml) {
   switch (json.type()) {
     case Json::value_t::object: {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as a kubeconfig: refused with one line, or a server that can be asked. The first line is
+// Any text as a kubeconfig: refused with one line, or a usable server. The first line is
 // --kube-api-url.
 #include <cstddef>
 #include <cstdint>

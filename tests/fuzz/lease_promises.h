@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every decoder of Nodes promises, whatever it was fed.
+// The invariants of every decoder of Nodes, for any input.
 #pragma once
 
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as the ledger of --state-dir, and behind a line "=== ledger.changes" as its changes:
-// set aside untouched, or entries that survive being written; and every reader of the entries takes
-// them for its own or leaves them.
+// Any bytes as the ledger of --state-dir, and after a line "=== ledger.changes" as its changes: set
+// aside untouched, or entries that survive being written; and every reader of the entries accepts
+// or ignores each.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -69,7 +69,7 @@ void CheckFiles(const Folder& folder, std::string_view text) {
   const auto lost = std::count_if(before.begin(), before.end(), [&](const std::string& each) {
     return std::find(after.begin(), after.end(), each) == after.end();
   });
-  // With changes that are set aside goes a ledger that contains those that were understood.
+  // When changes are set aside, the ledger contains those that were understood.
   Require(lost == 0 || (!loaded.ok() && lost == 1 && before.size() == 2), "nothing is lost");
   // Changes that are applied a second time change nothing.
   Ledger again(folder.path());
@@ -92,7 +92,7 @@ void CheckReaders(const Folder& folder, std::string_view text) {
     static_cast<void>(node->Objects(kind));
   const auto routes = node->RecallStaticRoutes(/*keeps_switch=*/true);
   node->RememberStaticRoutes(routes);
-  // What was recalled is what was remembered: nothing is made up, nothing changes by going round.
+  // The read entries equal the written ones: none is invented, and none changes in a round trip.
   const auto again = node->RecallStaticRoutes(/*keeps_switch=*/true);
   Require(again.size() == routes.size(), "the links of the static routes");
   for (const auto& [mac, mine] : routes) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any answers at any times to the list-and-watch machine: it keeps the promises of its actions and
-// of a SourceListener, and what people are told is one bounded line.
+// Any answers at any times to the list-and-watch machine: it meets the invariants of its actions
+// and of a SourceListener, and text for people is one bounded line.
 //
-// The input is a script: an byte that says what happens, and what that needs.
+// The input is a script: one byte selects an event, and its arguments follow.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

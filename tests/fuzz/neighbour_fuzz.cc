@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods' frames at the edge: what parses as neighbour discovery survives Emit; the edge answers
-// whole right frames of its own, delivers IP packets one hop on, and gives every frame one verdict.
+// Pods' frames at the edge: messages that parse as neighbour discovery survive Emit; the edge
+// answers with complete correct frames, delivers IP packets with one hop less, and gives every
+// frame one verdict.
 //
-// The input: a byte of settings, then frames, each behind two bytes of length.
+// The input: a byte of settings, then frames, each preceded by two bytes of length.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -53,7 +54,7 @@ void CheckMessage(Bytes packet) {
   fuzz::RequireRight(emitted);
 }
 
-// What the edge sends by itself.
+// Frames that the edge sends unprompted.
 void CheckOwnFrame(Bytes frame) {
   const auto ethernet = EthernetHeader::Parse(frame);
   Require(ethernet.ok() && ethernet->source == kOurs, "a frame of ours");
@@ -68,7 +69,7 @@ void CheckOwnFrame(Bytes frame) {
   Require(message.has_value() && message->link_address == kOurs, "a message of ours");
 }
 
-// Delivers what it was given, and checks what it is to send.
+// Delivers the given frames, and checks those to be sent.
 class FramePort final : public PacketPort {
  public:
   PortKind kind() const override { return PortKind::kPodL2; }
@@ -141,7 +142,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   for (const ByteVector& frame : frames.sent) CheckOwnFrame(frame);
 
-  // Back to the pods: to a MAC that was learnt, or the pod is asked for it.
+  // Back to the pods: to a learnt MAC, or the edge requests it from the pod.
   frames.sent.clear();
   batch->clear();
   batch->now = std::chrono::seconds(3);

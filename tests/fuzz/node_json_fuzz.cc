@@ -37,8 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto data_read = DecodeBackendData(text); !data_read.ok()) {
     CheckMessage(data_read.status().message());
   } else if (data_read->vni && data_read->vtep_mac) {
-    const auto again =
-        DecodeBackendData(EncodeBackendData(*weft::Vni::Of(*data_read->vni), *data_read->vtep_mac));
+    const auto again = DecodeBackendData(
+        EncodeBackendData(*weft::Vni::From(*data_read->vni), *data_read->vtep_mac));
     Require(again.ok() && *again == *data_read);
   }
   return 0;

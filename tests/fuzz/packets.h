@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets that targets of the packet path hand in, each in a buffer of exact size, and what a
-// superframe stands for.
+// Input packets for targets of the packet path, each in a buffer of exact size, and the packets of
+// a superframe.
 #pragma once
 
 #include <algorithm>
@@ -72,7 +72,7 @@ inline std::vector<ByteVector> CutUp(const dataplane::Packet& superframe, datapl
   return cut;
 }
 
-// A whole inner packet whose checksums are right, and nothing behind it.
+// A complete inner packet with correct checksums, and nothing after it.
 inline void RequireRight(Bytes ip) {
   const auto inner = ParseInnerIp(ip);
   Require(inner.ok() && inner->total_length == ip.size(), "the IP packet is whole");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a Pod: refused in one line, or a node's name that a Pod with that name says too.
+// Any bytes as a Pod: refused in one line, or a node's name that a Pod made with that name gives
+// again.
 #include <cstdint>
 #include <string>
 

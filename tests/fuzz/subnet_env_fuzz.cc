@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as an old subnet.env: what is read of a key stands in it, written down it is read again,
-// and what flanneld writes itself is read back whatever stood there before.
+// Any text as an old subnet.env: a value read from it appears in it and is read again once written,
+// and flanneld's own text is read back after any earlier content.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,7 +26,7 @@ std::optional<IpPrefix> ReadPrefix(std::string_view text, std::string_view key) 
 void CheckKey(std::string_view text, std::string_view key) {
   const std::vector<IpPrefix> prefixes = ReadPrefixes(text, key);
   if (prefixes.empty()) return;
-  Require(text.find(absl::StrCat(key, "=")) != std::string_view::npos, "its key stands there");
+  Require(text.find(absl::StrCat(key, "=")) != std::string_view::npos, "its key is in the text");
   const std::string line = absl::StrJoin(prefixes, ",", [](std::string* out, const IpPrefix& each) {
     absl::StrAppend(out, each.ToString());
   });

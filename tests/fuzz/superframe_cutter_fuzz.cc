@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pod's superframe with any bytes and any descriptor: the forwarder refuses it, or what the
-// cutter makes of it is whole right packets with the pod's payload, as many and as long as was
-// counted, whether the port takes aggregates or not.
+// A pod's superframe with any bytes and any descriptor: the forwarder refuses it, or the cutter
+// makes complete correct packets with the pod's payload, of the counted number and length, whether
+// the port supports aggregates or not.
 //
-// The input: a byte of settings, a byte for the template, two for the segment size, three for where
-// the descriptor says the checksum is, and patches.
+// The input: a byte of settings, a byte for the template, two for the segment size, three for the
+// descriptor's checksum position, and patches.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -64,7 +64,7 @@ void CheckHeaders(const InnerPacket& inner, const Packet& superframe, std::size_
   Require(LoadBe16(tcp + 12) == flags, "the flags");
 }
 
-// What a port would send of the stamped superframe, checked one by one.
+// The packets that a port would send for the stamped superframe, checked one by one.
 void CheckSegments(const Packet& superframe, Bytes payload, PortKind wire,
                    const std::vector<ByteVector>& segments) {
   Require(segments.size() == WirePackets(superframe), "WirePackets");
@@ -128,7 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::byte value{input.Byte()};
     if (at < bytes.size()) bytes[at] = value;
   }
-  // What the field holds is the sender's to answer for.
+  // The content of the field is the sender's.
   if (const auto inner = ParseInnerIp(bytes)) {
     const bool is_tcp = descriptor.segmentation == Segmentation::kTcp;
     const std::uint32_t field = inner->header_length + (is_tcp ? 16u : 6u);
@@ -179,7 +179,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const ByteVector stamped = fuzz::BytesOf(packet);
   const Bytes payload = Bytes(stamped).subspan(SuperframeHeaderLength(packet));
-  Require(payload.size() > packet.segment_size, "a superframe stands for several packets");
+  Require(payload.size() > packet.segment_size, "a superframe represents several packets");
   const auto singles = fuzz::CutUp(packet, wire, {});
   CheckSegments(packet, payload, wire, singles);
   Require(singles == fuzz::CutUp(packet, wire, aggregating), "aggregates hold the same packets");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any text as the address of a server or a proxy: refused in one line that shows nothing of it, or
-// parts that can stand in a request and make the same address again. The lines of the input: the
+// parts that are valid in a request and make the same address again. The lines of the input: the
 // address, NO_PROXY, the API server's host.
 #include <algorithm>
 #include <cstdint>

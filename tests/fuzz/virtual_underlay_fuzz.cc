@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hostile datagrams taken for what a Linux stack leaves unfinished: no byte is written, and what
-// becomes a packet with a partial checksum or a superframe is finished into right packets.
+// Hostile datagrams treated as unfinished packets of a Linux stack: no byte is written, and each
+// packet with a partial checksum or superframe is completed into correct packets.
 //
 // The input: two bytes of MTU, two of segment size, a byte of settings, then the VXLAN payload.
 #include <cstdint>
@@ -19,7 +19,7 @@ using fuzz::Require;
 void CheckAggregate(const Packet& whole) {
   Packet packet = whole;
   packet.segmentation = Segmentation::kDatagrams;
-  TellSuperframeFromAggregate(packet);
+  DetectSuperframe(packet);
   Require(packet.segment_size == whole.segment_size && packet.data == whole.data &&
               packet.length == whole.length,
           "only the kind is decided");
@@ -31,7 +31,7 @@ void CheckAggregate(const Packet& whole) {
       "a superframe is one UDP packet from its first byte to its last");
 }
 
-// `packet` is what AcceptUnfinished left.
+// `packet` is the result of AcceptUnfinished.
 void CheckFinished(const Packet& packet, const ByteVector& original, InnerMtu mtu) {
   Require(fuzz::BytesOf(packet) == original, "no byte is written");
   if (packet.checksum == ChecksumState::kOnWire) {
@@ -76,7 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::uint32_t high = input.Byte();
     return high << 8 | input.Byte();
   };
-  const auto mtu = InnerMtu::Of(std::max<std::uint32_t>(word() % 9000, InnerMtu::kMin));
+  const auto mtu = InnerMtu::From(std::max<std::uint32_t>(word() % 9000, InnerMtu::kMin));
   const auto segment_size = static_cast<std::uint16_t>(word());
   const std::uint8_t setting = input.Byte();
   if (input.empty()) return 0;
@@ -87,8 +87,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   whole.segment_size = segment_size;
   CheckAggregate(whole);
 
-  // What decapsulation leaves: exactly one IP packet. Whoever fuzzes cannot guess a sum, so the
-  // pseudo-header's is put in where the setting says so.
+  // The result of decapsulation: exactly one IP packet. A fuzzer cannot guess a sum, so the
+  // pseudo-header's is written where the setting selects it.
   constexpr std::size_t kBefore = 22;
   const Bytes frame = payload.subspan(std::min(payload.size(), std::size_t{8}));
   const auto inner = ParseInnerFrame(frame);

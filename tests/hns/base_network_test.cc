@@ -17,7 +17,7 @@ OverlaySpec WithBase() {
 }
 
 // As Microsoft's scripts have it: 192.168.255.0/30, VSID 9999; without flag 8 it persists.
-TEST(BaseNetworkTest, IsMicrosofts) {
+TEST(BaseNetworkTest, EqualsTheNetworkOfMicrosoftsScripts) {
   EXPECT_EQ(
       NetworkJson(BaseNetwork(WithBase())),
       R"({"Name":"External","Type":"Overlay","Policies":[{"Type":"NetAdapterName","Settings":{"NetworkAdapterName":"Ethernet"}}],"MacPool":{},"Dns":{},"Ipams":[{"Type":"Static","Subnets":[{"IpAddressPrefix":"192.168.255.0/30","Policies":[{"Type":"VSID","Settings":{"IsolationId":9999}}],"Routes":[{"NextHop":"192.168.255.1","DestinationPrefix":"0.0.0.0/0"}]}]}],"Health":{"Extra":{}},"SchemaVersion":{"Major":2,"Minor":0}})");
@@ -81,7 +81,7 @@ TEST(BaseNetworkTest, HasThePodNetworksPort) {
   EXPECT_EQ(BaseNetwork(spec).vxlan_port(), 8472);
 }
 
-TEST(BaseNetworkTest, OneThatDoesNotKeepTheSwitchSaysWhy) {
+TEST(BaseNetworkTest, OneThatDoesNotKeepTheSwitchGivesTheReason) {
   const auto at = [](const char* address) {
     return Policy{"ProviderAddress", absl::StrCat(R"({"ProviderAddress":")", address, R"("})")};
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What befalls HNS and the machine at every call of the bridge's keeper, on every kind of HNS that
-// concerns it. After each case network, endpoint and the host's interface are as wanted, or
-// expected_failures.h says why.
+// Faults of HNS and the host at every call of the bridge's keeper, on every kind of HNS that
+// concerns it. After each case network, endpoint and the host's interface are as desired, or
+// expected_failures.h gives the reason.
 #include <cstdio>
 #include <functional>
 #include <optional>
@@ -42,7 +42,7 @@ const BridgeKind kBridgeKinds[] = {
 
 struct Start {
   const char* name;
-  bool stands;
+  bool in_sync;
 };
 constexpr Start kStarts[] = {{"empty HNS", false}, {"all is right", true}};
 
@@ -77,7 +77,7 @@ class BridgeFaultMatrixTest : public ::testing::TestWithParam<std::size_t> {
 
   void Prepare(BridgeStage& stage, const Start& start) {
     stage.host.Add({"Storage", {Ip("10.9.9.9")}});
-    if (start.stands) EXPECT_EQ(stage.Drive().state, BridgeState::kInSync);
+    if (start.in_sync) EXPECT_EQ(stage.Drive().state, BridgeState::kInSync);
     stage.hns.Set(hns().settings);
     stage.StartKeeper();
     stage.api.calls = 0;
@@ -87,7 +87,7 @@ class BridgeFaultMatrixTest : public ::testing::TestWithParam<std::size_t> {
     BridgeStage stage;
     Prepare(stage, start);
     stage.Drive();
-    return std::min<std::size_t>(stage.api.calls, 12);  // while it waits it asks the same
+    return std::min<std::size_t>(stage.api.calls, 12);  // while it waits it repeats the same calls
   }
 
   void Drive(BridgeStage& stage, Duration most) {
@@ -128,8 +128,8 @@ class BridgeFaultMatrixTest : public ::testing::TestWithParam<std::size_t> {
     Drive(stage, 5min);
     const BridgeOutcome outcome = stage.Round();
     EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
-    EXPECT_TRUE(stage.Stands());
-    EXPECT_EQ(outcome.management_ip, stage.spec.node_address) << "it stands on another NIC";
+    EXPECT_TRUE(stage.IsInSync());
+    EXPECT_EQ(outcome.management_ip, stage.spec.node_address) << "it is on another NIC";
     const auto interfaces = stage.host.endpoints();
     ASSERT_EQ(interfaces.size(), 1u) << "the host has no interface of it";
     EXPECT_EQ(interfaces[0].id, outcome.endpoint_id);

@@ -29,7 +29,7 @@ TEST(BridgeKeeperTest, FromAnEmptyHnsInOneRound) {
   const BridgeOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
   EXPECT_EQ(outcome.next, std::nullopt);
-  EXPECT_TRUE(stage.Stands());
+  EXPECT_TRUE(stage.IsInSync());
   EXPECT_EQ(outcome.network_id, stage.Networks()[0].id);
   EXPECT_EQ(outcome.endpoint_id, stage.Endpoints()[0].id);
   EXPECT_EQ(outcome.management_ip, Ip("192.168.1.10"));
@@ -39,7 +39,7 @@ TEST(BridgeKeeperTest, FromAnEmptyHnsInOneRound) {
                           AllOf(StartsWith("POST /endpoints/"), HasSubstr("/attach {"))));
 }
 
-// What an earlier process of ours made for vxlan.
+// The network of an earlier process of ours for vxlan.
 struct FormerLedger final : ObjectLedger {
   void Forget(const LedgerObject&) override {}
   void Forget(Kind kind, const std::string& name) override {
@@ -52,7 +52,7 @@ struct FormerLedger final : ObjectLedger {
   std::vector<std::string> gone;
 };
 
-TEST(BridgeKeeperTest, TheOverlayOfBeforeGoesOnceNobodyLivesInIt) {
+TEST(BridgeKeeperTest, TheFormerOverlayIsDeletedOnceItHasNoPods) {
   BridgeStage stage;
   const auto ledger = std::make_shared<FormerLedger>();
   const auto make = [&](const char* name, const char* subnet, bool made) {
@@ -88,8 +88,8 @@ TEST(BridgeKeeperTest, TheOverlayOfBeforeGoesOnceNobodyLivesInIt) {
   EXPECT_THAT(stage.Networks(), SizeIs(3)) << "cbr0, theirs, External";
 }
 
-// Some HNS take no network next to another of its subnet.
-TEST(BridgeKeeperTest, WhatWasBeforeMakesRoom) {
+// Some HNS accept no network next to another of the same subnet.
+TEST(BridgeKeeperTest, FormerObjectsAreDeletedFirst) {
   emulator::Settings settings;
   settings.overlapping_subnets_accepted = false;
   BridgeStage stage(settings);
@@ -114,9 +114,9 @@ TEST(BridgeKeeperTest, WhatWasBeforeMakesRoom) {
   EXPECT_THAT(stage.Networks(), SizeIs(1));
 }
 
-// A network that HNS shows otherwise than it was asked for is made once, in this process and, by
-// the ledger, in the next ones since the system started.
-TEST(BridgeKeeperTest, ANetworkThatIsReadBackOtherwiseIsNotMadeAgain) {
+// A network that HNS shows differently from its request is made once, in this process and, by the
+// ledger, in the next ones until the next boot.
+TEST(BridgeKeeperTest, ANetworkThatReadsBackDifferentlyIsNotMadeAgain) {
   BridgeStage stage;
   stage.api.answer = [](const Step& step, Reply& reply) {
     if (step.document.starts_with("GET "))
@@ -140,7 +140,7 @@ TEST(BridgeKeeperTest, ANetworkThatIsReadBackOtherwiseIsNotMadeAgain) {
   EXPECT_EQ(stage.Networks()[0].id, id);
 }
 
-// It attaches as upstream does, whatever HNS says of the endpoint.
+// It attaches as upstream does, whatever state HNS reports for the endpoint.
 TEST(BridgeKeeperTest, ARestartWithNothingChangedAttachesOnceAndChangesNothing) {
   BridgeStage stage;
   stage.Drive();
@@ -164,10 +164,10 @@ TEST(BridgeKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
 TEST(BridgeKeeperTest, SomeHnsGiveTheManagementIpAfterTheAttach) {
   BridgeStage stage({.management_ip_after_attach = true});
   EXPECT_EQ(stage.Drive(1min).state, BridgeState::kInSync);
-  EXPECT_TRUE(stage.Stands());
+  EXPECT_TRUE(stage.IsInSync());
 }
 
-TEST(BridgeKeeperTest, AlreadyAttachedIsSaidByNumber) {
+TEST(BridgeKeeperTest, AlreadyAttachedIsRecognizedByItsNumber) {
   BridgeStage stage({.language = "de"});
   stage.api.after = [](const Step& step) -> MaybeRefused {
     if (step.document.find("/attach") == std::string::npos) return std::nullopt;
@@ -176,14 +176,14 @@ TEST(BridgeKeeperTest, AlreadyAttachedIsSaidByNumber) {
   EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
 }
 
-TEST(BridgeKeeperTest, AnEndpointWhoseAdapterDoesNotComeIsMadeAgain) {
+TEST(BridgeKeeperTest, AnEndpointWithoutItsAdapterIsMadeAgain) {
   BridgeStage stage;
   stage.Drive();
   const Guid before = stage.Endpoints()[0].id;
-  stage.keeper->SetAdapterThere(false);
+  stage.keeper->SetAdapterPresent(false);
   BridgeOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, BridgeState::kEndpoint);
-  EXPECT_EQ(outcome.sentence, "no adapter has 10.244.3.2 yet: HNS is making it");
+  EXPECT_EQ(outcome.sentence, "no adapter has 10.244.3.2 yet: HNS is creating it");
   EXPECT_EQ(outcome.next, stage.Now() + 30s);
   stage.clock.now += 29s;
   EXPECT_EQ(stage.Round().endpoint_id, before);
@@ -193,11 +193,11 @@ TEST(BridgeKeeperTest, AnEndpointWhoseAdapterDoesNotComeIsMadeAgain) {
   EXPECT_EQ(outcome.endpoint_id, stage.Endpoints()[0].id);
   EXPECT_TRUE(stage.Endpoints()[0].attached);
   EXPECT_GT(*outcome.next, stage.Now() + 30s) << "with a growing delay";
-  stage.keeper->SetAdapterThere(true);
+  stage.keeper->SetAdapterPresent(true);
   EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
 }
 
-TEST(BridgeKeeperTest, ANetworkThatWentIsMadeAgainWithItsEndpoint) {
+TEST(BridgeKeeperTest, ALostNetworkIsMadeAgainWithItsEndpoint) {
   BridgeStage stage;
   stage.Drive();
   const BridgeNetwork before = stage.Networks()[0];
@@ -206,7 +206,7 @@ TEST(BridgeKeeperTest, ANetworkThatWentIsMadeAgainWithItsEndpoint) {
   const BridgeOutcome outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
   EXPECT_NE(outcome.network_id, before.id);
-  EXPECT_TRUE(stage.Stands());
+  EXPECT_TRUE(stage.IsInSync());
 }
 
 TEST(BridgeKeeperTest, NeverUnderRunningPods) {
@@ -222,16 +222,16 @@ TEST(BridgeKeeperTest, NeverUnderRunningPods) {
   stage.api.changes.clear();
   BridgeOutcome outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, BridgeState::kNetwork);
-  EXPECT_THAT(outcome.sentence, HasSubstr("1 endpoint with addresses of our 10.244.3.0/25"));
+  EXPECT_THAT(outcome.sentence, HasSubstr("1 endpoint in it has an address of our 10.244.3.0/25"));
   EXPECT_THAT(stage.api.changes, IsEmpty());
   ASSERT_TRUE(stage.stranger.DeleteEndpoint(id, "pod1").ok());
   outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
   EXPECT_THAT(outcome.notes, ElementsAre(StartsWith("re-created: ")));
-  EXPECT_TRUE(stage.Stands());
+  EXPECT_TRUE(stage.IsInSync());
 }
 
-TEST(BridgeLookTest, SaysWhatTheKeeperThenDoes) {
+TEST(BridgeInspectTest, PredictsTheKeepersActions) {
   BridgeStage stage;
   const auto text = [&] {
     stage.api.changes.clear();
@@ -279,11 +279,11 @@ TEST(BridgeKeeperTest, CallsFail) {
           };
           BridgeOutcome outcome = stage.Drive(1min);
           EXPECT_FALSE(outcome.sentence.empty());
-          if (outcome.state == BridgeState::kInSync) EXPECT_TRUE(stage.Stands());
+          if (outcome.state == BridgeState::kInSync) EXPECT_TRUE(stage.IsInSync());
           stage.api.before = stage.api.after = nullptr;
           outcome = stage.Drive(1min);
           EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
-          EXPECT_TRUE(stage.Stands());
+          EXPECT_TRUE(stage.IsInSync());
           EXPECT_LE(stage.api.calls, 150u);
         }
       }
@@ -292,8 +292,8 @@ TEST(BridgeKeeperTest, CallsFail) {
   std::printf("%zu cases\n", cases);
 }
 
-// Of a start whose network has no management IP yet: what fails ends the round, says so and is
-// tried again at once.
+// At a start whose network has no management IP yet: a failure ends the round, is reported and
+// retried at once.
 TEST(BridgeKeeperTest, EachStepMayFail) {
   constexpr Hresult kFails = hresult::kUnspecified, kGone = hresult::kRpcCallFailed;
   const struct {
@@ -306,10 +306,10 @@ TEST(BridgeKeeperTest, EachStepMayFail) {
       {2, kFails, BridgeState::kHns, "list the endpoints: E_FAIL"},
       {3, kFails, BridgeState::kNetwork, "create the network cbr0: E_FAIL"},
       {3, kGone, BridgeState::kHns, "HNS does not answer: create the network cbr0: "},
-      {3, hresult::kOk, BridgeState::kNetwork, "HNS created the network cbr0 and did not say"},
+      {3, hresult::kOk, BridgeState::kNetwork, "HNS created the network cbr0 and returned no id"},
       {4, kFails, BridgeState::kNetwork, "read the network cbr0: E_FAIL"},
       {5, kFails, BridgeState::kEndpoint, "create the endpoint cbr0_ep: E_FAIL"},
-      {5, hresult::kOk, BridgeState::kEndpoint, "create the endpoint cbr0_ep: HNS answered"},
+      {5, hresult::kOk, BridgeState::kEndpoint, "create the endpoint cbr0_ep: HNS returned no id"},
       {6, kFails, BridgeState::kEndpoint, "attach the endpoint cbr0_ep to the host: E_FAIL"},
   };
   for (const auto& row : rows) {
@@ -330,7 +330,7 @@ TEST(BridgeKeeperTest, EachStepMayFail) {
   }
 }
 
-TEST(BridgeKeeperTest, AWrongEndpointIsReplacedOrSaidToStay) {
+TEST(BridgeKeeperTest, AWrongEndpointIsReplacedOrReported) {
   BridgeStage stage;
   stage.Drive();
   const BridgeEndpoint ours = stage.Endpoints()[0];
@@ -351,11 +351,11 @@ TEST(BridgeKeeperTest, AWrongEndpointIsReplacedOrSaidToStay) {
   BridgeOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, BridgeState::kEndpoint);
   EXPECT_THAT(outcome.sentence, StartsWith("delete the endpoint cbr0_ep: E_FAIL"));
-  EXPECT_EQ(outcome.endpoint_id, std::nullopt) << "it is not the one that is wanted";
+  EXPECT_EQ(outcome.endpoint_id, std::nullopt) << "it is not the desired one";
   EXPECT_THAT(stage.Endpoints(), SizeIs(1));
   stage.api.before = nullptr;
   EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
-  EXPECT_TRUE(stage.Stands());
+  EXPECT_TRUE(stage.IsInSync());
 }
 
 TEST(BridgeKeeperTest, TheSameSpecCostsNoCall) {
@@ -367,13 +367,13 @@ TEST(BridgeKeeperTest, TheSameSpecCostsNoCall) {
   EXPECT_EQ(stage.api.calls, 0u);
 }
 
-TEST(BridgeLookTest, WithoutHnsItSaysSo) {
+TEST(BridgeInspectTest, WithoutHnsItReportsThat) {
   BridgeStage stage;
   stage.hns.Stop();
   EXPECT_TRUE(absl::IsUnavailable(stage.keeper->Inspect().status()));
 }
 
-TEST(BridgeLookTest, ARefusalMayBeInTheAnswerAlone) {
+TEST(BridgeInspectTest, ARefusalMayBeInTheAnswerAlone) {
   BridgeStage stage;
   stage.api.answer = [](const Step&, Reply& reply) {
     reply.text = R"({"Success":false,"Error":"no","ErrorCode":2147942405})";
@@ -389,11 +389,11 @@ TEST(BridgeKeeperTest, HnsRestarts) {
     stage.hns.RestartService({.networks = networks});
     stage.keeper->OnServiceGone();
     EXPECT_EQ(stage.Drive(1min).state, BridgeState::kInSync);
-    EXPECT_TRUE(stage.Stands());
+    EXPECT_TRUE(stage.IsInSync());
   }
 }
 
-TEST(BridgeKeeperTest, WhereTheAdaptersNameDoesNotFitTheNextWayIsTried) {
+TEST(BridgeKeeperTest, WhereTheAdaptersNameIsRefusedTheNextChoiceIsTried) {
   const struct {
     const char* description;
     std::string name, by_mac, ambiguous;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An emulated HNS with a bridge's keeper on it, and time that is turned by hand.
+// An emulated HNS with a bridge's keeper, and a clock that the test advances.
 #pragma once
 
 #include <algorithm>
@@ -47,9 +47,9 @@ struct BridgeStage {
     const TimePoint end = Now() + most;
     for (int rounds = 0;; ++rounds) {
       BridgeOutcome outcome = Round();
-      // As the daemon tells at each look at the host's adapters.
+      // The daemon passes this at each read of the host's adapters.
       const bool there = !outcome.endpoint_id || !host.endpoints().empty();
-      keeper->SetAdapterThere(there);
+      keeper->SetAdapterPresent(there);
       if (!there && outcome.state == BridgeState::kInSync) continue;
       if (!outcome.next || *outcome.next > end || rounds == 5000) return outcome;
       clock.now = std::max(clock.now, std::chrono::duration_cast<emulator::Milliseconds>(
@@ -63,7 +63,7 @@ struct BridgeStage {
     return ParseBridgeEndpoints(Output(hns.Call("GET", "/endpoints/", ""))).value();
   }
   static std::string Output(const Reply& reply) { return ResponseOf("ask", reply).value().output; }
-  bool Stands() {
+  bool IsInSync() {
     const auto networks = Networks();
     const auto endpoints = Endpoints();
     return networks.size() == 1 && endpoints.size() == 1 &&

@@ -42,7 +42,7 @@ Reply WithRecord() {
 
 class ClientTest : public ::testing::Test {
  protected:
-  // Every handle is closed, whatever happened.
+  // Every handle is closed in every case.
   void TearDown() override { EXPECT_THAT(api_.open, IsEmpty()); }
 
   RecordingApi api_;
@@ -113,7 +113,7 @@ TEST_F(ClientTest, ANetworkOfAnotherNameIsNotTaken) {
   EXPECT_EQ(networks->front().id.ToString(), kSecond);
 }
 
-TEST_F(ClientTest, WhatGoesWhileTheListIsReadIsLeftOut) {
+TEST_F(ClientTest, ObjectsDeletedDuringAListAreSkipped) {
   api_.AnswerText("HcnEnumerateNetworks",
                   std::string("[\"") + kFirst + "\",\"" + kFirst + "\",\"" + kSecond + "\"]");
   api_.AnswerCode("HcnOpenNetwork", hresult::kNetworkNotFound);
@@ -147,8 +147,9 @@ TEST_F(ClientTest, AListThatCannotBeReadIsAnError) {
   EXPECT_THAT(std::string(broken.message()), HasSubstr(kFirst));
 }
 
-// One that is broken costs a list that bears it no other; a service that goes costs it all.
-TEST_F(ClientTest, WhatCannotBeReadIsEnteredWhereThatIsDesired) {
+// A broken object does not remove others from a list that reports it; a stopped service fails the
+// whole list.
+TEST_F(ClientTest, UnreadableObjectsAreReturnedWhereRequested) {
   const std::string both = std::string("[\"") + kFirst + "\",\"" + kSecond + "\"]";
   std::vector<Unread> unread;
   api_.AnswerText("HcnEnumerateNetworks", both);
@@ -212,7 +213,7 @@ TEST_F(ClientTest, AnOpenedNetworkIsClosedOnceWhereverItIsMoved) {
   EXPECT_EQ(api_.calls.size(), 4u);
 }
 
-TEST_F(ClientTest, ARefusedChangeSaysOfWhat) {
+TEST_F(ClientTest, ARefusedChangeNamesItsObject) {
   auto network = client_.Open(Named(kFirst, "flannel.4096"));
   ASSERT_TRUE(network.ok());
   api_.AnswerCode("HcnModifyNetwork", hresult::kInvalidPolicy);
@@ -253,7 +254,7 @@ TEST_F(ClientTest, CreatesANetworkInOneCallAndKeepsItOpen) {
   EXPECT_EQ(api_.open.count(network->handle()), 1u);
 }
 
-TEST_F(ClientTest, ARefusedCreateIsToldByNumber) {
+TEST_F(ClientTest, ARefusedCreateKeepsItsNumber) {
   api_.AnswerCode("HcnCreateNetwork", hresult::kNetworkAlreadyExists);
   const absl::Status status = client_.Create(Named(kFirst, "flannel.4096")).status();
   EXPECT_TRUE(absl::IsAlreadyExists(status));
@@ -261,7 +262,7 @@ TEST_F(ClientTest, ARefusedCreateIsToldByNumber) {
             "create the network flannel.4096: HCN_E_NETWORK_ALREADY_EXISTS (0x803B0010)");
 }
 
-TEST_F(ClientTest, DeletingWhatIsNotThereIsFine) {
+TEST_F(ClientTest, DeletingAMissingObjectIsNoError) {
   const Guid id = *Guid::Parse(kFirst);
   EXPECT_TRUE(client_.DeleteNetwork(id, "x").ok());
   api_.AnswerCode("HcnDeleteNetwork", hresult::kElementNotFound);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the keepers do wrong under answers that HNS may give: nothing today. A case of a fault
-// matrix that fails and is not listed here is a failure; so is a row of which every case passes:
-// whoever mends the product takes the row away.
+// Known failures of the keepers under possible answers of HNS: none today. A case of a fault matrix
+// that fails and is not listed here is a failure; so is a row whose cases all pass: a fix of the
+// product removes the row.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@
 
 namespace weft::hns {
 
-// "*" stands for any text.
+// "*" matches any text.
 struct ExpectedFailure {
   std::string_view hns;       // the kind of HNS, as the matrix names it
   std::string_view test;      // of the matrix
   std::string_view scenario;  // where the keeper begins
   std::string_view event;     // "HcnModifyNetwork: takes a minute"
-  std::string_view says;      // a part of what fails
+  std::string_view reason;    // a part of what fails
   std::string_view why;
   std::string_view finding;
 };
@@ -82,7 +82,7 @@ class CaseJudge {
     bool listed = false;
     for (std::size_t at = 0; at < kExpectedFailures.size(); ++at) {
       const ExpectedFailure& row = kExpectedFailures[at];
-      if (!reasons.empty() && reasons.find(row.says) == std::string::npos) continue;
+      if (!reasons.empty() && reasons.find(row.reason) == std::string::npos) continue;
       if (!Fits(row.hns, name.hns) || !Fits(row.test, name.test) ||
           !Fits(row.scenario, name.scenario) || !Fits(row.event, name.event))
         continue;
@@ -100,14 +100,14 @@ class CaseJudge {
     }
   }
 
-  // After every case that `test` has on `hns`, and not a sample: each row that speaks of some of
-  // them, and each that names the test, still has one that fails.
+  // After every case of `test` on `hns`, and not a sample: each row that matches some of them, and
+  // each that names the test, still has one that fails.
   void ExpectEachRowHolds(std::string_view hns, std::string_view test) const {
     for (std::size_t at = 0; at < kExpectedFailures.size(); ++at) {
       const ExpectedFailure& row = kExpectedFailures[at];
       if (drawn_[at] == 0 && (row.test != test || !Fits(row.hns, hns))) continue;
       EXPECT_GT(failed_[at], 0u) << "none of " << drawn_[at]
-                                 << " cases fails any more: take the row away that says \""
+                                 << " cases fails any more: remove the row with the reason \""
                                  << row.why << "\"";
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another VNI in net-conf is another network. What becomes of the one before.
+// Another VNI in net-conf is another network. These tests are about the former one.
 #include "hns/former_network.h"
 
 #include "gmock/gmock.h"
@@ -20,7 +20,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using namespace std::chrono_literals;
 
-// flannel.4096 stands, made by a keeper; flannel.4097 is wanted.
+// flannel.4096 exists, made by a keeper; flannel.4097 is desired.
 struct ChangeOfVni : OverlayStage {
   explicit ChangeOfVni(emulator::Settings settings = {}) : OverlayStage(settings) {
     EXPECT_EQ(Drive().state, OverlayState::kInSync);
@@ -31,7 +31,7 @@ struct ChangeOfVni : OverlayStage {
     spec.isolation_id = Vsid(4097);
     for (auto& [destination, route] : routes) route.isolation_id = spec.isolation_id;
   }
-  // The same process, or one that begins and is told by what it had written down.
+  // The same process, or a new one that reads the ledger.
   OverlayOutcome Go(bool restart, std::vector<FormerNetwork> made) {
     Change();
     if (restart) {
@@ -47,7 +47,7 @@ struct ChangeOfVni : OverlayStage {
   FormerNetwork former;
 };
 
-// Of a process that made `endpoints`, and writes down which of them it deleted.
+// The ledger of a process that made `endpoints`; it records which of them were deleted.
 struct EndpointLedger final : ObjectLedger {
   explicit EndpointLedger(std::vector<KnownObject> made) : endpoints(std::move(made)) {}
   void Forget(const LedgerObject&) override {}
@@ -61,7 +61,7 @@ struct EndpointLedger final : ObjectLedger {
   std::vector<std::string> gone;
 };
 
-TEST(FormerNetworkTest, GoesOnceTheDesiredOneHolds) {
+TEST(FormerNetworkTest, IsDeletedOnceTheDesiredOneIsInSync) {
   for (const bool restart : {false, true}) {
     ChangeOfVni stage;
     const OverlayOutcome outcome = stage.Go(restart, {stage.former});
@@ -74,11 +74,11 @@ TEST(FormerNetworkTest, GoesOnceTheDesiredOneHolds) {
     ASSERT_FALSE(stage.api.changes.empty());
     EXPECT_THAT(stage.api.changes.front(), HasSubstr("flannel.4097"));
     EXPECT_THAT(stage.api.changes.back(), HasSubstr(stage.former.id.ToString()))
-        << "last of all, so that the switch lives on";
+        << "last of all, so that the switch stays";
   }
 }
 
-TEST(FormerNetworkTest, ItsEndIsPlanned) {
+TEST(FormerNetworkTest, ItsDeletionIsPlanned) {
   ChangeOfVni stage;
   stage.Change();
   stage.StartKeeper();
@@ -99,7 +99,7 @@ TEST(FormerNetworkTest, StaysUnderRunningPods) {
     EXPECT_EQ(outcome.state, OverlayState::kInSync) << "the new one does not wait for it";
     EXPECT_THAT(outcome.former, ElementsAre(stage.former));
     EXPECT_THAT(outcome.notes,
-                ElementsAre(AllOf(HasSubstr("flannel.4096"), HasSubstr("1 endpoint lives"),
+                ElementsAre(AllOf(HasSubstr("flannel.4096"), HasSubstr("1 endpoint is in it"),
                                   HasSubstr("pod1"), HasSubstr("drain this node"))));
     EXPECT_TRUE(stage.Named("flannel.4096"));
     EXPECT_EQ(CallsText(stage.keeper->Inspect().value()), "") << "nor is its end planned";
@@ -113,7 +113,7 @@ TEST(FormerNetworkTest, StaysUnderRunningPods) {
   }
 }
 
-TEST(FormerNetworkTest, RemoteEndpointsGoAlong) {
+TEST(FormerNetworkTest, RemoteEndpointsAreDeletedWithIt) {
   ChangeOfVni stage;
   Endpoint remote;
   remote.network = stage.former.id;
@@ -124,8 +124,8 @@ TEST(FormerNetworkTest, RemoteEndpointsGoAlong) {
   EXPECT_FALSE(stage.Named("flannel.4096"));
 }
 
-// What weft made in it goes along, by its id; all else keeps it.
-TEST(FormerNetworkTest, EndpointsThatWeMadeGoAlongAndNoOther) {
+// Objects in it that weft made are deleted with it, by their ids; any other object keeps it.
+TEST(FormerNetworkTest, OnlyOurEndpointsAreDeletedWithIt) {
   ChangeOfVni stage;
   const Guid own = stage.AddPod("weft-10.244.3.9", "10.244.3.9");
   const Guid pod = stage.AddPod("pod1", "10.244.3.5");
@@ -136,7 +136,7 @@ TEST(FormerNetworkTest, EndpointsThatWeMadeGoAlongAndNoOther) {
   stage.keeper->SetFormer({stage.former});
   stage.SetRoutes(stage.routes);
   EXPECT_THAT(stage.Drive().notes,
-              ElementsAre(AllOf(HasSubstr("1 endpoint lives"), HasSubstr("(pod1)"))));
+              ElementsAre(AllOf(HasSubstr("1 endpoint is in it"), HasSubstr("(pod1)"))));
   EXPECT_THAT(ledger->gone, IsEmpty());
 
   ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
@@ -160,8 +160,8 @@ TEST(FormerNetworkTest, EndpointsThatWeMadeGoAlongAndNoOther) {
   EXPECT_FALSE(stage.Named("flannel.4096"));
 }
 
-// Whether it is there, and who lives in it, must be known before it goes.
-TEST(FormerNetworkTest, OneThatCannotBeReadStays) {
+// Its existence and its endpoints must be known before it is deleted.
+TEST(FormerNetworkTest, AnUnreadableOneStays) {
   const struct {
     const char* function;
     Hresult code;  // kOk: it succeeds with nonsense
@@ -192,7 +192,7 @@ TEST(FormerNetworkTest, OneThatCannotBeReadStays) {
   }
 }
 
-TEST(FormerNetworkTest, TheDesiredOneItselfIsNone) {
+TEST(FormerNetworkTest, TheDesiredNetworkIsNoFormerOne) {
   OverlayStage stage;
   stage.Drive();
   const Guid id = stage.Overlay()->id;
@@ -202,7 +202,7 @@ TEST(FormerNetworkTest, TheDesiredOneItselfIsNone) {
   EXPECT_THAT(stage.api.changes, IsEmpty());
 }
 
-TEST(FormerNetworkTest, StaysUntilTheDesiredOneHolds) {
+TEST(FormerNetworkTest, StaysUntilTheDesiredOneIsInSync) {
   ChangeOfVni stage;
   stage.Change();
   stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.spec);
@@ -214,13 +214,13 @@ TEST(FormerNetworkTest, StaysUntilTheDesiredOneHolds) {
   EXPECT_FALSE(stage.Named("flannel.4096"));
 }
 
-TEST(FormerNetworkTest, OneThatWeDidNotMakeIsNobodysBusiness) {
+TEST(FormerNetworkTest, AForeignOneIsIgnored) {
   ChangeOfVni stage;
-  // Nothing was written down: upstream's, adopted by us.
+  // Without an entry in the ledger: upstream's, adopted by us.
   EXPECT_EQ(stage.Go(true, {}).state, OverlayState::kInSync);
   EXPECT_TRUE(stage.Named("flannel.4096"));
 
-  // Ours went, and somebody else made one of that name.
+  // Ours was deleted, and another program made one of that name.
   ChangeOfVni other;
   ASSERT_TRUE(other.stranger.DeleteNetwork(other.former.id, "").ok());
   ASSERT_TRUE(other.stranger.Create(OverlayNetwork(Spec())).ok());
@@ -239,7 +239,7 @@ TEST(FormerNetworkTest, AnAdoptedOneIsNotMadeByTheKeeper) {
   EXPECT_TRUE(stage.Named("flannel.4096"));
 }
 
-TEST(FormerNetworkTest, ThereAndBack) {
+TEST(FormerNetworkTest, ChangedAndChangedBack) {
   ChangeOfVni stage;
   stage.AddPod("pod1", "10.244.3.5");
   EXPECT_THAT(stage.Go(false, {}).former, ElementsAre(stage.former));
@@ -252,8 +252,8 @@ TEST(FormerNetworkTest, ThereAndBack) {
   EXPECT_FALSE(stage.Named("flannel.4097"));
 }
 
-// Nobody knows whether real HNS takes two overlay networks with one subnet.
-TEST(FormerNetworkTest, GoesFirstWhereHnsTakesNoSecondOne) {
+// It is unknown whether real HNS accepts two overlay networks with one subnet.
+TEST(FormerNetworkTest, IsDeletedFirstWhereHnsAcceptsNoSecondOne) {
   ChangeOfVni empty({.overlapping_subnets_accepted = false});
   EXPECT_EQ(empty.Go(true, {empty.former}).state, OverlayState::kInSync);
   EXPECT_FALSE(empty.Named("flannel.4096"));
@@ -263,24 +263,25 @@ TEST(FormerNetworkTest, GoesFirstWhereHnsTakesNoSecondOne) {
   stage.AddPod("pod1", "10.244.3.5");
   const OverlayOutcome outcome = stage.Go(true, {stage.former});
   EXPECT_EQ(outcome.state, OverlayState::kNetwork);
-  EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("pod1"))) << "what stands in the way is told";
+  EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("pod1"))) << "the obstacle is reported";
   EXPECT_THAT(outcome.sentence, HasSubstr("HCN_E_INVALID_SUBNET"));
   EXPECT_GT(outcome.next, stage.Now()) << "there was nothing to make room";
   EXPECT_TRUE(stage.Named("flannel.4096"));
 }
 
 // The same of one VSID: E_INVALIDARG, which may be about the adapter, too.
-TEST(FormerNetworkTest, GoesBeforeHnsIsLeftToChooseTheAdapter) {
+TEST(FormerNetworkTest, IsDeletedBeforeHnsChoosesTheAdapter) {
   ChangeOfVni stage({.same_vsid_accepted = false});
   stage.spec.name = "another name";
   stage.StartKeeper();
   stage.keeper->SetFormer({stage.former});
   std::size_t without = 0;
   stage.api.before = [&](const WatchedApi::Step& step) -> std::optional<Hresult> {
-    const auto says = [&](const char* what) {
+    const auto contains = [&](const char* what) {
       return step.document.find(what) != std::string::npos;
     };
-    if (step.function == "HcnCreateNetwork" && !says("NetAdapterName") && !says("ProviderAddress"))
+    if (step.function == "HcnCreateNetwork" && !contains("NetAdapterName") &&
+        !contains("ProviderAddress"))
       ++without;
     return std::nullopt;
   };
@@ -306,7 +307,7 @@ TEST(FormerNetworkTest, ARefusedDeleteIsANoteUntilItSucceeds) {
   EXPECT_FALSE(stage.Named("flannel.4096"));
 }
 
-TEST(FormerNetworkTest, HnsMayGoAmidIt) {
+TEST(FormerNetworkTest, HnsMayStopDuringIt) {
   ChangeOfVni stage;
   bool first = true;
   stage.api.before = [&](const WatchedApi::Step& step) -> std::optional<Hresult> {
@@ -330,9 +331,9 @@ TEST(FormerNetworkTest, HnsMayGoAmidIt) {
 
 TEST(FormerNetworkTest, OfManyInhabitantsThreeAreNamed) {
   const FormerNetwork former{Guid(), "flannel.4096"};
-  EXPECT_THAT(LeftText(former, {"a", "b", "c"}), HasSubstr("3 endpoints live in it (a, b, c);"));
+  EXPECT_THAT(LeftText(former, {"a", "b", "c"}), HasSubstr("3 endpoints are in it (a, b, c);"));
   EXPECT_THAT(LeftText(former, {"a", "b", "c", "d"}),
-              HasSubstr("4 endpoints live in it (a, b, c, ...);"));
+              HasSubstr("4 endpoints are in it (a, b, c, ...);"));
 }
 
 }  // namespace

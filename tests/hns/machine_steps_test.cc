@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of HNS calls, call by call: what HNS answered is given by hand, and no HNS is there.
+// The order of HNS calls, call by call: the test gives the answers; there is no HNS.
 #include <string>
 #include <utility>
 #include <variant>
@@ -56,7 +56,7 @@ std::vector<std::string> CallsMade(Sequence<T>& sequence, const std::vector<Answ
   PendingCall pending;
   sequence.Start(pending);
   for (std::size_t i = 0; pending.waiting; ++i) {
-    // What costs HNS nothing stands in no list: these answers are the same in all of them.
+    // Calls without cost are in no list: these answers are the same in all of them.
     while (pending.waiting && (std::holds_alternative<CloseNetwork>(pending.call) ||
                                std::holds_alternative<CheckService>(pending.call))) {
       if (const auto* check = std::get_if<CheckService>(&pending.call))
@@ -137,14 +137,14 @@ TEST(OverlayMachineTest, TheOrderOfCalls) {
        {Version13(), List("flannel.4096", {policies({HostRoutePolicy()})}),
         Done("open flannel.4096"), Done("add 1 RemoteSubnetRoute"), Read(ShownWithRoute())},
        OverlayState::kInSync},
-      {"a route of nobody: removed",
+      {"a route of no peer: removed",
        {Version13(),
         List("flannel.4096",
              {policies({HostRoutePolicy(), RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24")),
                         RemoteSubnetRoutePolicy(RouteTo("10.244.7.0/24"))})}),
         Done("open flannel.4096"), Done("remove 1 RemoteSubnetRoute"), Read(ShownWithRoute())},
        OverlayState::kInSync},
-      {"the network differs: its pods are asked for before it is deleted",
+      {"the network differs: its pods are read before it is deleted",
        {Version13(),
         List("flannel.4096", {OfAnotherSubnet()}),
         {"endpoints", absl::StatusOr<std::vector<Endpoint>>(std::vector<Endpoint>())},
@@ -167,12 +167,12 @@ TEST(OverlayMachineTest, TheOrderOfCalls) {
       {"no management IP yet: nothing is written",
        {Version13(), none("flannel.4096"), Done(create), Read(OverlayNetwork(Spec()))},
        OverlayState::kManagementIp},
-      {"HNS goes before the list",
+      {"HNS stops before the list",
        {Version13(),
         {"list flannel.4096", absl::StatusOr<std::vector<Network>>(
                                   StatusOf("list", hresult::kRpcServerUnavailable, ""))}},
        OverlayState::kHns},
-      {"HNS goes while a route is written",
+      {"HNS stops while a route is written",
        {Version13(), List("flannel.4096", {policies({HostRoutePolicy()})}),
         Done("open flannel.4096"),
         Refused("add 1 RemoteSubnetRoute", hresult::kRpcServerUnavailable)},
@@ -249,7 +249,7 @@ TEST(BridgeMachineTest, TheOrderOfCalls) {
         refused("POST /networks/", hresult::kAdapterNotFound), answer("POST /networks/", network),
         answer("POST /endpoints/", endpoint), answer(attach, "")},
        BridgeState::kInSync},
-      {"HNS goes",
+      {"HNS stops",
        {answer("GET /networks/", "[]"), refused("GET /endpoints/", hresult::kRpcServerUnavailable)},
        BridgeState::kHns},
   };

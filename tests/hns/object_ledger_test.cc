@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the keepers tell their ledger, and when.
+// What the keepers enter in their ledger, and when.
 #include "hns/object_ledger.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using namespace std::chrono_literals;
 
-// Each line once in a row, after the number of changes that HNS was asked for until then.
+// Each line once in a row, after the number of changes requested from HNS so far.
 class Lines final : public ObjectLedger {
  public:
   explicit Lines(WatchedApi& api) : api_(api) {}
@@ -74,8 +74,8 @@ TEST_F(OverlayLedgerTest, BeforeAndAfterTheCreate) {
   EXPECT_EQ(ledger->ids["flannel.4096"], stage.Overlay()->id);
 }
 
-// What HNS shows less of stays ours, in whichever of the two ways it is first read.
-TEST_F(OverlayLedgerTest, OursIsEnteredInTheShapeInWhichItWasMade) {
+// An incompletely shown network stays ours, whichever of the two ways reads it first.
+TEST_F(OverlayLedgerTest, OursIsEnteredWithTheShapeOfItsCreation) {
   for (const bool read_again : {false, true}) {
     SCOPED_TRACE(read_again);
     stage.hns.Set({.vsid_shown = false});
@@ -92,7 +92,7 @@ TEST_F(OverlayLedgerTest, OursIsEnteredInTheShapeInWhichItWasMade) {
     };
     stage.Round();
     stage.Round();
-    // Those that follow say nothing new: its id is known by then.
+    // Later notifications add nothing: its id is known by then.
     const auto first = std::find_if(
         ledger->lines.begin(), ledger->lines.end(),
         [](const std::string& line) { return line.find(" confirm ") != std::string::npos; });
@@ -101,7 +101,7 @@ TEST_F(OverlayLedgerTest, OursIsEnteredInTheShapeInWhichItWasMade) {
   }
 }
 
-TEST_F(OverlayLedgerTest, WhatIsFoundWasNotMade) {
+TEST_F(OverlayLedgerTest, AFoundNetworkIsNotEnteredAsMade) {
   stage.Round();
   Start();
   stage.Round();
@@ -120,7 +120,7 @@ TEST_F(OverlayLedgerTest, TheBaseNetworkIsEnteredToo) {
                           "2 confirm flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
 }
 
-TEST_F(OverlayLedgerTest, ARefusalMakesNothingAndADisconnectionIsNotKnown) {
+TEST_F(OverlayLedgerTest, ARefusalMadeNothingAndADisconnectIsUnknown) {
   stage.spec.by_address = false;  // one way only
   Start();
   emulator::Fault fault{.function = "HcnCreateNetwork", .code = hresult::kAdapterNotFound};
@@ -137,7 +137,7 @@ TEST_F(OverlayLedgerTest, ARefusalMakesNothingAndADisconnectionIsNotKnown) {
   EXPECT_THAT(ledger->lines.back(), ::testing::HasSubstr("confirm flannel.4096"));
 }
 
-TEST_F(OverlayLedgerTest, AReplacementGoesBeforeItComes) {
+TEST_F(OverlayLedgerTest, AReplacementForgetsBeforeItIntends) {
   stage.Round();
   stage.spec.isolation_id = Vsid(4100);
   Start();
@@ -148,7 +148,7 @@ TEST_F(OverlayLedgerTest, AReplacementGoesBeforeItComes) {
                   "2 confirm flannel.4096: Overlay 10.244.3.0/24 VSID 4100"));
 }
 
-TEST_F(OverlayLedgerTest, OthersThatWereEnteredAreLookedFor) {
+TEST_F(OverlayLedgerTest, OtherEnteredNetworksAreSearched) {
   ledger->entries = {{"flannel.4096", std::nullopt, true},
                      {"flannel.5000", std::nullopt, true},
                      {"External", std::nullopt, true}};
@@ -164,46 +164,46 @@ TEST_F(OverlayLedgerTest, OthersThatWereEnteredAreLookedFor) {
 TEST_F(OverlayLedgerTest, OneThatIsNotListedIsForgottenAfterTenMinutes) {
   const auto gone = Contains(HasSubstr("forget flannel.5000"));
   ledger->entries = {{"flannel.5000", std::nullopt, true}};
-  const auto look = [&](std::chrono::minutes later) {
+  const auto poll = [&](std::chrono::minutes later) {
     stage.clock.now += later;
     stage.keeper->Recheck();
     stage.Round();
   };
-  look(std::chrono::minutes(0));
-  look(std::chrono::minutes(9));
+  poll(std::chrono::minutes(0));
+  poll(std::chrono::minutes(9));
   EXPECT_THAT(ledger->lines, Not(gone));
   Network restored = OverlayNetwork(Spec());
   restored.name = "flannel.5000";
   const auto made = stage.stranger.Create(restored);
   ASSERT_TRUE(made.ok()) << made.status();
-  look(std::chrono::minutes(9));
+  poll(std::chrono::minutes(9));
   EXPECT_THAT(ledger->lines, Contains(HasSubstr("confirm flannel.5000")));
   const Guid id = stage.Named("flannel.5000").value().id;
   ASSERT_TRUE(stage.stranger.DeleteNetwork(id, "flannel.5000").ok());
-  look(std::chrono::minutes(0));
-  look(std::chrono::minutes(9));
+  poll(std::chrono::minutes(0));
+  poll(std::chrono::minutes(9));
   EXPECT_THAT(ledger->lines, Not(gone)) << "it was there meanwhile";
-  look(std::chrono::minutes(1));
+  poll(std::chrono::minutes(1));
   EXPECT_THAT(ledger->lines, gone);
 }
 
-TEST_F(OverlayLedgerTest, WhatAnEarlierProcessMadeUnderAnotherNameGoes) {
+TEST_F(OverlayLedgerTest, ANetworkOfAnEarlierProcessUnderAnotherNameIsDeleted) {
   for (const bool made : {true, false}) {
-    OverlayStage world;
-    world.Drive();
-    const auto known = std::make_shared<Lines>(world.api);
-    known->entries = {{"flannel.4096", world.Overlay()->id, made}};
-    world.spec.name = "flannel.4097";
-    world.spec.isolation_id = Vsid(4097);
-    world.keeper = std::make_unique<OverlayKeeper>(world.api, world.spec, known);
-    world.SetRoutes({});
-    EXPECT_EQ(world.Drive().state, OverlayState::kInSync);
-    EXPECT_NE(world.Named("flannel.4096").has_value(), made);
+    OverlayStage other_stage;
+    other_stage.Drive();
+    const auto known = std::make_shared<Lines>(other_stage.api);
+    known->entries = {{"flannel.4096", other_stage.Overlay()->id, made}};
+    other_stage.spec.name = "flannel.4097";
+    other_stage.spec.isolation_id = Vsid(4097);
+    other_stage.keeper = std::make_unique<OverlayKeeper>(other_stage.api, other_stage.spec, known);
+    other_stage.SetRoutes({});
+    EXPECT_EQ(other_stage.Drive().state, OverlayState::kInSync);
+    EXPECT_NE(other_stage.Named("flannel.4096").has_value(), made);
     EXPECT_EQ(known->lines.back().ends_with("forget flannel.4096"), made);
   }
 }
 
-// Of one that cannot be listed nothing is known; one that was made again is entered by its new id,
+// Nothing is known of one that cannot be listed; one that was made again is entered by its new id,
 // and is no longer ours to delete.
 TEST_F(OverlayLedgerTest, AnotherThatCannotBeListedOrHasAnotherId) {
   const Guid before = *Guid::Parse("00000100-0000-4000-8000-000000000001");
@@ -224,7 +224,7 @@ TEST_F(OverlayLedgerTest, AnotherThatCannotBeListedOrHasAnotherId) {
   EXPECT_THAT(ledger->lines, Not(Contains(HasSubstr("forget "))));
 }
 
-// Found again at each look, it is former once; the wanted one never is.
+// Found again at each read, it is former once; the desired one never is.
 TEST_F(OverlayLedgerTest, EachFormerOnceAndNotTheDesiredOne) {
   stage.Round();
   const Guid id = stage.Overlay()->id;
@@ -243,7 +243,7 @@ TEST_F(OverlayLedgerTest, EachFormerOnceAndNotTheDesiredOne) {
   }
 }
 
-TEST(ShapeTest, TellsWhatHnsDoesNotShow) {
+TEST(ShapeTest, HasWhatHnsDoesNotShow) {
   OverlaySpec spec = Spec();
   for (const std::uint16_t port : {std::uint16_t{4789}, std::uint16_t{8472}}) {
     spec.port = port;
@@ -260,7 +260,7 @@ TEST(ShapeTest, TellsWhatHnsDoesNotShow) {
 }
 
 // Otherwise a network that HNS shows otherwise than it was made would be deleted without end.
-TEST_F(OverlayLedgerTest, WhatWasMadeSinceTheSystemStartedIsNotReplaced) {
+TEST_F(OverlayLedgerTest, ANetworkMadeSinceBootIsNotReplaced) {
   OverlaySpec other = stage.spec;
   other.isolation_id = Vsid(4100);
   const auto opened = stage.stranger.Create(OverlayNetwork(other));

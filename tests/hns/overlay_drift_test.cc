@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-class OverlayLookTest : public ::testing::Test {
+class OverlayInspectTest : public ::testing::Test {
  protected:
   OverlayInspection Inspect() {
     stage.api.calls = 0;
@@ -26,7 +26,7 @@ class OverlayLookTest : public ::testing::Test {
     return look;
   }
   std::string Text() { return CallsText(DriftOf(Inspect(), stage.spec)); }
-  // What is planned is what the keeper then does, document by document.
+  // The plan equals the keeper's calls, document by document.
   void ExpectDone(const OverlayInspection& look) {
     std::vector<std::string> planned;
     for (const PlannedCall& call : PlannedCalls(look, stage.spec)) {
@@ -42,11 +42,11 @@ class OverlayLookTest : public ::testing::Test {
   OverlayStage stage;
 };
 
-TEST_F(OverlayLookTest, AnEmptyHns) {
+TEST_F(OverlayInspectTest, AnEmptyHns) {
   stage.spec.base_network = true;
   stage.routes = ManyRoutes(201);
   EXPECT_EQ(Text(),
-            "create the network External, which keeps the vSwitch over reboots\n"
+            "create the network External, which keeps the vSwitch across reboots\n"
             "create the network flannel.4096\n"
             "add HostRoute to the network flannel.4096\n"
             "add 1 remote subnet to the network flannel.4096\n"
@@ -56,7 +56,7 @@ TEST_F(OverlayLookTest, AnEmptyHns) {
   ExpectDone(Inspect());
 }
 
-TEST_F(OverlayLookTest, Drift) {
+TEST_F(OverlayInspectTest, Drift) {
   stage.Drive();
   stage.RemovePolicy(HostRoutePolicy());
   stage.AddPolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.9.0/24")));
@@ -73,24 +73,24 @@ TEST_F(OverlayLookTest, Drift) {
                           AllOf(StartsWith("the route to 10.244.1.0/24 differs from the desired "
                                            "one: by "),
                                 ::testing::EndsWith(" with 0e:2a:00:00:00:99")),
-                          "the route to 10.244.9.0/24 is no peer's, or doubled"));
+                          "the route to 10.244.9.0/24 belongs to no peer or is a duplicate"));
   EXPECT_THAT(drift.objects,
               ElementsAre("HostRoute", "the route to 10.244.1.0/24", "the route to 10.244.9.0/24"));
   ExpectDone(Inspect());
 }
 
 // The old route was removed, and the new one refused: that one is not put right.
-TEST(PutRightTest, IsWhatDiffersInNoWayAnyMore) {
+TEST(RepairedTest, IsWhatNoLongerDiffers) {
   Drift before, after;
   before.Add("the route to 10.244.1.0/24", "differs from the desired one");
   before.Add("the route to 10.244.2.0/24", "is missing");
   after.Add("the route to 10.244.1.0/24", "is missing");
   after.Add("the network External", "is missing");
-  EXPECT_THAT(PutRight(before, after), ElementsAre("the route to 10.244.2.0/24 is missing"));
-  EXPECT_EQ(PutRight(before, Drift()), before.differences);
+  EXPECT_THAT(Repaired(before, after), ElementsAre("the route to 10.244.2.0/24 is missing"));
+  EXPECT_EQ(Repaired(before, Drift()), before.differences);
 }
 
-TEST_F(OverlayLookTest, AReplacementSaysWhy) {
+TEST_F(OverlayInspectTest, AReplacementGivesTheReason) {
   stage.Drive();
   stage.spec.isolation_id = Vsid(4100);
   EXPECT_THAT(Text(), AllOf(StartsWith("delete the network flannel.4096 ("),
@@ -99,7 +99,7 @@ TEST_F(OverlayLookTest, AReplacementSaysWhy) {
   ExpectDone(Inspect());
 }
 
-TEST_F(OverlayLookTest, ARefusalSaysWhy) {
+TEST_F(OverlayInspectTest, ARefusalGivesTheReason) {
   stage.Drive();
   stage.AddPod("pod1", "10.244.3.5");
   stage.spec.isolation_id = Vsid(4100);
@@ -107,13 +107,13 @@ TEST_F(OverlayLookTest, ARefusalSaysWhy) {
   EXPECT_THAT(PlannedCalls(Inspect(), stage.spec), IsEmpty());
 }
 
-TEST_F(OverlayLookTest, WithoutHnsItSaysSo) {
+TEST_F(OverlayInspectTest, WithoutHnsItReportsThat) {
   stage.hns.Stop();
   Caller caller(stage.api);
   EXPECT_TRUE(absl::IsUnavailable(caller.Run(InspectOverlay(stage.spec, stage.routes)).status()));
 }
 
-TEST_F(OverlayLookTest, AListThatFailsIsAnError) {
+TEST_F(OverlayInspectTest, AListThatFailsIsAnError) {
   stage.Drive();
   stage.spec.isolation_id = Vsid(4100);
   for (const char* function : {"HcnEnumerateNetwork", "HcnEnumerateEndpoint"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of overlay_fault_matrix.h: HNS, the process, the machine and others at work.
+// Part of overlay_fault_matrix.h: events of HNS, the process, the host and foreign programs.
 #pragma once
 
 namespace weft::hns {
@@ -17,7 +17,7 @@ TEST_P(OverlayFaultMatrixTest, HnsRestartsAtEveryCall) {
       {"crash", {.away = std::chrono::seconds(120)}},
   };
   // Untold, and at the end of a round, nothing but the next Recheck can find it.
-  strangers_act_ = true;
+  foreign_changes_ = true;
   ForEachCall([&](const Scenario& scenario, const Step& call) {
     for (const auto& [name, restart] : kRestarts) {
       for (const bool before : {true, false}) {
@@ -39,7 +39,7 @@ TEST_P(OverlayFaultMatrixTest, HnsRestartsAtEveryCall) {
 }
 
 TEST_P(OverlayFaultMatrixTest, HnsStopsBeforeEveryCall) {
-  // What WSL takes for a service that is not there (settings.h).
+  // The code that WSL treats as a stopped service (settings.h).
   constexpr Hresult kGone[] = {hresult::kNoMoreEndpoints,
                                hresult::kRpcCallFailed,
                                0x80370114,
@@ -70,10 +70,10 @@ TEST_P(OverlayFaultMatrixTest, HnsStopsBeforeEveryCall) {
   });
 }
 
-// It hangs in HNS; the daemon gives it up after two minutes and works on with another keeper. Then
-// it returns, and the first keeper goes on where it was, in the same round.
+// It hangs in HNS; the daemon abandons it after two minutes and continues with another keeper. Then
+// it returns, and the first keeper continues where it was, in the same round.
 TEST_P(OverlayFaultMatrixTest, ACallReturnsWhenAnotherKeeperIsAtWork) {
-  strangers_act_ = true;
+  foreign_changes_ = true;
   ForEachCall([&](const Scenario& scenario, const Step& call) {
     for (const bool before : {true, false}) {
       const auto arm = [&, this](OverlayStage& stage) {
@@ -162,7 +162,7 @@ TEST_P(OverlayFaultMatrixTest, TheAdapterIsRenamedAtEveryCall) {
 }
 
 TEST_P(OverlayFaultMatrixTest, TheAdapterIsPulledOutAtEveryCall) {
-  strangers_act_ = true;
+  foreign_changes_ = true;
   ForEachCall([&](const Scenario& scenario, const Step& call) {
     const auto arm = [&](OverlayStage& stage) {
       At(stage, call, kBefore, [on = &stage] { on->host.Remove("Ethernet"); });
@@ -174,18 +174,18 @@ TEST_P(OverlayFaultMatrixTest, TheAdapterIsPulledOutAtEveryCall) {
   });
 }
 
-TEST_P(OverlayFaultMatrixTest, StrangersActAtEveryCall) {
-  strangers_act_ = true;
+TEST_P(OverlayFaultMatrixTest, ForeignChangesAtEveryCall) {
+  foreign_changes_ = true;
   const struct {
     const char* name;
     void (*act)(OverlayStage&);
   } kActs[] = {
-      {"a route of ours goes",
+      {"a route of ours is removed",
        [](OverlayStage& stage) {
          const auto there = stage.RoutesThere();
          if (!there.empty()) stage.RemovePolicy({"RemoteSubnetRoute", there.front()});
        }},
-      {"a route comes",
+      {"a route is added",
        [](OverlayStage& stage) {
          if (stage.Overlay()) stage.AddPolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.9.0/24")));
        }},
@@ -196,17 +196,17 @@ TEST_P(OverlayFaultMatrixTest, StrangersActAtEveryCall) {
          stage.RemovePolicy({"RemoteSubnetRoute", there.front()});
          stage.AddPolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24", "02:00:00:00:00:07")));
        }},
-      {"HostRoute goes",
+      {"HostRoute is removed",
        [](OverlayStage& stage) {
          const auto network = stage.Overlay();
          if (network && network->Has("HostRoute")) stage.RemovePolicy(HostRoutePolicy());
        }},
-      {"the network goes",
+      {"the network is deleted",
        [](OverlayStage& stage) {
          if (const auto network = stage.Overlay())
            EXPECT_TRUE(stage.stranger.DeleteNetwork(network->id, network->name).ok());
        }},
-      {"the network goes, and another one comes",
+      {"the network is deleted, and another one is made",
        [](OverlayStage& stage) {
          const auto network = stage.Overlay();
          if (!network) return;
@@ -214,7 +214,7 @@ TEST_P(OverlayFaultMatrixTest, StrangersActAtEveryCall) {
          // Slow ones refuse it so soon after a delete.
          stage.stranger.Create(OverlayNetwork(stage.spec)).IgnoreError();
        }},
-      {"ours is made by somebody else",
+      {"ours is made by another program",
        [](OverlayStage& stage) {
          if (!stage.Overlay()) stage.stranger.Create(OverlayNetwork(stage.spec)).IgnoreError();
        }},

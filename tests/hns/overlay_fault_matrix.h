@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that may go wrong, at every call of every start, on every kind of HNS: generated, not
-// listed. After each case all is as wanted, what is another's is as it was, and no outcome has
-// lied, or expected_failures.h says why. Include, instantiate: in process all of it, where calls
-// are dear a sample. WEFT_MATRIX_EVERY=7 in the environment runs every seventh case only.
+// Every fault, at every call of every start, on every kind of HNS: generated, not listed. After
+// each case all is as desired, foreign objects are unchanged, and no outcome was wrong, or
+// expected_failures.h gives the reason. Include, instantiate: in process all of it, where calls are
+// expensive a sample. WEFT_MATRIX_EVERY=7 in the environment runs every seventh case only.
 #pragma once
 
 #include <algorithm>
@@ -30,14 +30,14 @@ struct Killed : std::runtime_error {
 };
 
 struct MatrixRun {
-  std::size_t hns = kUsualHns;      // of kHns; on the others a part is run, for time
+  std::size_t hns = kUsualHns;      // of kHns; on the other kinds a part is run, to save time
   OverlayStage::Way way = nullptr;  // to it
   std::size_t every = 1;            // case; prime to the lengths of the lists of events
 };
 
-// Fewer cases of a test are a failure: a matrix that has become empty proves nothing. Before a
-// sample is taken, on the usual HNS and on any other; four fifths of what there were in 2026, for
-// keepers may come to make fewer calls.
+// Fewer cases of a test are a failure: an empty matrix proves nothing. Counted before sampling, on
+// the usual HNS and on any other; four fifths of the cases of 2026, because keepers may make fewer
+// calls later.
 struct MatrixSize {
   std::string_view test;
   std::size_t usual, other;
@@ -49,13 +49,13 @@ inline constexpr MatrixSize kMatrixSizes[] = {
     {"TheProcessIsKilledAtEveryCall", 274, 68},
     {"TheAdapterIsRenamedAtEveryCall", 134, 44},
     {"TheAdapterIsPulledOutAtEveryCall", 44, 44},
-    {"StrangersActAtEveryCall", 312, 178},
+    {"ForeignChangesAtEveryCall", 312, 178},
     {"CallsFail", 806, 178},
     {"CallsTakeAMinute", 88, 88},
 };
 inline void PrintTo(const MatrixRun& run, std::ostream* out) { *out << kHns[run.hns].name; }
 
-// Of what others have in HNS.
+// For the foreign objects in HNS.
 struct Kept {
   bool routes = true, endpoints = true;
 };
@@ -77,7 +77,7 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
     }
   }
 
-  // One case: `arm` says what happens, `mend` ends what lasted.
+  // One case: `arm` sets up the fault, `mend` ends a lasting one.
   void Case(const Scenario& scenario, const Step& call, const std::string& what, const Act& arm,
             Kept kept = {}, const Act& mend = nullptr) {
     if (drawn_++ % every_ != 0) return;
@@ -93,7 +93,7 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
   void Play(const Scenario& scenario, const Act& arm, const Kept& kept, const Act& mend) {
     OverlayStage stage({}, GetParam().way);
     Prepare(stage);
-    Strangers strangers(stage);
+    ForeignObjects foreign_objects(stage);
     scenario.prepare(stage);
     stage.hns.Set(hns().settings);
     stage.api.calls = 0;
@@ -101,11 +101,11 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
     arm(stage);
     stage.api.longest = {};
     Run(stage, std::chrono::minutes(2));
-    // What went wrong is over; nobody tells the keeper.
+    // The fault has ended; the keeper is not notified.
     stage.api.before = stage.api.after = nullptr;
     if (mend) mend(stage);
     Run(stage, std::chrono::minutes(5));
-    // What strangers did is found by looking.
+    // Foreign changes are found by polling.
     stage.keeper->Recheck();
     const OverlayOutcome outcome = Run(stage, std::chrono::minutes(5));
     EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
@@ -121,13 +121,13 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
       stage.clock.now += std::chrono::minutes(1);  // it may have been made just now
       const auto base = stage.Named("External");
       ASSERT_TRUE(base);
-      // It may be another's, so it is not made again: whoever reads `status` decides.
+      // It may be foreign, so it is not made again: the reader of `status` decides.
       if (!base->provider_address()) {
         EXPECT_THAT(outcome.notes, ::testing::Contains(::testing::HasSubstr(
                                        "the base network External does not keep the vSwitch")));
       }
     }
-    strangers.ExpectUntouched(kept.routes, kept.endpoints);
+    foreign_objects.ExpectUntouched(kept.routes, kept.endpoints);
     EXPECT_LE(stage.api.calls, 1500u) << "it must not spin";
     EXPECT_LT(std::max(stage.api.longest, stage.other.longest), std::chrono::minutes(2))
         << "the daemon gives such a call up (control/sinks/round_thread.h)";
@@ -165,8 +165,8 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
         continue;
       }
       if (!unjudged_) ExpectTrue(stage, outcome);
-      if (const auto tell = std::exchange(under_way_, nullptr)) {
-        tell(stage);
+      if (const auto notify = std::exchange(under_way_, nullptr)) {
+        notify(stage);
         continue;
       }
       if (outcome.state == OverlayState::kInSync && !outcome.next) return outcome;
@@ -188,24 +188,24 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
       return;
     }
     EXPECT_EQ(outcome.applied, outcome.desired);
-    // RFC 3927; Microsoft's own check says "Recreate the HNS network".
+    // RFC 3927; Microsoft's own check prints "Recreate the HNS network".
     const IpPrefix link_local = Cidr("169.254.0.0/16");
     EXPECT_FALSE(outcome.management_ip && link_local.Contains(*outcome.management_ip))
         << "peers cannot reach " << outcome.management_ip->ToString();
-    if (!strangers_act_) EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
+    if (!foreign_changes_) EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
   }
 
   std::vector<Step> Calls(const Scenario& scenario) {
     constexpr std::size_t kMost = 99;
     OverlayStage stage({}, GetParam().way);
     Prepare(stage);
-    const Strangers strangers(stage);
+    const ForeignObjects foreign_objects(stage);
     scenario.prepare(stage);
     stage.hns.Set(hns().settings);
     std::vector<Step> calls;
     stage.api.calls = 0;
     stage.api.before = [&](const Step& step) -> std::optional<Hresult> {
-      // While it waits it asks the same again and again: three times stand for all.
+      // While it waits it repeats the same calls: three rounds represent all.
       const auto same = [&](const Step& earlier) { return earlier.function == step.function; };
       const bool waits = calls.size() >= 3 && std::all_of(calls.end() - 3, calls.end(), same) &&
                          step.function.starts_with("HcnQuery");
@@ -226,7 +226,7 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
     const auto* const size =
         std::find_if(std::begin(kMatrixSizes), std::end(kMatrixSizes),
                      [&](const MatrixSize& each) { return each.test == Test(); });
-    ASSERT_NE(size, std::end(kMatrixSizes)) << "say how many cases there are at least";
+    ASSERT_NE(size, std::end(kMatrixSizes)) << "add the minimum number of cases";
     EXPECT_GE(drawn_, usual() ? size->usual : size->other);
     EXPECT_EQ(cases_, (drawn_ + every_ - 1) / every_);
     judge_.ExpectFewUnlisted();
@@ -247,10 +247,10 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
   const std::size_t every_ = GetParam().every * hns().every * Sample();
   CaseJudge judge_;
   std::size_t drawn_ = 0, cases_ = 0;
-  bool unjudged_ = false;       // a call, with its keeper
-  bool strangers_act_ = false;  // what holds at the end of a Round need not hold any more
-  bool stopped_ = false;        // the service, now
-  Act under_way_;               // is told to the keeper after the Round
+  bool unjudged_ = false;         // a call, with its keeper
+  bool foreign_changes_ = false;  // the state at the end of a Round may have changed since
+  bool stopped_ = false;          // the service, now
+  Act under_way_;                 // passed to the keeper after the Round
 };
 
 }  // namespace weft::hns

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of overlay_fault_matrix.h: calls fail, or take a minute.
+// Part of overlay_fault_matrix.h: calls that fail, or take a minute.
 #pragma once
 
 namespace weft::hns {

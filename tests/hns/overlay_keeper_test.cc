@@ -29,7 +29,7 @@ TEST(OverlayKeeperTest, FromAnEmptyHnsInOneRound) {
   OverlayStage stage;
   const OverlayOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
-  EXPECT_EQ(outcome.sentence, "the HNS network flannel.4096 holds 2 routes");
+  EXPECT_EQ(outcome.sentence, "the HNS network flannel.4096 has 2 routes");
   EXPECT_EQ(outcome.next, std::nullopt);
   EXPECT_EQ(outcome.desired, 2u);
   EXPECT_EQ(outcome.applied, 2u);
@@ -67,7 +67,7 @@ TEST(OverlayKeeperTest, CallsGrowWithBatchesOnly) {
 
 // The adapter's name does not fit: HNS refuses what it does not know (0x803B0006) and what is
 // virtual (0x80070057).
-TEST(OverlayKeeperTest, WhereTheAdaptersNameDoesNotFitTheNextWayIsTried) {
+TEST(OverlayKeeperTest, WhereTheAdaptersNameIsRefusedTheNextChoiceIsTried) {
   using Adapter = weft::testing::NodeHost::Adapter;
   const Adapter nic{"Ethernet", {Ip("192.168.1.10")}};
   const Adapter vnic{"Host", {}, true, /*is_virtual=*/true};
@@ -111,9 +111,10 @@ TEST(OverlayKeeperTest, WhereTheAdaptersNameDoesNotFitTheNextWayIsTried) {
   }
 }
 
-// E_INVALIDARG may as well be about another network that is going: HNS, which may take any NIC, is
-// left to choose only once that has lasted. An HNS without the policy for the address says so.
-TEST(OverlayKeeperTest, HnsIsLeftToChooseWhereNothingElseHelps) {
+// E_INVALIDARG may also be caused by another network that is being deleted. HNS, which may use any
+// NIC, chooses the adapter only once the refusal has lasted. An HNS without the policy for the
+// address refuses it by name.
+TEST(OverlayKeeperTest, HnsChoosesTheAdapterAsALastResort) {
   const struct {
     const char* description;
     std::string name;
@@ -139,7 +140,7 @@ TEST(OverlayKeeperTest, HnsIsLeftToChooseWhereNothingElseHelps) {
   }
 }
 
-TEST(OverlayKeeperTest, HnsIsNotLeftToChooseWhileAFormerNetworkGoes) {
+TEST(OverlayKeeperTest, HnsDoesNotChooseWhileAFormerNetworkIsDeleted) {
   OverlayStage stage;
   std::size_t without = 0, creates = 0;
   const TimePoint end = stage.Now() + 20s;
@@ -157,8 +158,8 @@ TEST(OverlayKeeperTest, HnsIsNotLeftToChooseWhileAFormerNetworkGoes) {
   EXPECT_EQ(without, 0u);
 }
 
-// At last HNS is left to choose; then it begins with the name again.
-TEST(OverlayKeeperTest, WhereNoWayFitsEachIsTriedInTurn) {
+// At last HNS chooses the adapter; then it starts with the name again.
+TEST(OverlayKeeperTest, WhereNoChoiceWorksEachIsTriedInTurn) {
   OverlayStage stage;
   stage.spec.by_address = true;
   stage.StartKeeper();
@@ -194,7 +195,7 @@ TEST(OverlayKeeperTest, NothingIsRemovedBeforeAllPeersAreKnown) {
   EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
   EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
 
-  // Once they are, they stay known.
+  // Known peers stay known.
   stage.routes = {};
   stage.keeper->SetRoutes({}, false);
   EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
@@ -218,7 +219,7 @@ TEST(OverlayKeeperTest, AHostRouteThatIsNotReadBackYetIsNoNote) {
   EXPECT_THAT(outcome.notes, IsEmpty());
 }
 
-// What is lost on the way ends the round; what HNS refuses is dealt with in it.
+// A lost call ends the round; a refusal of HNS is handled within it.
 TEST(OverlayKeeperTest, AWriteThatMayNotHaveArrivedEndsTheRound) {
   const struct {
     const char *function, *text;
@@ -252,7 +253,7 @@ TEST(OverlayKeeperTest, AWriteThatMayNotHaveArrivedEndsTheRound) {
   }
 }
 
-TEST(OverlayKeeperTest, WhatCannotBeReadIsReadAgain) {
+TEST(OverlayKeeperTest, AFailedReadIsRetried) {
   OverlayStage stage;
   stage.api.answer = [](const Step& step, Reply& reply) {
     if (step.function == "HcnQueryNetwork") reply.text = "nonsense";
@@ -281,7 +282,7 @@ TEST(OverlayKeeperTest, AReplacementWhoseDeleteIsRefusedCreatesNothing) {
 }
 
 // Its handle is another one's.
-TEST(OverlayKeeperTest, OneThatTookOursPlaceIsOpened) {
+TEST(OverlayKeeperTest, ANetworkThatReplacedOursIsOpened) {
   OverlayStage stage;
   stage.Drive();
   ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
@@ -306,13 +307,13 @@ TEST(OverlayKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
   EXPECT_EQ(stage.Drive(20min).state, OverlayState::kInSync);
   EXPECT_THAT(stage.api.changes, SizeIs(4)) << "network, HostRoute, a route, the other";
 
-  // Once more, for a network that took its place: what stood in the other counts no more.
+  // Again, for a network that replaced it: the content of the old one is no longer used.
   ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
   stage.keeper->Recheck();
   outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kManagementIp);
   EXPECT_EQ(outcome.applied, 0u);
-  // A peer that comes meanwhile does not make it be read later.
+  // A peer that is added meanwhile does not delay the read.
   stage.clock.now += 20min;
   stage.SetRoutes(stage.routes);
   EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
@@ -334,7 +335,7 @@ TEST(OverlayKeeperTest, TheRouterMacIsWaitedForToo) {
   EXPECT_EQ(outcome.dr_mac, stage.Overlay()->dr_mac());
 }
 
-TEST(OverlayKeeperTest, AChangedPeerIsOutForTwoCallsOnly) {
+TEST(OverlayKeeperTest, AChangedPeerIsUnreachedForTwoCallsOnly) {
   OverlayStage stage;
   stage.Drive();
   stage.api.changes.clear();
@@ -360,7 +361,7 @@ TEST(OverlayKeeperTest, AfterADeleteHnsMaySettle) {
   stage.keeper->Recheck();
   OverlayOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kNetwork);
-  EXPECT_THAT(outcome.sentence, HasSubstr("may still be settling"));
+  EXPECT_THAT(outcome.sentence, HasSubstr("may still be finishing a delete"));
   EXPECT_EQ(outcome.network_id, std::nullopt);
   EXPECT_EQ(outcome.applied, 0u);
   outcome = stage.Drive(30s);
@@ -412,22 +413,22 @@ TEST(OverlayKeeperTest, AHostRouteThatHnsDoesNotTakeIsANote) {
   EXPECT_TRUE(stage.Overlay()->Has("HostRoute"));
 }
 
-// The network stands, so it is something else that HNS does not find.
+// The network exists, so HNS fails to find something else.
 TEST(OverlayKeeperTest, AHostRouteThatFindsNothingIsANoteOnceTheNetworkIsFoundAgain) {
   OverlayStage stage;
   stage.api.before = [](const Step& step) -> MaybeRefused {
     if (!Says(step, "HcnModifyNetwork", "HostRoute")) return std::nullopt;
     return hresult::kElementNotFound;
   };
-  EXPECT_EQ(stage.Round().next, stage.Now()) << "it is looked for at once";
+  EXPECT_EQ(stage.Round().next, stage.Now()) << "it is searched at once";
   const OverlayOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
   EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
   EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("ERROR_NOT_FOUND")));
 }
 
-// Each cycle would take the node's addresses away for up to 20 s.
-TEST(OverlayKeeperTest, ANetworkThatIsReadBackOtherwiseIsNotMadeAgain) {
+// Each cycle would remove the node's addresses for up to 20 s.
+TEST(OverlayKeeperTest, ANetworkThatReadsBackDifferentlyIsNotMadeAgain) {
   OverlayStage stage;
   stage.api.answer = [](const Step& step, Reply& reply) {
     if (step.function != "HcnQueryNetwork") return;
@@ -446,12 +447,12 @@ TEST(OverlayKeeperTest, ANetworkThatIsReadBackOtherwiseIsNotMadeAgain) {
   EXPECT_THAT(stage.api.changes, SizeIs(3)) << "one delete, one create";
 }
 
-// As upstream: HNS may say the management IP before the host has the adapter.
+// As upstream: HNS may report the management IP before the host has the adapter.
 TEST(OverlayKeeperTest, HostRouteWaitsForTheHostsAdapter) {
   for (const bool comes : {true, false}) {
     SCOPED_TRACE(comes);
     OverlayStage stage;
-    stage.keeper->SetAdapterThere(false);
+    stage.keeper->SetAdapterPresent(false);
     OverlayOutcome outcome = stage.Round();
     EXPECT_EQ(outcome.state, OverlayState::kManagementIp);
     EXPECT_THAT(outcome.sentence, HasSubstr("no adapter has 192.168.1.10, the management IP"));
@@ -461,14 +462,14 @@ TEST(OverlayKeeperTest, HostRouteWaitsForTheHostsAdapter) {
     EXPECT_EQ(stage.Round().state, OverlayState::kManagementIp);
     EXPECT_FALSE(stage.Overlay()->Has(policy_type::kHostRoute));
     if (comes) {
-      stage.keeper->SetAdapterThere(true);
+      stage.keeper->SetAdapterPresent(true);
       outcome = stage.Drive();
     } else {
       stage.clock.now += 1s;
       outcome = stage.Drive();
       EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("no adapter has the management IP")));
-      EXPECT_TRUE(outcome.awaits_adapter) << "so that the note goes";
-      stage.keeper->SetAdapterThere(true);
+      EXPECT_TRUE(outcome.awaits_adapter) << "so that the note ends";
+      stage.keeper->SetAdapterPresent(true);
       outcome = stage.Drive();
     }
     EXPECT_EQ(outcome.state, OverlayState::kInSync);
@@ -488,7 +489,7 @@ TEST(OverlayKeeperTest, WithItsHostRouteNoAdapterIsWaitedFor) {
   OverlayStage stage;
   ASSERT_EQ(stage.Drive().state, OverlayState::kInSync);
   stage.StartKeeper();
-  stage.keeper->SetAdapterThere(false);
+  stage.keeper->SetAdapterPresent(false);
   EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
   EXPECT_FALSE(stage.Round().awaits_adapter);
 }
@@ -513,7 +514,7 @@ TEST(OverlayKeeperTest, ALinkLocalAddressIsTheManagementIpOfANodeThatHasIt) {
   EXPECT_EQ(stage.Drive(1min).state, OverlayState::kInSync);
 }
 
-TEST(OverlayKeeperTest, HnsIsAwayThenBackWithoutAnything) {
+TEST(OverlayKeeperTest, HnsStopsThenStartsWithoutObjects) {
   OverlayStage stage;
   stage.Drive();
   stage.hns.Stop();
@@ -531,7 +532,7 @@ TEST(OverlayKeeperTest, HnsIsAwayThenBackWithoutAnything) {
   EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
 }
 
-TEST(OverlayKeeperTest, ARestartThatNobodyToldIsFoundByTheDeadHandle) {
+TEST(OverlayKeeperTest, AnUnreportedRestartIsFoundByTheDeadHandle) {
   OverlayStage stage;
   stage.Drive();
   stage.hns.RestartService({.routes_kept = false});
@@ -542,7 +543,7 @@ TEST(OverlayKeeperTest, ARestartThatNobodyToldIsFoundByTheDeadHandle) {
   EXPECT_TRUE(stage.Overlay()->Has("HostRoute"));
 }
 
-TEST(OverlayKeeperTest, ARecheckFindsWhatStrangersDid) {
+TEST(OverlayKeeperTest, ARecheckFindsForeignChanges) {
   OverlayStage stage;
   stage.Drive();
   const Policy strange{"ProviderAddress", R"({"ProviderAddress":"10.9.9.9"})"};
@@ -581,7 +582,7 @@ TEST(OverlayKeeperTest, NeverUnderRunningPods) {
 }
 
 // A Node that was made again has another PodCIDR, and its pods end a while later.
-TEST(OverlayKeeperTest, PodsOfAnotherPodCidrAreGivenFiveMinutes) {
+TEST(OverlayKeeperTest, PodsOfAnotherPodCidrHaveFiveMinutes) {
   for (const bool they_end : {true, false}) {
     OverlayStage stage;
     stage.Drive();
@@ -661,8 +662,8 @@ TEST(OverlayKeeperTest, ABaseNetworkThatLostItsAdapterIsNamed) {
   EXPECT_THAT(stage.Round().notes, named) << "for as long as it lasts";
 }
 
-// One of another's is believed as well, and looked at as well.
-TEST(OverlayKeeperTest, WhateverNetworkKeepsTheSwitchIsInspected) {
+// A foreign one is used as well, and inspected as well.
+TEST(OverlayKeeperTest, AnyNetworkThatKeepsTheSwitchIsInspected) {
   OverlayStage stage;
   Network other = OverlayNetwork(Spec());
   other.name = "ovn";
@@ -678,15 +679,15 @@ TEST(OverlayKeeperTest, WhateverNetworkKeepsTheSwitchIsInspected) {
   stage.StartKeeper();
   EXPECT_THAT(stage.Drive(1min).notes,
               ::testing::Contains(AllOf(HasSubstr("the base network ovn does not"),
-                                        HasSubstr("by the program that made it"))));
+                                        HasSubstr("with the program that created it"))));
   // One that does keep it is enough.
   ASSERT_TRUE(stage.stranger.Create(BaseNetwork(stage.spec)).ok());
   stage.keeper->Recheck();
   EXPECT_THAT(stage.Drive(1min).notes, IsEmpty());
 }
 
-// A network of somebody else's that HNS cannot show: nothing waits for it.
-TEST(OverlayKeeperTest, OnlyTheBaseNetworkNeedsToSeeAllOthers) {
+// A foreign network that HNS cannot show: nothing waits for it.
+TEST(OverlayKeeperTest, OnlyTheBaseNetworkReadsAllNetworks) {
   for (const bool base : {false, true}) {
     OverlayStage stage;
     Network other = OverlayNetwork(Spec());
@@ -706,7 +707,7 @@ TEST(OverlayKeeperTest, OnlyTheBaseNetworkNeedsToSeeAllOthers) {
   }
 }
 
-TEST(OverlayKeeperTest, AnHnsThatTakesFewAtOnceCostsThatManyCalls) {
+TEST(OverlayKeeperTest, SmallBatchesCostMoreCalls) {
   const struct {
     std::uint64_t limit;
     std::size_t calls;
@@ -721,7 +722,7 @@ TEST(OverlayKeeperTest, AnHnsThatTakesFewAtOnceCostsThatManyCalls) {
   }
 }
 
-TEST(OverlayKeeperTest, AnOldHnsIsToldAndMayBeUpdated) {
+TEST(OverlayKeeperTest, AnOldHnsIsReportedAndMayBeUpdated) {
   OverlayStage stage({.version = {9, 1}});
   EXPECT_THAT(stage.Round().sentence, HasSubstr("HNS 9.1 knows no remote subnets"));
   stage.hns.Set({.version = {9, 5}});
@@ -736,18 +737,17 @@ TEST(OverlayKeeperTest, ADifferentAdapterOrAddressIsANote) {
   stage.keeper->SetSpec(stage.spec);
   const OverlayOutcome outcome = stage.Drive();
   EXPECT_EQ(outcome.state, OverlayState::kInSync);
-  EXPECT_THAT(outcome.notes,
-              ElementsAre(HasSubstr("stands on the adapter Ethernet, not on Ethernet 2"),
-                          HasSubstr("HNS sends from 192.168.1.10")));
+  EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("is on the adapter Ethernet, not on Ethernet 2"),
+                                         HasSubstr("HNS sends from 192.168.1.10")));
 
-  // Whatever the adapter is, where none is asked for.
+  // Any adapter is accepted where none was configured.
   stage.spec = Spec();
   stage.spec.adapter = "";
   stage.keeper->SetSpec(stage.spec);
   EXPECT_THAT(stage.Drive().notes, IsEmpty());
 }
 
-// The address is looked at again while HNS answers; it wakes no one while HNS is away.
+// The address is read again while HNS answers; it causes no wake-up while HNS is stopped.
 TEST(OverlayKeeperTest, ADifferentAddressWaitsForHns) {
   OverlayStage stage;
   stage.spec.node_address = Ip("192.168.1.11");

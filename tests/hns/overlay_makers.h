@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node, its overlay and its peers, as tests of hns speak of them.
+// A node, its overlay and its peers, for the tests of hns.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace weft::hns {
 inline IpPrefix Cidr(std::string_view text) { return IpPrefix::Parse(text).value(); }
 inline IpAddress Ip(std::string_view text) { return IpAddress::Parse(text).value(); }
 inline MacAddress Mac(std::string_view text) { return MacAddress::Parse(text).value(); }
-inline IsolationId Vsid(std::uint32_t value) { return IsolationId::Of(value).value(); }
+inline IsolationId Vsid(std::uint32_t value) { return IsolationId::From(value).value(); }
 
 inline OverlaySpec Spec() {
   return {.name = "flannel.4096",
@@ -37,11 +37,11 @@ inline RemoteSubnetRoutes RoutesTo(std::initializer_list<std::string_view> desti
   return routes;
 }
 
-// 10.A.B.0/24, none of them Wish()'s.
+// 10.A.B.0/24, none of them of the default spec.
 inline RemoteSubnetRoutes ManyRoutes(std::size_t count) {
   RemoteSubnetRoutes routes;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const IpPrefix destination = *IpPrefix::Of(IpAddress::V4(0x0A00'0000 | i << 8), 24);
+    const IpPrefix destination = *IpPrefix::From(IpAddress::V4(0x0A00'0000 | i << 8), 24);
     routes.emplace(destination, RouteTo(destination.ToString()));
   }
   return routes;

@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 constexpr Version k2019{9, 5}, k2022{13, 3};
 
-Network Standing(const OverlaySpec& spec) {
+Network ExistingNetwork(const OverlaySpec& spec) {
   Network network = OverlayNetwork(spec);
   network.id = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
   network.policies.push_back({"ProviderAddress", R"({"ProviderAddress":"192.168.1.10"})"});
@@ -39,7 +39,7 @@ TEST(OverlayPlanTest, TheDocumentIsUpstreams) {
       R"({"Name":"flannel.4096","Type":"Overlay","Policies":[{"Type":"NetAdapterName","Settings":{"NetworkAdapterName":"Ethernet"}}],"MacPool":{},"Dns":{},"Ipams":[{"Type":"Static","Subnets":[{"IpAddressPrefix":"10.244.3.0/24","Policies":[{"Type":"VSID","Settings":{"IsolationId":4096}}],"Routes":[{"NextHop":"10.244.3.1","DestinationPrefix":"0.0.0.0/0"}]}]}],"Flags":8,"Health":{"Extra":{}},"SchemaVersion":{"Major":2,"Minor":0}})");
 }
 
-TEST(OverlayPlanTest, HnsIsToldTheAdapterBelowItsOwn) {
+TEST(OverlayPlanTest, HnsReceivesTheAdapterBelowItsOwn) {
   const struct {
     const char *shown, *physical;
   } rows[] = {
@@ -59,8 +59,8 @@ TEST(OverlayPlanTest, HnsIsToldTheAdapterBelowItsOwn) {
   }
 }
 
-// By name, by MAC, by the node's address, not at all; an ambiguous MAC leaves no other way.
-TEST(OverlayPlanTest, TheAdapterIsToldInOneWayAfterTheOther) {
+// By name, by MAC, by the node's address, not at all; an ambiguous MAC leaves only the name.
+TEST(OverlayPlanTest, TheNamesOfTheAdapterAreTriedInOrder) {
   const struct {
     const char* description;
     std::string name, by_mac, ambiguous;
@@ -87,7 +87,7 @@ TEST(OverlayPlanTest, TheAdapterIsToldInOneWayAfterTheOther) {
     spec.ambiguous = row.ambiguous;
     spec.by_address = row.by_address;
     std::vector<std::string> ways;
-    for (std::size_t way = 0; way < AdapterWays(spec).size(); ++way) {
+    for (std::size_t way = 0; way < AdapterCandidates(spec).size(); ++way) {
       const Network document = OverlayNetwork(spec, way);
       const auto address = document.provider_address();
       ways.push_back(address ? address->ToString() : document.adapter_name());
@@ -97,7 +97,7 @@ TEST(OverlayPlanTest, TheAdapterIsToldInOneWayAfterTheOther) {
   }
 }
 
-// One that stands needs no adapter.
+// An existing one needs no adapter.
 TEST(OverlayPlanTest, AnAmbiguousAdapterIsRefusedWhereANetworkIsToBeMade) {
   OverlaySpec spec = Spec();
   spec.adapter.clear();
@@ -136,7 +136,7 @@ TEST(OverlayPlanTest, AnHnsWithoutRemoteSubnetsIsRefused) {
 }
 
 TEST(OverlayPlanTest, ARightNetworkIsAdoptedWhoeverMadeIt) {
-  const Network network = Standing(Spec());
+  const Network network = ExistingNetwork(Spec());
   Network of_v1 = network;  // another spelling, another adapter, other flags, more policies
   of_v1.type = "overlay";
   of_v1.flags = 0;
@@ -149,27 +149,27 @@ TEST(OverlayPlanTest, ARightNetworkIsAdoptedWhoeverMadeIt) {
   }
 }
 
-TEST(OverlayPlanTest, OthersAreNotInspected) {
-  Network other = Standing(Spec());
+TEST(OverlayPlanTest, OtherNetworksAreNotInspected) {
+  Network other = ExistingNetwork(Spec());
   other.name = "Flannel.4096";  // HNS's names have a case
   EXPECT_EQ(PlanNetwork(Spec(), k2022, std::vector{other}, {}).action, NetworkAction::kCreate);
 }
 
 TEST(OverlayPlanTest, OfSeveralTheRightOneIsTaken) {
-  Network wrong = Standing(Spec());
+  Network wrong = ExistingNetwork(Spec());
   wrong.id = Guid();
   wrong.type = "L2Bridge";
-  const Network right = Standing(Spec());
+  const Network right = ExistingNetwork(Spec());
   const NetworkPlan plan = PlanNetwork(Spec(), k2022, std::vector{wrong, right}, {});
   EXPECT_EQ(plan.action, NetworkAction::kAdopt);
   EXPECT_EQ(plan.existing->id, right.id);
 }
 
 // No public program reads VSID and VxlanPort back from schema 2, so HNS may not show them.
-TEST(OverlayPlanTest, WhatHnsDoesNotShowIsNoDifferenceAndIsNamed) {
+TEST(OverlayPlanTest, ValuesThatHnsDoesNotShowAreNoDifferenceAndAreNamed) {
   OverlaySpec spec = Spec();
   spec.port = 8472;
-  Network there = Standing(spec);
+  Network there = ExistingNetwork(spec);
   EXPECT_EQ(Assumed(spec, there), "");
   there.policies.clear();
   EXPECT_THAT(Differences(spec, there), IsEmpty());
@@ -179,7 +179,7 @@ TEST(OverlayPlanTest, WhatHnsDoesNotShowIsNoDifferenceAndIsNamed) {
   EXPECT_THAT(Differences(spec, there), IsEmpty());
   EXPECT_THAT(Assumed(spec, there), HasSubstr("the VSID 4096 and the UDP port 8472: assumed"));
   EXPECT_EQ(PlanNetwork(spec, k2022, std::vector{there}, {}).action, NetworkAction::kAdopt);
-  // A route of the wanted VSID tells, whatever others say.
+  // A route of the desired VSID decides, whatever the other routes have.
   RemoteSubnetRoute foreign = RouteTo("10.244.1.0/24");
   foreign.isolation_id = Vsid(5000);
   there.policies = {RemoteSubnetRoutePolicy(foreign),
@@ -188,7 +188,7 @@ TEST(OverlayPlanTest, WhatHnsDoesNotShowIsNoDifferenceAndIsNamed) {
   EXPECT_THAT(Assumed(spec, there), AllOf(HasSubstr("the UDP port"), Not(HasSubstr("VSID"))));
 }
 
-TEST(OverlayPlanTest, WhatMakesANetworkWrong) {
+TEST(OverlayPlanTest, EachDifferenceOfANetwork) {
   const struct {
     const char* name;
     void (*change)(Network&);
@@ -212,11 +212,11 @@ TEST(OverlayPlanTest, WhatMakesANetworkWrong) {
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
-    Network there = Standing(Spec());
+    Network there = ExistingNetwork(Spec());
     row.change(there);
     EXPECT_THAT(Differences(Spec(), there), ElementsAre(row.difference));
 
-    // Nobody of ours lives in it: it is replaced, and why is said.
+    // No pod of ours lives in it: it is replaced, and the reason is reported.
     const Endpoint dead = Pod(there, "old", "10.244.9.5");
     Endpoint remote = Pod(there, "remote", "10.244.3.7");
     remote.flags = kRemoteEndpoint;
@@ -228,7 +228,7 @@ TEST(OverlayPlanTest, WhatMakesANetworkWrong) {
     EXPECT_THAT(plan.reason, HasSubstr(row.difference));
     EXPECT_EQ(NetworkJson(plan.document), NetworkJson(OverlayNetwork(Spec())));
 
-    // A pod of ours does: never.
+    // A pod of ours lives in it: never.
     plan = PlanNetwork(Spec(), k2022, std::vector{there},
                        std::vector{dead, Pod(there, "pod1", "10.244.3.5")});
     EXPECT_EQ(plan.action, NetworkAction::kRefuse);
@@ -238,7 +238,7 @@ TEST(OverlayPlanTest, WhatMakesANetworkWrong) {
 }
 
 TEST(OverlayPlanTest, ManyInhabitantsAreCounted) {
-  Network there = Standing(Spec());
+  Network there = ExistingNetwork(Spec());
   there.subnets[0].isolation_id = 5000;
   std::vector<Endpoint> pods;
   for (const char* address : {"10.244.3.5", "10.244.3.6", "10.244.3.7", "10.244.3.8"})
@@ -249,7 +249,7 @@ TEST(OverlayPlanTest, ManyInhabitantsAreCounted) {
 }
 
 TEST(OverlayPlanTest, ARefusalDoesNothingAtAll) {
-  Network there = Standing(Spec());
+  Network there = ExistingNetwork(Spec());
   there.type = "L2Bridge";
   OverlaySpec spec = Spec();
   spec.base_network = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the overlay's keeper begins, on which HNS, and next to whom.
+// The initial states of the overlay's keeper, the kinds of HNS, and the foreign objects.
 #pragma once
 
 #include <chrono>
@@ -14,21 +14,24 @@
 
 namespace weft::hns {
 
-// What stands when the keeper starts, and what it shall do.
+// The state when the keeper starts, and the expected actions.
 struct Scenario {
   const char* name;
   void (*prepare)(OverlayStage&);
 };
 
-inline void Stand(OverlayStage& stage) { EXPECT_EQ(stage.Drive().state, OverlayState::kInSync); }
+inline void BringInSync(OverlayStage& stage) {
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
+}
 
 inline const Scenario kScenarios[] = {
     {"empty HNS", [](OverlayStage&) {}},
-    {"empty HNS, base network wanted", [](OverlayStage& stage) { stage.spec.base_network = true; }},
-    {"all is right", Stand},
+    {"empty HNS, base network desired",
+     [](OverlayStage& stage) { stage.spec.base_network = true; }},
+    {"all is right", BringInSync},
     {"peers changed while it was away",
      [](OverlayStage& stage) {
-       Stand(stage);
+       BringInSync(stage);
        const RemoteSubnetRoute changed = RouteTo("10.244.1.0/24", "0e:2a:00:00:00:99");
        stage.routes.insert_or_assign(changed.destination, changed);
        stage.routes.erase(Cidr("10.244.2.0/24"));
@@ -37,7 +40,7 @@ inline const Scenario kScenarios[] = {
      }},
     {"another VSID",
      [](OverlayStage& stage) {
-       Stand(stage);
+       BringInSync(stage);
        stage.spec.isolation_id = Vsid(4100);
        stage.routes.clear();
        for (const char* text : {"10.244.1.0/24", "10.244.2.0/24"}) {
@@ -72,7 +75,7 @@ inline const KindOfHns kHns[] = {
       .dead_handle_code = hresult::kInvalidHandle}},
     {"one that shows no VSID", {.vsid_shown = false}, kUsualVxlanPort, 0, 31},
     {"one that shows no VXLAN port", {.vxlan_port_shown = false}, 8472, 0, 31},
-    {"one that applies a policy of a batch and says S_OK",
+    {"one that applies a policy of a batch and returns S_OK",
      {.batch_applied = 1, .batch_code = hresult::kOk},
      kUsualVxlanPort,
      40,
@@ -92,13 +95,13 @@ inline const KindOfHns kHns[] = {
     {"one whose restart ends what a process may call", {.processes_die = true}},
     {"one with a link-local address first", {.link_local = std::chrono::seconds(60)}},
 };
-// What an HNS is on which all cases of all tests are run.
+// The kind of HNS on which all cases of all tests are run.
 inline constexpr std::size_t kUsualHns = 0;
 
-// Networks, endpoints and policies that are none of ours.
-class Strangers {
+// Foreign networks, endpoints and policies.
+class ForeignObjects {
  public:
-  explicit Strangers(OverlayStage& stage) : stage_(stage) {
+  explicit ForeignObjects(OverlayStage& stage) : stage_(stage) {
     OverlaySpec theirs = Spec();
     theirs.name = "vxlan0";
     theirs.subnet = Cidr("10.9.0.0/24");
@@ -121,7 +124,7 @@ class Strangers {
     stage.clock.now += std::chrono::minutes(2);  // until it is done
     before_ = Inspect();
   }
-  // `routes`: they were kept; `endpoints`: too.
+  // `routes`: routes were kept; `endpoints`: endpoints were kept, too.
   void ExpectUntouched(bool routes, bool endpoints) {
     const Seen now = Inspect();
     if (routes) EXPECT_EQ(now.networks, before_.networks);
@@ -133,7 +136,7 @@ class Strangers {
     std::vector<std::string> networks, endpoints;
   };
   Seen Inspect() {
-    // All of it, whatever this HNS shows.
+    // The complete state, whatever this HNS shows.
     const emulator::Settings settings = stage_.hns.settings();
     emulator::Settings open = settings;
     open.vsid_shown = open.vxlan_port_shown = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An emulated HNS with a keeper on it, and time that is turned by hand.
+// An emulated HNS with a keeper, and a clock that the test advances.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class TurnedClock final : public emulator::Clock {
 };
 
 struct OverlayStage {
-  // What the keeper calls instead of the emulator, and what passes its calls on to that.
+  // The Api that the keeper calls instead of the emulator, and the one that passes its calls on.
   using Way = Api& (*)(Api& service);
   explicit OverlayStage(emulator::Settings settings = {}, Way by = nullptr)
       : node(clock, settings), way(by), api(by != nullptr ? by(hns) : hns) {
@@ -47,7 +47,7 @@ struct OverlayStage {
   testing::NodeHost host{node};
   emulator::Emulator& hns = node.hns();
   const Way way;
-  std::unique_ptr<Api> process;  // the keeper's, where nothing else stands between
+  std::unique_ptr<Api> process;  // the keeper's, where nothing else is in between
   WatchedApi api;
   WatchedApi other{hns};  // of a keeper next to it
   Client stranger{hns};   // another program on this node
@@ -57,7 +57,7 @@ struct OverlayStage {
 
   TimePoint Now() const { return TimePoint(clock.now); }
 
-  // As when the program starts: nothing is known but what it is told.
+  // As at the start of the program: it knows only its arguments.
   void StartKeeper() {
     keeper.reset();
     if (way == nullptr) {
@@ -74,7 +74,7 @@ struct OverlayStage {
   }
 
   OverlayOutcome Round() { return keeper->Round(Now()); }
-  // As the daemon calls it, until it holds; for `most` of this clock's time.
+  // Called as by the daemon, until it is in sync; for at most `most` of this clock's time.
   OverlayOutcome Drive(Duration most = std::chrono::minutes(5)) {
     const TimePoint end = Now() + most;
     for (int rounds = 0;; ++rounds) {
@@ -95,7 +95,7 @@ struct OverlayStage {
     return std::nullopt;
   }
   std::optional<Network> Overlay() { return Named(spec.name); }
-  // As an eye sees it that knows no planner. The order of keys is HNS's affair.
+  // Compared without the planner. The order of keys does not matter.
   std::vector<std::string> RoutesThere() {
     std::vector<std::string> there;
     const auto network = Overlay();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An Api that writes down what it is asked and answers what the test has laid ready.
+// An Api that records its calls and returns the answers that the test prepared.
 #pragma once
 
 #include <cstdint>

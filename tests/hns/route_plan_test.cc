@@ -42,14 +42,14 @@ TEST(RoutePlanTest, Rows) {
     const char* description;
     RemoteSubnetRoutes desired;
     std::vector<Policy> there;
-    std::size_t standing;
+    std::size_t in_sync;
     Changes before;  // may_remove is false
     Changes after;   // and true
   } rows[] = {
       {"nothing", {}, {}, 0, {}, {}},
       {"a new peer", RoutesTo({kA}), {}, 0, {{kA, {}, Stored(kA)}}, {{kA, {}, Stored(kA)}}},
-      {"it stands", RoutesTo({kA}), {Stored(kA)}, 1, {}, {}},
-      {"another spelling stands too", RoutesTo({kA}), {Shouted(kA)}, 1, {}, {}},
+      {"it exists", RoutesTo({kA}), {Stored(kA)}, 1, {}, {}},
+      {"another spelling exists too", RoutesTo({kA}), {Shouted(kA)}, 1, {}, {}},
       {"a peer that changed",
        RoutesTo({kA}),
        {Stored(kA, "00:00:00:00:00:02")},
@@ -62,7 +62,7 @@ TEST(RoutePlanTest, Rows) {
        1,
        {{kA, {Shouted(kA), Stored(kA)}, std::nullopt}},
        {{kA, {Shouted(kA), Stored(kA)}, std::nullopt}}},
-      {"a wrong one beside the right one",
+      {"a wrong one next to the right one",
        RoutesTo({kA}),
        {Stored(kA, "00:00:00:00:00:02"), Stored(kA)},
        1,
@@ -74,14 +74,14 @@ TEST(RoutePlanTest, Rows) {
        1,
        {},
        {{kA, {Stored(kA)}, std::nullopt}, {kC, {Stored(kC)}, std::nullopt}}},
-      {"another VSID's, for a wanted destination",
+      {"another VSID's, for a desired destination",
        RoutesTo({kA}),
        {OfVsid(kA, 5000)},
        0,
        {{kA, {}, Stored(kA)}},
        {{kA, {OfVsid(kA, 5000)}, Stored(kA)}}},
       {"another VSID's", {}, {OfVsid(kA, 5000)}, 0, {}, {{kA, {OfVsid(kA, 5000)}, std::nullopt}}},
-      {"one that says nothing",
+      {"one without values",
        {},
        {kUnreadable},
        0,
@@ -99,15 +99,15 @@ TEST(RoutePlanTest, Rows) {
     SCOPED_TRACE(row.description);
     const RoutePlan before = PlanRoutes(row.desired, row.there, Vsid(4096), false);
     EXPECT_EQ(before.changes, row.before);
-    EXPECT_EQ(before.standing, row.standing);
+    EXPECT_EQ(before.in_sync, row.in_sync);
     const RoutePlan after = PlanRoutes(row.desired, row.there, Vsid(4096), true);
     EXPECT_EQ(after.changes, row.after);
-    EXPECT_EQ(after.standing, row.standing);
+    EXPECT_EQ(after.in_sync, row.in_sync);
   }
 }
 
-// Carried out to the letter, any plan leads to a state in which nothing is left to do.
-TEST(RoutePlanTest, APlanCarriedOutIsTheLast) {
+// An exactly executed plan leads to a state without a further plan.
+TEST(RoutePlanTest, AnExecutedPlanLeavesNothingToDo) {
   std::vector<Policy> there{Stored(kA),       Shouted(kA), Stored(kB, "00:00:00:00:00:02"),
                             OfVsid(kC, 5000), kUnreadable, kForeign};
   const RemoteSubnetRoutes desired = RoutesTo({kA, kB});

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 class Policies final : public Api {
  public:
   std::vector<Policy> there;
-  // Asked for each request; the policies are all of one request.
+  // Called for each request, with all policies of that request.
   std::function<Hresult(bool add, const std::vector<Policy>&)> rule;
   // How long a request takes, and how many of its policies it applies.
   std::function<Duration(std::size_t size)> cost = [](std::size_t) { return Duration::zero(); };
@@ -66,12 +66,12 @@ class Policies final : public Api {
 
 class RouteWriterTest : public ::testing::Test {
  protected:
-  // As the keeper does it: reads after each refusal, where the writer wants it, and at the end.
+  // As the keeper does: reads after each refusal, where the writer requires it, and at the end.
   void Work() {
     for (;;) {
-      writer.Take(PlanRoutes(desired, hns.there, Vsid(4096), true), now);
+      writer.SetPlan(PlanRoutes(desired, hns.there, Vsid(4096), true), now);
       if (!writer.has_work()) return;
-      while (writer.has_work() && !writer.wants_reading() && WriteBatch()) {
+      while (writer.has_work() && !writer.needs_read() && WriteBatch()) {
       }
       ++reads;
     }
@@ -88,7 +88,7 @@ class RouteWriterTest : public ::testing::Test {
   int reads = 0;
 
  private:
-  static Sequence<absl::Status> Open() { co_return co_await ask::Open(Network()); }
+  static Sequence<absl::Status> Open() { co_return co_await call::Open(Network()); }
   void SetUp() override { ASSERT_TRUE(caller.Run(Open()).ok()); }
   Caller caller{hns};
 };
@@ -107,7 +107,7 @@ TEST_F(RouteWriterTest, InBatches) {
   EXPECT_EQ(writer.next(), std::nullopt);
 }
 
-TEST_F(RouteWriterTest, ChangedPeersGoAndComeBatchByBatch) {
+TEST_F(RouteWriterTest, ChangedPeersAreReplacedBatchByBatch) {
   desired = ManyRoutes(300);
   Work();
   for (auto& [destination, route] : desired) route.router_mac = Mac("0e:2a:00:00:00:99");
@@ -122,7 +122,7 @@ TEST_F(RouteWriterTest, ChangedPeersGoAndComeBatchByBatch) {
   EXPECT_THAT(std::vector(hns.sizes.end() - 4, hns.sizes.end()), ElementsAre(120, 120, 89, 89));
 }
 
-TEST_F(RouteWriterTest, AnHnsThatTakesFewAtOnceIsLearnt) {
+TEST_F(RouteWriterTest, ABatchLimitIsLearnt) {
   for (const std::size_t most : {150u, 100u, 7u, 1u}) {
     hns.there.clear();
     hns.sizes.clear();
@@ -138,8 +138,8 @@ TEST_F(RouteWriterTest, AnHnsThatTakesFewAtOnceIsLearnt) {
   }
 }
 
-// S_OK, and a part is there.
-TEST_F(RouteWriterTest, AnHnsThatAppliesAPartOfABatchIsLearnt) {
+// S_OK, and a part was applied.
+TEST_F(RouteWriterTest, APartialApplicationIsLearnt) {
   for (const std::size_t most : {50u, 7u, 1u}) {
     hns.there.clear();
     hns.sizes.clear();
@@ -152,13 +152,13 @@ TEST_F(RouteWriterTest, AnHnsThatAppliesAPartOfABatchIsLearnt) {
   }
 }
 
-TEST_F(RouteWriterTest, OneThatDoesNotShowStopsNoOther) {
+TEST_F(RouteWriterTest, AMissingRouteDoesNotStopTheRest) {
   desired = ManyRoutes(300);
   const Policy bad = RemoteSubnetRoutePolicy(RouteTo("10.0.77.0/24"));
   for (int reading = 0; reading < 40; ++reading) {
     std::erase(hns.there, bad);
-    writer.Take(PlanRoutes(desired, hns.there, Vsid(4096), true), now);
-    while (writer.has_work() && !writer.wants_reading()) {
+    writer.SetPlan(PlanRoutes(desired, hns.there, Vsid(4096), true), now);
+    while (writer.has_work() && !writer.needs_read()) {
       ASSERT_TRUE(WriteBatch());
     }
   }
@@ -197,14 +197,14 @@ TEST_F(RouteWriterTest, ABatchAimsAtASecond) {
     const std::size_t largest = *std::max_element(hns.sizes.begin(), hns.sizes.end());
     EXPECT_LE(largest, each.most);
     EXPECT_GE(largest, (each.most + 1) / 2);
-    // Whoever calls gives a call up after two minutes (control/sinks/round_thread.h).
+    // The caller abandons a call after two minutes (control/sinks/round_thread.h).
     EXPECT_LE(longest, each.call + each.policy + 30s);
     EXPECT_LE(now - begin,
               1500 * each.policy + 1500 / ((each.most + 1) / 2) * each.call + 10 * each.call);
   }
 }
 
-TEST_F(RouteWriterTest, TheOneToBlameIsFoundAndStopsNoOther) {
+TEST_F(RouteWriterTest, TheRefusedRouteIsFoundAndTheRestIsWritten) {
   desired = ManyRoutes(1000);
   const RemoteSubnetRoute bad = RouteTo("10.0.77.0/24");
   hns.rule = [&](bool, const std::vector<Policy>& policies) {
@@ -217,7 +217,8 @@ TEST_F(RouteWriterTest, TheOneToBlameIsFoundAndStopsNoOther) {
                                                   HasSubstr("HCN_E_INVALID_POLICY"))));
   EXPECT_EQ(writer.next(), now + 1s);
 
-  // Before its time it is left alone, after it it is tried alone, and later each time.
+  // Before its retry time it is not tried, after it it is tried alone, each time after a longer
+  // pause.
   hns.sizes.clear();
   Work();
   EXPECT_THAT(hns.sizes, IsEmpty());
@@ -243,7 +244,7 @@ TEST_F(RouteWriterTest, ANewSpecForARefusedPeerIsTriedAtOnce) {
   EXPECT_TRUE(Holds());
 }
 
-TEST_F(RouteWriterTest, AnHnsThatRefusesEverythingIsNotAskedForEachPeer) {
+TEST_F(RouteWriterTest, AnHnsThatRefusesEverythingIsNotCalledForEachPeer) {
   desired = ManyRoutes(1000);
   hns.rule = [&](bool, const std::vector<Policy>&) { return hresult::kDegradedOperation; };
   Work();
@@ -257,8 +258,8 @@ TEST_F(RouteWriterTest, AnHnsThatRefusesEverythingIsNotAskedForEachPeer) {
   EXPECT_TRUE(Holds());
 }
 
-// Those that were never tried come first, so that many bad ones in a row keep no good one out.
-TEST_F(RouteWriterTest, ManyBadOnesStopNoOther) {
+// Untried routes are written first, so that many refused ones in a row do not delay a good one.
+TEST_F(RouteWriterTest, ManyRefusedRoutesDoNotStopTheRest) {
   desired = ManyRoutes(300);
   hns.rule = [&](bool, const std::vector<Policy>& policies) {
     for (const Policy& policy : policies)
@@ -274,10 +275,10 @@ TEST_F(RouteWriterTest, ManyBadOnesStopNoOther) {
   EXPECT_THAT(writer.Pending(), SizeIs(100));
 }
 
-TEST_F(RouteWriterTest, WhatIsSaidToBeThereAndIs) {
+TEST_F(RouteWriterTest, ReportedDuplicateThatExists) {
   desired = RoutesTo({"10.244.1.0/24"});
   hns.rule = [&](bool, const std::vector<Policy>& policies) {
-    hns.there = policies;  // it came all the same
+    hns.there = policies;  // it was added nevertheless
     return hresult::kPolicyAlreadyExists;
   };
   Work();
@@ -285,7 +286,7 @@ TEST_F(RouteWriterTest, WhatIsSaidToBeThereAndIs) {
   EXPECT_THAT(writer.Pending(), IsEmpty());
 }
 
-TEST_F(RouteWriterTest, WhatIsSaidToBeThereAndIsNot) {
+TEST_F(RouteWriterTest, ReportedDuplicateThatIsMissing) {
   desired = RoutesTo({"10.244.1.0/24"});
   hns.rule = [&](bool, const std::vector<Policy>&) { return hresult::kPolicyAlreadyExists; };
   Work();
@@ -293,7 +294,7 @@ TEST_F(RouteWriterTest, WhatIsSaidToBeThereAndIsNot) {
   EXPECT_EQ(writer.next(), now + 1s);
 }
 
-TEST_F(RouteWriterTest, WhatIsSaidToBeGoneAndIsNot) {
+TEST_F(RouteWriterTest, ReportedMissingThatExists) {
   hns.there = {RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24"))};
   hns.rule = [&](bool, const std::vector<Policy>&) { return hresult::kPolicyNotFound; };
   Work();
@@ -301,7 +302,7 @@ TEST_F(RouteWriterTest, WhatIsSaidToBeGoneAndIsNot) {
   EXPECT_EQ(writer.next(), now + 1s);
 }
 
-// Of two routes to one destination: what is left is removed at once.
+// Of two routes to one destination: the remaining one is removed at once.
 TEST_F(RouteWriterTest, OfTwoRemovalsForOneDestinationOneIsGoneAlready) {
   const Policy policy = RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24"));
   hns.there = {policy, policy};
@@ -315,8 +316,8 @@ TEST_F(RouteWriterTest, OfTwoRemovalsForOneDestinationOneIsGoneAlready) {
   EXPECT_THAT(hns.sizes, ElementsAre(2, 1));
 }
 
-// HNS refuses a request whole when one of its routes is not there: "not there" then says nothing
-// of the others, and nothing may be added before all are gone.
+// HNS refuses a whole request when one of its routes is missing: "not found" then proves nothing
+// for the other routes, and nothing may be added before all are removed.
 TEST_F(RouteWriterTest, OfManyRemovalsOneIsGoneAlready) {
   for (const bool replaced : {true, false}) {
     SCOPED_TRACE(replaced ? "peers that changed" : "peers that are gone");
@@ -326,8 +327,8 @@ TEST_F(RouteWriterTest, OfManyRemovalsOneIsGoneAlready) {
     ASSERT_THAT(hns.there, SizeIs(100));
     for (auto& [destination, route] : desired) route.router_mac = Mac("0e:2a:00:00:00:99");
     if (!replaced) desired.clear();
-    writer.Take(PlanRoutes(desired, hns.there, Vsid(4096), true), now);
-    hns.there.erase(hns.there.begin() + 42);  // behind the plan's back
+    writer.SetPlan(PlanRoutes(desired, hns.there, Vsid(4096), true), now);
+    hns.there.erase(hns.there.begin() + 42);  // without a plan
     std::size_t most = 0;
     hns.rule = [&](bool add, const std::vector<Policy>& policies) {
       most = std::max(most, hns.there.size() + (add ? policies.size() : 0));
@@ -337,21 +338,21 @@ TEST_F(RouteWriterTest, OfManyRemovalsOneIsGoneAlready) {
       const bool all_there = std::all_of(policies.begin(), policies.end(), is_there);
       return add || all_there ? hresult::kOk : hresult::kPolicyNotFound;
     };
-    while (writer.has_work() && !writer.wants_reading() && WriteBatch()) {
+    while (writer.has_work() && !writer.needs_read() && WriteBatch()) {
     }
     Work();
     EXPECT_TRUE(Holds());
-    EXPECT_LE(most, 100u) << "no route stood beside the one that it replaces";
+    EXPECT_LE(most, 100u) << "no route existed next to the one that it replaces";
     EXPECT_THAT(writer.Pending(), IsEmpty());
     EXPECT_EQ(writer.next(), std::nullopt);
   }
 }
 
-TEST_F(RouteWriterTest, WhatIsAcceptedAndDoesNotShow) {
+TEST_F(RouteWriterTest, AcceptedRouteThatDoesNotAppear) {
   desired = RoutesTo({"10.244.1.0/24"});
-  writer.Take(PlanRoutes(desired, {}, Vsid(4096), true), now);
+  writer.SetPlan(PlanRoutes(desired, {}, Vsid(4096), true), now);
   EXPECT_TRUE(WriteBatch());
-  writer.Take(PlanRoutes(desired, {}, Vsid(4096), true), now);
+  writer.SetPlan(PlanRoutes(desired, {}, Vsid(4096), true), now);
   EXPECT_FALSE(writer.has_work());
   EXPECT_THAT(writer.Pending(), ElementsAre(HasSubstr("does not show it")));
   EXPECT_EQ(writer.next(), now + 1s);
@@ -359,7 +360,7 @@ TEST_F(RouteWriterTest, WhatIsAcceptedAndDoesNotShow) {
 
 TEST_F(RouteWriterTest, ASpecThatChangesBeforeTheReadBackIsNoRefusal) {
   desired = RoutesTo({"10.244.1.0/24"});
-  writer.Take(PlanRoutes(desired, {}, Vsid(4096), true), now);
+  writer.SetPlan(PlanRoutes(desired, {}, Vsid(4096), true), now);
   EXPECT_TRUE(WriteBatch());
   desired.begin()->second.router_mac = Mac("0e:2a:00:00:00:99");
   Work();

@@ -8,7 +8,7 @@
 namespace weft::hns {
 namespace {
 
-TEST(VersionTest, SaysWhatHnsCan) {
+TEST(VersionTest, ListsTheFeaturesOfHns) {
   struct Row {
     Version version;
     bool remote_subnet, vxlan_port;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An Api that passes everything on, writes down what would change HNS, and lets a test step in
-// before and after each call.
+// An Api that passes every call on, records those that change HNS, and calls the test before and
+// after each call.
 #pragma once
 
 #include <algorithm>

@@ -47,7 +47,7 @@ def test_nodes():
 
 
 def test_lease_states():
-    """Nodes that can be read but not used have a named state, and the others keep working."""
+    """Nodes that can be read but not used have a named state, and the other nodes keep working."""
     with weft_pair() as lab:
         lab.up()
         a, b = lab.nodes
@@ -61,13 +61,13 @@ def test_lease_states():
         a.write_nodes([a.lease.node(), b.lease.node(), *odd.values()])
         command.wait_until(lambda: len(a.leases()["leases"]) == 2 + len(odd), lambda: f"leases: {a.leases()}", timeout=20)
         states = {row["node"]: row["ipv4"]["state"] for row in a.leases()["leases"]}
-        wanted = {node_["metadata"]["name"]: state for state, node_ in odd.items()}
-        command.expect_equal({name: states[name] for name in wanted}, wanted, "states")
+        expected = {node_["metadata"]["name"]: state for state, node_ in odd.items()}
+        command.expect_equal({name: states[name] for name in expected}, expected, "states")
         expect_alive(lab)
 
 
 def test_lease_file():
-    """A file that is truncated, not JSON, or gone: trouble is shown, what was known stays, and the next good file is taken."""
+    """A file that is truncated, not JSON, or gone: a condition is shown, the known leases stay, and the next good file is read."""
     with weft_pair() as lab:
         lab.up()
         a, b = lab.nodes
@@ -139,7 +139,7 @@ class PodSocket:
 
 
 def good(a, b, data):
-    """A frame that must arrive: sent after others, it says that these have been judged."""
+    """A frame that must arrive: sent last, its arrival shows that the earlier frames were judged."""
     return frames.vxlan(ethernet(a, b, frames.udp(b.pod_ip, a.pod_ip, data=data)))
 
 
@@ -147,19 +147,19 @@ def test_frames():
     with weft_pair() as lab:
         lab.up()
         a, b = lab.nodes
-        wanted = dict.fromkeys((name for name, _ in BAD_FRAMES), 0)
+        expected = dict.fromkeys((name for name, _ in BAD_FRAMES), 0)
         with PodSocket(a) as pod, frames.Underlay(b.host, b.lease.public_ip, a.lease.public_ip) as underlay:
             underlay.send(good(a, b, b"first"))
             pod.until(b"first")
             before = a.drops("toPods")
             for name, make in BAD_FRAMES:
                 underlay.send(make(a, b), times=3)
-                wanted[name] += 3
+                expected[name] += 3
 
             def counted():
                 now = a.drops("toPods")
-                return {name: now.get(name, 0) - before.get(name, 0) for name in wanted}
-            command.wait_until(lambda: counted() == wanted, lambda: f"drops by name: got {counted()}, wanted {wanted}", timeout=20)
+                return {name: now.get(name, 0) - before.get(name, 0) for name in expected}
+            command.wait_until(lambda: counted() == expected, lambda: f"drops by name: got {counted()}, expected {expected}", timeout=20)
             underlay.send(good(a, b, b"last"))
             command.expect_equal(pod.until(b"last"), [b"last"], "what reached the pod after bad frames")
         expect_alive(lab)
@@ -189,15 +189,15 @@ def forged(a, b, source_mac, source_ip, data):
     return frames.vxlan(frames.ethernet(a.lease.mac, source_mac, frames.udp(source_ip, a.pod_ip, data=data)))
 
 
-def peer_check(mode, wanted):
-    """`wanted`: which of (stranger's outer address and inner source, stranger's outer but a lease's inner, a peer's outer but our own pods' inner)
-    are let in."""
+def peer_check(mode, expected):
+    """`expected`: which of (foreign outer address and inner source, foreign outer but a lease's inner, a peer's outer but our own pods'
+    inner) are accepted."""
     with weft_pair() as lab:
         a, b = lab.nodes
         a.host.sysctl(net__ipv4__conf__all__rp_filter=0)
         b.host.ip("addr add 192.168.77.66/24 dev u0")
         lab.up(peer_check=mode)
-        dropped = 2 - sum(wanted[:2])
+        dropped = 2 - sum(expected[:2])
         with PodSocket(a) as pod, frames.Underlay(b.host, "192.168.77.66", a.lease.public_ip) as stranger, \
                 frames.Underlay(b.host, b.lease.public_ip, a.lease.public_ip) as peer:
             stranger.send(forged(a, b, "02:66:66:66:66:66", "10.244.66.6", b"stranger"))
@@ -205,10 +205,10 @@ def peer_check(mode, wanted):
             peer.send(forged(a, b, b.lease.mac, "10.244.1.77", b"ourselves"))
             peer.send(good(a, b, b"last"))
             arrived = pod.until(b"last")
-        command.expect_equal((b"stranger" in arrived, b"overwritten" in arrived, b"ourselves" in arrived), wanted, f"--peer-check={mode}: let in")
-        command.wait_until(lambda: a.drops("toPods").get("own-source", 0) == 1 - wanted[2], lambda: f"own-source: {a.drops('toPods')}", timeout=20)
+        command.expect_equal((b"stranger" in arrived, b"overwritten" in arrived, b"ourselves" in arrived), expected, f"--peer-check={mode}: let in")
+        command.wait_until(lambda: a.drops("toPods").get("own-source", 0) == 1 - expected[2], lambda: f"own-source: {a.drops('toPods')}", timeout=20)
         command.wait_until(lambda: a.drops("toPods").get("unknown-peer", 0) == dropped,
-                           lambda: f"--peer-check={mode}: unknown-peer: {a.drops('toPods')}, wanted {dropped}", timeout=20)
+                           lambda: f"--peer-check={mode}: unknown-peer: {a.drops('toPods')}, expected {dropped}", timeout=20)
         expect_alive(lab)
 
 
@@ -225,7 +225,7 @@ def test_peer_check_off():
 
 
 def rewrite_source(host, address, each_second):
-    """What leaves the host for the tunnel seems to come from `address`: all of it, or each second packet; without conntrack, as routers do it."""
+    """Packets from the host into the tunnel get the source `address`: all, or every second one; without conntrack, as by a router."""
     choice = "numgen inc mod 2 == 0" if each_second else ""
     host.run("nft", "-f", "-", stdin=f"""
         table ip elsewhere {{
@@ -254,7 +254,7 @@ def re_addressed(b):
 
 
 def test_peers_that_send_from_elsewhere():
-    """`lease` loses nothing of them, `strict` everything; both name the peer and where it sends from."""
+    """`lease` drops none of their packets, `strict` all; both name the peer and its source address."""
     for elsewhere in (behind_snat, alternating, re_addressed):
         for mode in ("lease", "strict"):
             with weft_pair() as lab:

@@ -35,9 +35,9 @@ def test_thousand_leases():
         changes = 0
         while stream.running() or changes < 2:
             changes += 1
-            wanted = generations[changes % 2]
-            a.write_nodes(own + wanted)
-            address = wanted[500]["metadata"]["annotations"][lease.ANNOTATION + "public-ip"]
+            expected = generations[changes % 2]
+            a.write_nodes(own + expected)
+            address = expected[500]["metadata"]["annotations"][lease.ANNOTATION + "public-ip"]
             command.wait_until(
                 lambda: next(row["ipv4"]["publicIP"] for row in a.leases()["leases"] if row["node"] == "far-0500") == address,
                 f"change {changes} of 999 leases is taken", timeout=10)
@@ -49,7 +49,7 @@ def test_thousand_leases():
 
 
 def test_peer_changes_mac_and_address():
-    """The peer comes back with another MAC and another underlay address: from then on it is reached there."""
+    """The peer returns with another MAC and underlay address: from then on it is reached there."""
     with topology.pair(node.WeftNode, node.KernelNode) as lab:
         lab.up()
         a, b = lab.nodes
@@ -81,10 +81,10 @@ def changes_without_packets(rounds):
         command.wait_until(lambda: a.health("/readyz")[0] == 200, lambda: f"ready with 1,000 leases: {a.last_words()}", timeout=20)
 
         def change(number):
-            wanted = generations[number % 2][:999 if number % 4 < 2 else 500]
-            a.write_nodes(own + wanted)
-            command.wait_until(lambda: len(a.leases()["leases"]) == len(wanted) + 2 and a.leases()["leases"][400]["ipv4"]["publicIP"] ==
-                               sorted(wanted + own, key=lambda each: each["metadata"]["name"])[400]["metadata"]["annotations"][lease.ANNOTATION + "public-ip"],
+            expected = generations[number % 2][:999 if number % 4 < 2 else 500]
+            a.write_nodes(own + expected)
+            command.wait_until(lambda: len(a.leases()["leases"]) == len(expected) + 2 and a.leases()["leases"][400]["ipv4"]["publicIP"] ==
+                               sorted(expected + own, key=lambda each: each["metadata"]["name"])[400]["metadata"]["annotations"][lease.ANNOTATION + "public-ip"],
                                f"change {number} is taken", timeout=20)
         for number in range(1, 9):  # until every table and buffer has its size
             change(number)

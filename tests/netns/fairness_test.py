@@ -34,7 +34,7 @@ def ping(source, address, count, interval=0.02):
 
 
 NEXT = 3  # after the loud pod's 2
-SAME_QUEUE = 2 + 8  # as the loud pod's at first, which is given another one
+SAME_QUEUE = 2 + 8  # the loud pod's at first, which then gets another one
 
 
 def two_pods(subject, quiet=NEXT, **options):
@@ -45,14 +45,14 @@ def two_pods(subject, quiet=NEXT, **options):
 
 
 def extra(a, kind, family=4):
-    """What packet sockets have to be told."""
+    """Extra arguments of packet sockets."""
     if not kind.startswith("superframe"):
         return ()
     mac = a.host.devices()["pod"]["address"]
     return "e0", mac, a.pod_ip if family == 4 else a.pod_ip6
 
 
-def beside(a, b, kind, rate, count=PINGS, family=4):
+def with_load(a, b, kind, rate, count=PINGS, family=4):
     address = b.pod_ip if family == 4 else b.pod_ip6
     with flood.Flood(a.pod, kind, address, rate, extra(a, kind, family)):
         return ping(a.quiet, address, count)
@@ -72,23 +72,23 @@ def loads(subject, which, **options):
         for kind, rate in which:
             tries = []
             while len(tries) < 2 and not (tries and tries[-1][0] <= LOST):
-                tries.append(beside(a, b, kind, rate, family=family))
-            command.expect(tries[-1][0] <= LOST, f"beside {kind} {rate or 'unpaced'}: (lost of {PINGS}, p90 in ms) {tries}")
+                tries.append(with_load(a, b, kind, rate, family=family))
+            command.expect(tries[-1][0] <= LOST, f"next to {kind} {rate or 'unpaced'}: (lost of {PINGS}, p90 in ms) {tries}")
 
 
-def test_other_pods_go_on(subject):
+def test_other_pods_are_served(subject):
     loads(subject, LOADS)
 
 
-def test_a_pod_of_the_same_queue_goes_on():
+def test_a_pod_of_the_same_queue_is_served():
     loads(node.WeftNode, [("superframe-1", 20), ("segments-1", 0), ("datagrams", 0), ("segments-1398", 0)], quiet=SAME_QUEUE)
 
 
-def test_other_pods_go_on_over_ipv6(subject):
+def test_other_pods_are_served_over_ipv6(subject):
     loads(subject, [("superframe-1", 20), ("segments-1", 0), ("datagrams", 0)], ipv4=False, ipv6=True)
 
 
-def test_what_is_dropped_has_a_name():
+def test_every_drop_has_a_name():
     """Superframes that no socket makes, and what the device had no room for."""
     with two_pods(node.WeftNode) as lab:
         lab.up()
@@ -119,8 +119,8 @@ def kernel_count(a, name, device=node.DEVICE):
     return next((each["value"] for each in a.tunnel(device)["kernel"] if each["name"] == name), 0)
 
 
-def test_empty_datagrams_delay_nobody():
-    """They need no VNI and no MAC, so anybody may send them."""
+def test_empty_datagrams_delay_no_pod():
+    """They need no VNI and no MAC, so any host can send them."""
     with topology.pair(node.WeftNode, node.KernelNode) as lab:
         lab.up()
         a, b = lab.nodes
@@ -128,5 +128,5 @@ def test_empty_datagrams_delay_nobody():
         for kind in ("one-byte-to-vxlan", "empty-to-vxlan"):
             with flood.Flood(b.host, kind, a.lease.public_ip, 10_000):
                 lost, _ = ping(a.pod, b.pod_ip, 100, interval=0.01)
-                command.expect(lost <= 1, f"beside {kind}: {lost} of 100 pings were lost")
+                command.expect(lost <= 1, f"next to {kind}: {lost} of 100 pings were lost")
         command.expect(kernel_count(a, "empty-datagram") > 1000, f"kernel counts: {a.tunnel()['kernel']}")

@@ -23,8 +23,7 @@ def make_foreign_things(host):
 
 
 def stays_as_it_was(lab, own_devices, left):
-    """`own_devices`: weft's while it runs; `left`: what the manual says remains beside the table of --ip-masq, as footprint.differences names
-    it."""
+    """`own_devices`: weft's while it runs; `left`: what remains next to the table of --ip-masq by the manual, as in footprint.differences."""
     left = sorted([*left, "nft table inet weft is new"])
     a, b = lab.nodes
     make_foreign_things(a.host)

@@ -1,4 +1,4 @@
-"""Routes of others on a node with a tunnel: none is overwritten, ours come back, and many of them do not hold up health."""
+"""Foreign routes on a node with a tunnel: none is overwritten, ours are restored, and many of them do not delay health."""
 
 import ipaddress
 import time
@@ -14,7 +14,7 @@ def weft_pair(**options):
 
 
 def shown(host, *words, family="-4"):
-    """What `ip route show` says, without our own."""
+    """The output of `ip route show`, without our own routes."""
     return sorted(str(row) for row in host.show(family, "route", "show", *words) if row.get("protocol") != MARK)
 
 
@@ -26,8 +26,8 @@ def sink(a, family="IPv4"):
     return next(each for each in a.status()["sinks"] if each["name"].startswith("routes on") and family in each["name"])
 
 
-def test_a_node_that_announces_what_is_there():
-    """The underlay's own prefix, an administrator's route, one to nowhere: the node and its other peers notice nothing, then or later."""
+def test_a_node_that_announces_existing_routes():
+    """The underlay's own prefix, an administrator's route, one to nowhere: the node and its other peers are not affected, then or later."""
     with weft_pair() as lab:
         a, b = lab.nodes
         a.host.ip("route add blackhole 10.244.5.0/24", "route add 10.244.6.0/24 via 192.168.77.2 dev u0 proto static")
@@ -39,16 +39,16 @@ def test_a_node_that_announces_what_is_there():
         last = lease.lease("last", "192.168.77.9", "10.244.9.0/24")
         a.use([a.lease, b.lease, *thieves, last])
         command.wait_until(lambda: last.subnet in ours(a.host), lambda: f"ours: {ours(a.host)}")
-        command.expect_equal(shown(a.host), before, "the routes of others next to such peers")
+        command.expect_equal(shown(a.host), before, "foreign routes next to such peers")
         traffic.ping(a.pod, b.pod_ip)
         traffic.ping(a.host, b.lease.public_ip)
         state = sink(a)
         for subnet in ("10.244.5.0/24", "10.244.6.0/24"):
             command.expect(any(subnet in each for each in state["pending"]), f"{subnet} is not reported: {state}")
-        command.expect(state["applied"] < state["desired"], f"status says what is not so: {state}")
+        command.expect(state["applied"] < state["desired"], f"status is wrong: {state}")
         a.use([a.lease, b.lease])
         command.wait_until(lambda: last.subnet not in ours(a.host), lambda: f"ours: {ours(a.host)}")
-        command.expect_equal(shown(a.host), before, "the routes of others after such peers")
+        command.expect_equal(shown(a.host), before, "foreign routes after such peers")
         traffic.ping(a.pod, b.pod_ip)
 
 
@@ -67,7 +67,7 @@ def test_flushed_routes():
 
 
 def test_replaced_route():
-    """Put back at once, then not fought over: reported, and put back after a pause."""
+    """Restored at once, then reported, and restored after a pause."""
     with weft_pair() as lab:
         lab.up()
         a, b = lab.nodes
@@ -77,14 +77,14 @@ def test_replaced_route():
         a.host.ip(theirs)
         command.wait_until(lambda: sink(a)["applied"] == 0, lambda: f"status denies it: {sink(a)}", timeout=2)
         command.expect(b.lease.subnet not in ours(a.host), "fought over")
-        said = [row["trouble"] for row in a.status()["troubles"]]
-        command.expect(any(b.lease.subnet in each and "192.168.77.77" in each for each in said), f"{said}")
+        reported = [row["trouble"] for row in a.status()["troubles"]]
+        command.expect(any(b.lease.subnet in each and "192.168.77.77" in each for each in reported), f"{reported}")
         command.wait_until(lambda: b.lease.subnet in ours(a.host), "put back after a pause", timeout=10)
         traffic.ping(a.pod, b.pod_ip)
 
 
-def test_what_upstream_left_is_given_back():
-    """A cluster that goes from host-gw to vxlan: upstream's route gives way to the tunnel, and comes back by a reset."""
+def test_upstreams_route_is_restored():
+    """A cluster that changes from host-gw to vxlan: the tunnel's route replaces upstream's, and a reset restores it."""
     with weft_pair() as lab:
         a, b = lab.nodes
         upstreams = f"{b.lease.subnet} via {b.lease.public_ip} dev u0"
@@ -95,8 +95,8 @@ def test_what_upstream_left_is_given_back():
         traffic.ping(a.pod, b.pod_ip)
         a.daemon.stop()
         a.daemon = None
-        said = a.host.run(lab.program("flannelctl"), "reset", f"--state-dir={a.path('state')}", f"--admin={a.path('admin.sock')}")
-        command.expect(f"gave back route {b.lease.subnet} via {b.lease.public_ip}" in said, said)
+        reported = a.host.run(lab.program("flannelctl"), "reset", f"--state-dir={a.path('state')}", f"--admin={a.path('admin.sock')}")
+        command.expect(f"gave back route {b.lease.subnet} via {b.lease.public_ip}" in reported, reported)
         command.expect_equal(shown(a.host), before, "routes after a reset")
 
 
@@ -118,7 +118,7 @@ def bare(host, count):
 
 
 def test_twenty_thousand_at_once():
-    """In slices: health answers all the while, and it costs about what the kernel alone costs."""
+    """In slices: health answers meanwhile, and it takes about as long as the kernel's own work."""
     with topology.pair(node.WeftNode, node.KernelNode, network="10.0.0.0/8") as lab:
         lab.up()
         a, b = lab.nodes

@@ -56,7 +56,7 @@ class Family:
 
 
 def before_traffic(ipv6):
-    """A port that nothing was sent from lately cannot be what an error answers."""
+    """An error for a port that sent nothing lately is no answer."""
     with pair(ipv6) as lab:
         a, b = lab.nodes
         family = Family(lab, ipv6)
@@ -79,7 +79,7 @@ def test_before_traffic_ipv6():
 
 
 def during_traffic(ipv6, mtus):
-    """All ports are tried, so some are right. TCP gets slower and does not stop."""
+    """All ports are tried, so some match. TCP gets slower and does not stop."""
     for mtu in mtus:
         with pair(ipv6) as lab:
             a, b = lab.nodes

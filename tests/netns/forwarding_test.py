@@ -124,7 +124,7 @@ def test_network_172_20_slash_14(subject):
 
 
 def test_subnets_slash_26(subject):
-    """Four nodes in one /24: the neighbours' addresses differ in the last octet only."""
+    """Four nodes in one /24: the neighbours' addresses differ in the last byte only."""
     with topology.pair(subject, subject, network="172.20.0.0/14", length=26) as lab:
         lab.up()
         a, b = lab.nodes

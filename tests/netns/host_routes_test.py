@@ -1,4 +1,4 @@
-"""Peers by routes of the host itself: host-gw, and DirectRouting beside the tunnel. The other node is the kernel's."""
+"""Peers by routes of the host itself: host-gw, and DirectRouting next to the tunnel. The other node is the kernel's."""
 
 import contextlib
 import dataclasses
@@ -65,7 +65,7 @@ def host_gw_pair(**options):
 
 
 def routes(host, family="-4"):
-    """{destination: (gateway, device, protocol)} of the routes by a gateway, and of ours into a device."""
+    """{destination: (gateway, device, protocol)} of the routes through a gateway, and of ours into a device."""
     return {row["dst"]: (row.get("gateway", ""), row["dev"], row.get("protocol", "boot"))
             for row in host.show(family, "route", "show") if "gateway" in row or row.get("protocol") == MARK}
 
@@ -75,8 +75,8 @@ def test_host_gw():
     with host_gw_pair() as lab:
         lab.up()
         a, b = lab.nodes
-        wanted = {b.lease.subnet: (b.lease.public_ip, "u0", MARK)}
-        command.expect_equal(routes(a.host), wanted, "routes")
+        expected = {b.lease.subnet: (b.lease.public_ip, "u0", MARK)}
+        command.expect_equal(routes(a.host), expected, "routes")
         command.expect(node.DEVICE not in a.host.devices(), "host-gw made a tunnel")
         with open(a.path("subnet.env"), encoding="utf-8") as file:
             command.expect("FLANNEL_MTU=1500\n" in file.read(), "subnet.env lacks the link's MTU")
@@ -86,7 +86,7 @@ def test_host_gw():
         status = a.status()
         command.expect_equal((status["backend"], status["dataplane"], status["tunnels"]), ("host-gw", "routes", []), "status")
         command.expect_equal(a.down(), 0, "exit code after SIGTERM")
-        command.expect_equal(routes(a.host), wanted, "routes after the end")
+        command.expect_equal(routes(a.host), expected, "routes after the end")
         traffic.ping(a.pod, b.pod_ip)
 
 
@@ -101,7 +101,7 @@ def test_host_gw_ipv6():
 
 
 def test_host_gw_restart():
-    """Killed and started again: its own stale routes go, upstream's are taken over, others stay, and traffic never stops."""
+    """Killed and started again: its own stale routes are removed, upstream's are taken over, foreign ones stay, and traffic never stops."""
     with host_gw_pair() as lab:
         a, b = lab.nodes
         gone = lease.lease("gone", "192.168.77.9", "10.244.9.0/24")
@@ -121,7 +121,7 @@ def test_host_gw_restart():
 
 
 def test_host_gw_peer_moves():
-    """Another address of a peer, and back: never two routes, never none (upstream's Windows node keeps a ghost for ever)."""
+    """Another address of a peer, and back: never two routes, never none (upstream's Windows node keeps a stale route forever)."""
     with host_gw_pair() as lab:
         lab.up()
         a, b = lab.nodes
@@ -137,7 +137,7 @@ def test_host_gw_peer_moves():
 
 
 def test_host_gw_peer_behind_a_router():
-    """Refused alone and by name; the node is ready and reaches the others."""
+    """Only it is refused, by name; the node is ready and reaches the other peers."""
     with host_gw_pair() as lab:
         a, b = lab.nodes
         far = lease.lease("far", "192.168.99.9", "10.244.9.0/24")
@@ -145,20 +145,20 @@ def test_host_gw_peer_behind_a_router():
         a.up()
         b.use([a.lease])
         command.expect_equal(routes(a.host), {b.lease.subnet: (b.lease.public_ip, "u0", MARK)}, "routes")
-        said = [row["trouble"] for row in a.status()["troubles"] if row["subject"] == "routes on u0 (IPv4)"]
-        for word in ('peer "far"', "192.168.99.9 is not on link of u0", "use vxlan"):
-            command.expect(any(word in each for each in said) and word in a.log_text(), f"{said} lacks {word!r}")
+        reported = [row["trouble"] for row in a.status()["troubles"] if row["subject"] == "routes on u0 (IPv4)"]
+        for word in ('peer "far"', "192.168.99.9 is not on the link of u0", "use vxlan"):
+            command.expect(any(word in each for each in reported) and word in a.log_text(), f"{reported} lacks {word!r}")
         traffic.ping(a.pod, b.pod_ip)
 
 
 def test_host_gw_own_address_changes():
-    """Told by the kernel, not found by looking: what is on link is judged anew, and peers are to read another address."""
+    """By the kernel's notification, not by polling: on-link peers are judged again, and the new address is to be published."""
     with host_gw_pair() as lab:
         a, b = lab.nodes
         far = lease.lease("far", "192.168.99.9", "10.244.9.0/24")
         a.use([a.lease, b.lease, far])
         a.up(iface="u0")
-        for _ in range(3):  # looking takes up to 5 s
+        for _ in range(3):  # a poll takes up to 5 s
             a.host.ip("addr add 192.168.99.1/24 dev u0")
             command.wait_until(lambda: routes(a.host).get(far.subnet) == (far.public_ip, "u0", MARK),
                                lambda: f"routes {routes(a.host)}", timeout=2)
@@ -171,7 +171,7 @@ def test_host_gw_own_address_changes():
 
 
 def test_host_gw_reset():
-    """`flannelctl reset` takes away what flanneld put, also what one that was killed put, leaves others', and gives back what it took over."""
+    """`flannelctl reset` removes flanneld's routes, also those of a killed one, keeps foreign ones, and restores those it took over."""
     with host_gw_pair(ipv6=True) as lab:
         a, b = lab.nodes
         found = lease.lease("found", "192.168.77.9", "10.244.9.0/24")
@@ -191,11 +191,11 @@ def test_host_gw_reset():
             reset(check=False)
             command.expect_equal(routes(a.host), made, "routes after a reset while flanneld runs")
             a.down(how)
-            said = reset("--dry-run")
+            reported = reset("--dry-run")
             for subnet, hop in ((b.lease.subnet, b.lease.public_ip), (b.lease.subnet6, b.lease.public_ip6)):
-                command.expect(f"would delete route {subnet} via {hop}\n" in said, f"{said!r} lacks {subnet}")
+                command.expect(f"would delete route {subnet} via {hop}\n" in reported, f"{reported!r} lacks {subnet}")
             command.expect_equal(routes(a.host), made, "routes after a dry run")
-            command.expect(f"would give back route {found.subnet} via {found.public_ip}\n" in said, f"{said!r} lacks {found.subnet}")
+            command.expect(f"would give back route {found.subnet} via {found.public_ip}\n" in reported, f"{reported!r} lacks {found.subnet}")
             reset()
             command.expect_equal((routes(a.host), routes(a.host, "-6")), (left, {}), "routes after a reset")
             command.expect("nothing to do" in reset(), "a second reset")
@@ -212,31 +212,31 @@ def test_host_gw_ledger_written_late():
                 return file.read()
             return ""
 
-        def troubles():
+        def conditions():
             return {each["subject"]: each["trouble"] for each in a.status()["troubles"] if "trouble" in each}
 
         lease.write_text(state, "a file in the folder's place")
         a.use([a.lease, b.lease])
         a.up()
         command.expect_equal(list(routes(a.host)), [b.lease.subnet], "routes without a ledger")
-        command.wait_until(lambda: "flannelctl reset will not know" in troubles().get("ledger", ""), lambda: f"troubles are {troubles()}", timeout=5)
+        command.wait_until(lambda: "flannelctl reset will not know" in conditions().get("ledger", ""), lambda: f"troubles are {conditions()}", timeout=5)
         os.unlink(state)
         command.wait_until(lambda: b.lease.subnet in ledger(), "the ledger is written once that works", timeout=15)
-        command.wait_until(lambda: "ledger" not in troubles(), lambda: f"troubles are {troubles()}", timeout=15)
+        command.wait_until(lambda: "ledger" not in conditions(), lambda: f"troubles are {conditions()}", timeout=15)
         a.down()
-        said = a.host.run(lab.program("flannelctl"), "reset", f"--state-dir={state}", "--admin=none")
-        command.expect_equal(said, f"deleted route {b.lease.subnet} via {b.lease.public_ip}\n", "what reset says")
+        reported = a.host.run(lab.program("flannelctl"), "reset", f"--state-dir={state}", "--admin=none")
+        command.expect_equal(reported, f"deleted route {b.lease.subnet} via {b.lease.public_ip}\n", "the output of reset")
         command.expect_equal(routes(a.host), {}, "routes after the reset")
 
         os.chown(state, 12345, 12345)
         a.up()
-        command.wait_until(lambda: "belongs to user 12345" in troubles().get("ledger", ""), lambda: f"troubles are {troubles()}", timeout=5)
+        command.wait_until(lambda: "belongs to user 12345" in conditions().get("ledger", ""), lambda: f"troubles are {conditions()}", timeout=5)
         command.expect_equal(os.stat(state).st_uid, 0, "the owner of the new folder")
         a.down()
 
 
 def test_host_gw_lost_routes():
-    """What others took away is back within a second."""
+    """Routes that another program removed are back within a second."""
     with host_gw_pair() as lab:
         lab.up()
         a, b = lab.nodes
@@ -249,8 +249,8 @@ def test_host_gw_refuses_nat():
         a, b = lab.nodes
         a.use([a.lease, b.lease])
         a.spawn(public_ip="203.0.113.1", iface="u0")
-        said = "peers would route to 203.0.113.1, but u0 has 192.168.77.1"
-        command.wait_until(lambda: said in a.health("/readyz")[1], lambda: f"readyz: {a.health('/readyz')}")
+        reported = "peers would route to 203.0.113.1, but u0 has 192.168.77.1"
+        command.wait_until(lambda: reported in a.health("/readyz")[1], lambda: f"readyz: {a.health('/readyz')}")
 
 
 class never_lost:
@@ -264,9 +264,9 @@ class never_lost:
 
     def __exit__(self, kind, error, trace):
         self.process.send_signal(signal.SIGINT)
-        said, _ = self.process.communicate(timeout=10)
+        reported, _ = self.process.communicate(timeout=10)
         if kind is None:
-            command.expect(" 0% packet loss" in said, f"ping {self.address} all the while: {said.strip().splitlines()[-2:]}")
+            command.expect(" 0% packet loss" in reported, f"ping {self.address} all the while: {reported.strip().splitlines()[-2:]}")
 
 
 def direct_lab():
@@ -290,7 +290,7 @@ def direct_lab():
 
 
 def test_direct_routing():
-    """The neighbour by a route of the host, the other through the tunnel; what the neighbour sends through the tunnel is taken."""
+    """The neighbour by a host route, the other peer through the tunnel; packets of the neighbour through the tunnel are accepted."""
     with direct_lab() as lab:
         lab.up()
         a, b, c = lab.nodes
@@ -313,7 +313,7 @@ def test_direct_routing():
 
 
 def test_direct_routing_moves():
-    """A peer that leaves the link and comes back loses no packet."""
+    """A peer that leaves the link and returns loses no packet."""
     with direct_lab() as lab:
         a, b, c = lab.nodes
         b.host.ip("addr add 192.168.79.2/32 dev lo")

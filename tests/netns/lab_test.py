@@ -18,7 +18,7 @@ def failure_of(work):
 
 
 class Program:
-    """A shell script as a daemon, its standard error as the log; it says "ready" once it stands."""
+    """A shell script as a daemon, its standard error as the log; it prints "ready" once it runs."""
 
     def __init__(self, script):
         file, self.log = tempfile.mkstemp(prefix="weft-lab-")
@@ -35,8 +35,8 @@ class Program:
         os.unlink(self.log)
 
 
-def on_term(words, says=""):
-    return f"trap '{words}' TERM; echo '{says}' >&2; echo ready >&2; while :; do sleep 0.01; done"
+def on_term(words, prints=""):
+    return f"trap '{words}' TERM; echo '{prints}' >&2; echo ready >&2; while :; do sleep 0.01; done"
 
 
 # What the program does, what ends it, words of the failure; none: it is right.
@@ -56,25 +56,25 @@ ENDS = [
 def test_ends():
     for script, how, words in ENDS:
         with Program(script) as program:
-            said = failure_of(lambda: program.stop(how, timeout=1))
-            command.expect(bool(said) == bool(words) and all(word in said for word in words), f"{script}: {said!r} instead of {words}")
+            reported = failure_of(lambda: program.stop(how, timeout=1))
+            command.expect(bool(reported) == bool(words) and all(word in reported for word in words), f"{script}: {reported!r} instead of {words}")
 
 
 def test_report_of_a_command():
     """Also where the exit code does not matter."""
     for check in (True, False):
-        said = failure_of(lambda: command.run("sh", "-c", f"echo {LEAK} >&2; exit 1", check=check))
-        command.expect(LEAK in said and "exit 1" in said, f"check={check}: {said!r}")
+        reported = failure_of(lambda: command.run("sh", "-c", f"echo {LEAK} >&2; exit 1", check=check))
+        command.expect(LEAK in reported and "exit 1" in reported, f"check={check}: {reported!r}")
 
 
 def test_ended_by_itself():
-    """Whether it is looked at meanwhile or at the end."""
+    """Detected during the test and at its end."""
     for script, words in (("echo ready >&2; exit 0", "exit code 0"), ("echo ready >&2; exit 7", "exit code 7"),
                           ("echo ready >&2; kill -SEGV $$", "signal SIGSEGV")):
         with Program(script) as program:
             command.wait_until(program.ended, "the program has ended")
-            for look in (program.expect_running, program.stop, lambda: program.stop(signal.SIGKILL)):
-                command.expect(f"program ended by itself with {words}: ready" in failure_of(look), f"{script}: {failure_of(look)!r}")
+            for check in (program.expect_running, program.stop, lambda: program.stop(signal.SIGKILL)):
+                command.expect(f"program ended by itself with {words}: ready" in failure_of(check), f"{script}: {failure_of(check)!r}")
 
 
 def test_expected_exit():
@@ -99,7 +99,7 @@ class FailingNode:
 
 
 def test_failing_end():
-    """Fails a test whose body passed, and stands beside the body's own failure."""
+    """Fails a test whose body passed, and is reported in addition to the body's own failure."""
     def body(error):
         with topology.Lab() as lab:
             lab.nodes.append(FailingNode())
@@ -109,7 +109,7 @@ def test_failing_end():
     command.expect_equal(cases.judge(body, None), "not down\nnot closed", "the failure")
     command.expect_equal(cases.judge(body, command.Failure("its own")), "its own\nand at the end: not down\nand at the end: not closed", "the failures")
     other = cases.judge(body, ValueError("a defect"))
-    command.expect("ValueError: a defect" in other and "and at the end: not down" in other, f"beside another exception: {other}")
+    command.expect("ValueError: a defect" in other and "and at the end: not down" in other, f"next to another exception: {other}")
 
 
 # What is done to a node, and how footprint.differences names it.
@@ -145,7 +145,7 @@ def test_footprint():
 
 
 def test_left_table():
-    """Ours alone, and only as new: another program's tables, and ours gone, are differences."""
+    """Only our new table is allowed: a foreign table, and a missing table of ours, are differences."""
     host = namespace.Namespace("host")
     before = footprint.take(host)
     host.run("nft", "-f", "-", stdin="table inet weft {\nchain c {\naccept\n}\n}\ntable inet wefted {\nchain c {\ndrop\n}\n}\n")
@@ -158,7 +158,7 @@ def test_left_table():
 
 
 def test_left_routes():
-    """A route of ours is let pass, with that which it replaces, and nothing else."""
+    """Only a route of ours, and the one it replaces, are allowed."""
     ours = "route dst 10.2.0.0/24 gateway 10.0.0.7 dev u0 protocol 87 is new"
     replaced = "route dst 10.2.0.0/24 gateway 10.0.0.7 dev u0 is gone"
     others = ["route dst 10.3.0.0/24 gateway 10.0.0.7 dev u0 is gone", "route dst 10.4.0.0/24 gateway 10.0.0.7 dev u0 protocol static is new",

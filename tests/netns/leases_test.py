@@ -1,5 +1,5 @@
-"""Whose lease is used: a peer that is started again as upstream's is loses nothing, one Node's word costs no other Node its pods, and none takes
-this host's own network away."""
+"""Which lease is used: a peer that restarts as upstream does loses nothing, no Node takes another Node's pods by its annotations, and
+none takes this host's own network."""
 
 import contextlib
 import dataclasses
@@ -48,15 +48,15 @@ def state_of(a, name, family="ipv4"):
     return next((row[family]["state"] for row in a.leases()["leases"] if row["node"] == name), None)
 
 
-def wait_until_taken(a, what, said, state):
+def wait_until_taken(a, what, claim, state):
     """Until a's table has this very lease, in this state."""
-    family, wanted = ("ipv4", (said.subnet, said.public_ip, said.mac)) if said.subnet else ("ipv6", (said.subnet6, said.public_ip6, said.mac6))
+    family, expected = ("ipv4", (claim.subnet, claim.public_ip, claim.mac)) if claim.subnet else ("ipv6", (claim.subnet6, claim.public_ip6, claim.mac6))
 
     def row():
-        half = next((each[family] for each in a.leases()["leases"] if each["node"] == said.name), {})
+        half = next((each[family] for each in a.leases()["leases"] if each["node"] == claim.name), {})
         return (half.get("subnet"), half.get("publicIP"), half.get("vtepMAC")), half.get("state")
 
-    command.wait_until(lambda: row() == (wanted, state), lambda: f"{what}: {row()}, not {wanted} {state}", timeout=10)
+    command.wait_until(lambda: row() == (expected, state), lambda: f"{what}: {row()}, not {expected} {state}", timeout=10)
 
 
 def ctl(a, *words):
@@ -66,12 +66,12 @@ def ctl(a, *words):
     return done.returncode, done.stdout
 
 
-def wait_for_state(a, name, wanted):
-    command.wait_until(lambda: state_of(a, name) == wanted, lambda: f"{name} is {state_of(a, name)}, not {wanted}", timeout=10)
+def wait_for_state(a, name, expected):
+    command.wait_until(lambda: state_of(a, name) == expected, lambda: f"{name} is {state_of(a, name)}, not {expected}", timeout=10)
 
 
 def test_peer_restarts_as_upstream():
-    """Upstream's flanneld.exe publishes an empty MAC first at each start, for seconds or for ever; its peers keep what they have, and so do we."""
+    """Upstream's flanneld.exe publishes an empty MAC first at each start, for seconds or forever; its peers keep its lease, and so do we."""
     with topology.pair(node.WeftNode, node.KernelNode) as lab:
         lab.up()
         a, b = lab.nodes
@@ -97,31 +97,31 @@ def test_peer_restarts_as_upstream():
 
 def claims(*others):
     """What one Node announces, in turn: (what, its lease, the states it may have)."""
-    said = lease.lease("0-thief", "192.168.77.66", "10.244.200.0/24")
+    claim = lease.lease("0-thief", "192.168.77.66", "10.244.200.0/24")
     other = dataclasses.replace
     for each in others:
-        yield f"{each.name}'s podCIDR", other(said, subnet=each.lease.subnet), "overlap"
-        yield f"{each.name}'s public address", other(said, public_ip=each.lease.public_ip), "duplicate-public-ip"
-        yield f"{each.name}'s MAC", other(said, mac=each.lease.mac), "usable"
+        yield f"{each.name}'s podCIDR", other(claim, subnet=each.lease.subnet), "overlap"
+        yield f"{each.name}'s public address", other(claim, public_ip=each.lease.public_ip), "duplicate-public-ip"
+        yield f"{each.name}'s MAC", other(claim, mac=each.lease.mac), "usable"
         yield f"{each.name}'s all", other(each.lease, name="0-thief"), "overlap"
-        yield f"a half of {each.name}'s podCIDR", other(said, subnet=each.lease.subnet.replace("/24", "/25")), "overlap"
-        yield f"an address of {each.name}'s podCIDR", other(said, public_ip=each.pod_ip), "bad-public-ip"
-    yield "a podCIDR around two others'", other(said, subnet="10.244.2.0/23"), "nested-subnet"
-    yield "a podCIDR around all", other(said, subnet="10.244.0.0/16"), "overlap"
-    yield "half of all addresses", other(said, subnet="0.0.0.0/1"), "overlap"
-    yield "all addresses", other(said, subnet="0.0.0.0/0"), "overlap"
-    said = other(said, public_ip="203.0.113.66")  # in none of these
-    yield "the underlay", other(said, subnet="192.168.77.0/24"), "host-conflict"
-    yield "our address", other(said, subnet="192.168.77.1/32"), "host-conflict"
-    yield "others' underlay addresses", other(said, subnet="192.168.77.2/31"), "outside-network"
-    yield "a loopback address", other(said, public_ip="127.0.0.1"), "bad-public-ip"
-    yield "an address in its own podCIDR", other(said, public_ip="10.244.200.1"), "bad-public-ip"
-    yield "loopback", other(said, subnet="127.0.5.0/24"), "reserved-range"
-    yield "multicast", other(said, subnet="224.0.0.0/24"), "reserved-range"
+        yield f"a half of {each.name}'s podCIDR", other(claim, subnet=each.lease.subnet.replace("/24", "/25")), "overlap"
+        yield f"an address of {each.name}'s podCIDR", other(claim, public_ip=each.pod_ip), "bad-public-ip"
+    yield "a podCIDR around two others'", other(claim, subnet="10.244.2.0/23"), "nested-subnet"
+    yield "a podCIDR around all", other(claim, subnet="10.244.0.0/16"), "overlap"
+    yield "half of all addresses", other(claim, subnet="0.0.0.0/1"), "overlap"
+    yield "all addresses", other(claim, subnet="0.0.0.0/0"), "overlap"
+    claim = other(claim, public_ip="203.0.113.66")  # in none of these
+    yield "the underlay", other(claim, subnet="192.168.77.0/24"), "host-conflict"
+    yield "our address", other(claim, subnet="192.168.77.1/32"), "host-conflict"
+    yield "others' underlay addresses", other(claim, subnet="192.168.77.2/31"), "outside-network"
+    yield "a loopback address", other(claim, public_ip="127.0.0.1"), "bad-public-ip"
+    yield "an address in its own podCIDR", other(claim, public_ip="10.244.200.1"), "bad-public-ip"
+    yield "loopback", other(claim, subnet="127.0.5.0/24"), "reserved-range"
+    yield "multicast", other(claim, subnet="224.0.0.0/24"), "reserved-range"
 
 
-def test_one_nodes_word():
-    """One Node announces what is others', in turn, while their pods talk: no ping is lost, and each claim is named."""
+def test_one_nodes_claims():
+    """One Node publishes other nodes' subnets and addresses, in turn, while their pods talk: no ping is lost, and each claim is named."""
     with topology.three((node.WeftNode, node.WeftNode, node.KernelNode)) as lab:
         lab.up()
         a, b, c = lab.nodes
@@ -132,10 +132,10 @@ def test_one_nodes_word():
             traffic.ping(source, address, count=1)
         command.expect_equal(ctl(a, "status")[0], 0, "exit code before")
         with nothing_lost(*ways):
-            for what, said, state in claims(b, c):
+            for what, claim, state in claims(b, c):
                 for each in (a, b):
-                    each.write_nodes([said.node(), *real])
-                wait_until_taken(a, what, said, state)
+                    each.write_nodes([claim.node(), *real])
+                wait_until_taken(a, what, claim, state)
                 traffic.ping(a.pod, c.pod_ip, count=20, interval=0.01)
                 used = state in ("usable", "duplicate-public-ip", "nested-subnet")
                 command.expect_equal(ctl(a, "status")[0], 0 if used else 1, f"exit code of status: {what}")
@@ -150,26 +150,26 @@ def test_one_nodes_word():
 
 def claims6(*others):
     other = dataclasses.replace
-    said = lease.Lease("0-thief", public_ip6="fd77::66", subnet6="fd10:244:0:200::/64", mac6=lease.mac_for("0-thief"))
+    claim = lease.Lease("0-thief", public_ip6="fd77::66", subnet6="fd10:244:0:200::/64", mac6=lease.mac_for("0-thief"))
     for each in others:
-        yield f"{each.name}'s podCIDR", other(said, subnet6=each.lease.subnet6), "overlap"
-        yield f"{each.name}'s public address", other(said, public_ip6=each.lease.public_ip6), "duplicate-public-ip"
-        yield f"{each.name}'s MAC", other(said, mac6=each.lease.mac6), "usable"
-        yield f"a half of {each.name}'s podCIDR", other(said, subnet6=each.lease.subnet6.replace("/64", "/65")), "overlap"
-        yield f"an address of {each.name}'s podCIDR", other(said, public_ip6=each.pod_ip6), "bad-public-ip"
-    yield "a podCIDR around two others'", other(said, subnet6="fd10:244:0:2::/63"), "nested-subnet"
-    yield "a podCIDR around all", other(said, subnet6="fd10:244::/48"), "overlap"
-    yield "all addresses", other(said, subnet6="::/0"), "overlap"
-    yield "a loopback address", other(said, public_ip6="::1"), "bad-public-ip"
-    yield "a link-local address", other(said, public_ip6="fe80::1"), "bad-public-ip"
-    said = other(said, public_ip6="2001:db8::66")
-    yield "the underlay", other(said, subnet6="fd77::/64"), "host-conflict"
-    yield "our address", other(said, subnet6="fd77::1/128"), "host-conflict"
-    yield "link-local", other(said, subnet6="fe80::/64"), "reserved-range"
-    yield "multicast", other(said, subnet6="ff05::/64"), "reserved-range"
+        yield f"{each.name}'s podCIDR", other(claim, subnet6=each.lease.subnet6), "overlap"
+        yield f"{each.name}'s public address", other(claim, public_ip6=each.lease.public_ip6), "duplicate-public-ip"
+        yield f"{each.name}'s MAC", other(claim, mac6=each.lease.mac6), "usable"
+        yield f"a half of {each.name}'s podCIDR", other(claim, subnet6=each.lease.subnet6.replace("/64", "/65")), "overlap"
+        yield f"an address of {each.name}'s podCIDR", other(claim, public_ip6=each.pod_ip6), "bad-public-ip"
+    yield "a podCIDR around two others'", other(claim, subnet6="fd10:244:0:2::/63"), "nested-subnet"
+    yield "a podCIDR around all", other(claim, subnet6="fd10:244::/48"), "overlap"
+    yield "all addresses", other(claim, subnet6="::/0"), "overlap"
+    yield "a loopback address", other(claim, public_ip6="::1"), "bad-public-ip"
+    yield "a link-local address", other(claim, public_ip6="fe80::1"), "bad-public-ip"
+    claim = other(claim, public_ip6="2001:db8::66")
+    yield "the underlay", other(claim, subnet6="fd77::/64"), "host-conflict"
+    yield "our address", other(claim, subnet6="fd77::1/128"), "host-conflict"
+    yield "link-local", other(claim, subnet6="fe80::/64"), "reserved-range"
+    yield "multicast", other(claim, subnet6="ff05::/64"), "reserved-range"
 
 
-def test_one_nodes_word_ipv6():
+def test_one_nodes_claims_ipv6():
     """The same over IPv6."""
     with topology.three((node.WeftNode, node.WeftNode, node.KernelNode), ipv4=False, ipv6=True) as lab:
         lab.up()
@@ -179,21 +179,21 @@ def test_one_nodes_word_ipv6():
         for source, address in ways:
             traffic.ping(source, address, count=1)
         with nothing_lost(*ways):
-            for what, said, state in claims6(b, c):
+            for what, claim, state in claims6(b, c):
                 for each in (a, b):
-                    each.write_nodes([said.node(), *real])
-                wait_until_taken(a, what, said, state)
+                    each.write_nodes([claim.node(), *real])
+                wait_until_taken(a, what, claim, state)
                 traffic.ping(a.pod, c.pod_ip6, count=10, interval=0.01)
 
 
-def test_the_word_stands_at_the_start():
-    """The same Nodes are there before the daemon is: it has nobody in use yet, and must not begin with the wrong one."""
-    for what, said, state in claims_at_start():
+def test_claims_before_the_start():
+    """The same Nodes exist before the daemon starts: no lease is in use yet, and it must not start with the wrong one."""
+    for what, claim, state in claims_at_start():
         with topology.three((node.WeftNode, node.WeftNode, node.KernelNode)) as lab:
             lab.leases = [each.lease for each in lab.nodes]
             a, b, c = lab.nodes
             for each in (a, b):
-                each.write_nodes([said, *[one.lease.node() for one in lab.nodes]])
+                each.write_nodes([claim, *[one.lease.node() for one in lab.nodes]])
                 each.up()
             c.up()
             c.use(lab.leases)
@@ -205,19 +205,19 @@ def test_the_word_stands_at_the_start():
 
 
 def claims_at_start():
-    """Of a Node that is younger than all, as whoever creates one must be."""
+    """The claims of a Node that is younger than all, as any new Node is."""
     b, c = topology.leases("abc")[1:]
-    for said, state in ((dataclasses.replace(b, name="0-thief"), "overlap"),
+    for claim, state in ((dataclasses.replace(b, name="0-thief"), "overlap"),
                         (lease.lease("0-thief", "192.168.77.66", "10.244.3.0/25"), "overlap"),
                         (lease.lease("0-thief", str(node.pod_address(c.subnet)), "10.244.200.0/24"), "bad-public-ip"),
                         (lease.lease("0-thief", "203.0.113.66", "192.168.77.0/24"), "host-conflict")):
-        made = said.node()
+        made = claim.node()
         made["metadata"]["creationTimestamp"] = "2026-11-21T08:00:00Z"
-        yield f"{said.subnet} at {said.public_ip}", made, state
+        yield f"{claim.subnet} at {claim.public_ip}", made, state
 
 
 def test_a_pod_cidr_around_peers_behind_a_router():
-    """Where Network holds the nodes' own addresses, too, a podCIDR around those of peers would put the tunnel into the tunnel."""
+    """Where Network contains the nodes' own addresses, too, a podCIDR around those of peers would route the tunnel into itself."""
     lab = topology.Lab(network="192.168.0.0/16")
     with lab:
         for own in topology.leases(network="192.168.0.0/16", routed=True):
@@ -239,7 +239,7 @@ def test_a_pod_cidr_around_peers_behind_a_router():
 
 
 def test_a_network_is_widened_node_by_node():
-    """The file says the wider Network before flanneld is started again: nobody is lost, whoever is outside the narrow one included."""
+    """The file has the wider Network before flanneld is restarted: no peer is lost, not even one outside the narrow Network."""
     with topology.three((node.WeftNode, node.KernelNode, node.KernelNode)) as lab:
         a, b, c = lab.nodes
         far = lease.lease("far", "192.168.77.9", "10.245.9.0/24")
@@ -250,7 +250,7 @@ def test_a_network_is_widened_node_by_node():
             for network, state in (("10.244.0.0/15", "usable"), ("10.244.0.0/16", "host-changed"), ("10.244.0.0/15", "usable")):
                 lease.write_text(a.path("net-conf.json"), json.dumps({**conf, "Network": network}))
                 wait_for_state(a, "far", state)
-        # This host gets an address inside a peer's subnet: reported, and nobody is dropped for it.
+        # This host gets an address inside a peer's subnet: reported, and no lease is dropped for it.
         with nothing_lost((a.pod, c.pod_ip)):
             a.host.ip("addr add 10.244.2.77/32 dev lo")
             wait_for_state(a, "b", "host-changed")
@@ -259,7 +259,7 @@ def test_a_network_is_widened_node_by_node():
 
 
 def test_nodes_that_have_not_joined():
-    """A Node without flannel's annotations is shown, and what is missing; it is nobody that is not reached."""
+    """A Node without flannel's annotations is shown, with what is missing; it does not count as unreached."""
     with topology.pair(node.WeftNode, node.KernelNode) as lab:
         lab.up()
         a, b = lab.nodes

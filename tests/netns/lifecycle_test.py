@@ -1,4 +1,4 @@
-"""What a weft node shows to its host and to other programs, from start to end."""
+"""A weft node as its host and other programs see it, from start to end."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def addresses(host, device):
 
 
 def test_device():
-    """Named, addressed, sized and routed like upstream's; taken away at the end."""
+    """Named, addressed, sized and routed like upstream's; removed at the end."""
     with weft_pair() as lab:
         lab.up()
         a, b = lab.nodes
@@ -52,16 +52,16 @@ def test_subnet_env():
     with weft_pair() as lab:
         lab.up(ip_masq="true")
         a, _ = lab.nodes
-        wanted = "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1450\nFLANNEL_IPMASQ=true\n"
-        command.expect_equal(read(a.path("subnet.env")), wanted, "subnet.env")
+        expected = "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1450\nFLANNEL_IPMASQ=true\n"
+        command.expect_equal(read(a.path("subnet.env")), expected, "subnet.env")
         mode = stat.S_IMODE(os.stat(a.path("subnet.env")).st_mode)
         command.expect_equal(oct(mode), "0o644", "mode of subnet.env")
         lease.write_text(a.path("subnet.env"), "FLANNEL_NETWORK=1.2.3.0/24\n")
-        command.wait_until(lambda: read(a.path("subnet.env")) == wanted, "an altered subnet.env is put back", timeout=15)
+        command.wait_until(lambda: read(a.path("subnet.env")) == expected, "an altered subnet.env is put back", timeout=15)
         os.unlink(a.path("subnet.env"))
-        command.wait_until(lambda: read(a.path("subnet.env")) == wanted, "a deleted subnet.env is put back", timeout=15)
+        command.wait_until(lambda: read(a.path("subnet.env")) == expected, "a deleted subnet.env is put back", timeout=15)
         a.down()
-        command.expect_equal(read(a.path("subnet.env")), wanted, "subnet.env after the end")
+        command.expect_equal(read(a.path("subnet.env")), expected, "subnet.env after the end")
 
 
 def test_subnet_env_dual_stack():
@@ -120,7 +120,7 @@ def test_health():
 
 
 def test_admin():
-    """The admin socket is its owner's alone, and tells leases and counters."""
+    """The admin socket is only its owner's, and serves leases and counters."""
     with weft_pair() as lab:
         lab.up()
         a, b = lab.nodes
@@ -135,23 +135,23 @@ def test_admin():
 
 
 def test_command_line_tool():
-    """flannelctl shows what the daemon knows."""
+    """flannelctl shows the daemon's state."""
     with weft_pair() as lab:
         lab.up()
         a, b = lab.nodes
-        def ask(*words):
+        def flannelctl(*words):
             return a.host.run(lab.program("flannelctl"), *words, f"--admin={a.path('admin.sock')}")
-        leases = ask("leases", "-o", "wide")
+        leases = flannelctl("leases", "-o", "wide")
         for word in ("a", "b", b.lease.subnet, b.lease.public_ip, b.lease.mac):
             command.expect(word in leases, f"flannelctl leases does not show {word}")
-        status = ask("status")
+        status = flannelctl("status")
         for word in (a.lease.subnet, node.DEVICE, "4096"):
             command.expect(word in status, f"flannelctl status does not show {word}")
-        document = json.loads(ask("status", "-o", "json"))
+        document = json.loads(flannelctl("status", "-o", "json"))
         command.expect_equal(document["node"], "a", "node in flannelctl status -o json")
 
 
-def test_peer_comes_and_goes():
+def test_peer_added_and_removed():
     with weft_pair() as lab:
         a, b = lab.nodes
         lab.up(leases=[a.lease])
@@ -161,7 +161,7 @@ def test_peer_comes_and_goes():
         command.wait_until(lambda: b.lease.subnet in destinations(a.host, node.DEVICE), "a route to the new peer")
         traffic.ping(a.pod, b.pod_ip)
         a.use([a.lease])
-        command.wait_until(lambda: not destinations(a.host, node.DEVICE), "the route goes with the peer")
+        command.wait_until(lambda: not destinations(a.host, node.DEVICE), "the route is removed with the peer")
         command.expect(traffic.ping_fails(a.pod, b.pod_ip), "the peer is gone and still answers")
 
 
@@ -176,7 +176,7 @@ def cpu_seconds(pid):
 
 
 def test_idle():
-    """Without packets and news it sleeps: less than a hundredth of a core."""
+    """Without packets and changes it sleeps: less than a hundredth of a core."""
     with weft_pair(ipv6=True) as lab:
         lab.up()
         a, b = lab.nodes

@@ -1,4 +1,4 @@
-"""net-conf.json that changes while the daemon runs: named, counted, shown, and what was read at start goes on."""
+"""net-conf.json that changes while the daemon runs: named, counted, shown, and the configuration read at start stays."""
 
 import json
 import os
@@ -6,8 +6,8 @@ import os
 from lab import command, lease, node, topology, traffic
 
 
-def trouble(a):
-    """The row of status about net-conf; before the first trouble there is none."""
+def condition(a):
+    """The row of status about net-conf; there is none before the first condition."""
     return next((row for row in a.status()["troubles"] if row["subject"] == "net-conf"), {})
 
 
@@ -26,27 +26,27 @@ def test_changed_while_running():
         path = a.path("net-conf.json")
         good = json.dumps(a.net_conf())
         other = json.dumps({**a.net_conf(), "Network": "10.200.0.0/16"})
-        command.expect_equal(trouble(a), {}, "trouble before the file was touched")
+        command.expect_equal(condition(a), {}, "trouble before the file was touched")
         for times, (what, spoil, cause, step) in enumerate((
                 ("garbage", lambda: lease.write_text(path, "{garbage"), "line 1, column 2", "correct the file"),
                 ("another network", lambda: lease.write_text(path, other), "differs from the running configuration", "restart flanneld"),
                 ("gone", lambda: os.unlink(path), "No such file", "put the file back")), 1):
             spoil()
-            command.wait_until(lambda: cause in trouble(a).get("trouble", ""), lambda: f"{what}: status shows {trouble(a)}", timeout=15)
-            said = trouble(a)["trouble"]
+            command.wait_until(lambda: cause in condition(a).get("trouble", ""), lambda: f"{what}: status shows {condition(a)}", timeout=15)
+            reported = condition(a)["trouble"]
             for word in (path, "the configuration read at start stays in force", step):
-                command.expect(word in said, f"{what}: {said!r} lacks {word!r}")
-            command.expect_equal(a.log_text().count(said), 1, f"{what}: times in the log")
-            command.expect_equal(trouble(a)["times"], times, f"{what}: times in status")
-            command.expect(said in status_text(lab), f"{what}: flannelctl status does not show it")
+                command.expect(word in reported, f"{what}: {reported!r} lacks {word!r}")
+            command.expect_equal(a.log_text().count(reported), 1, f"{what}: times in the log")
+            command.expect_equal(condition(a)["times"], times, f"{what}: times in status")
+            command.expect(reported in status_text(lab), f"{what}: flannelctl status does not show it")
             expect_working(lab)
         lease.write_text(path, good)
-        command.wait_until(lambda: "trouble" not in trouble(a), lambda: f"put back: status shows {trouble(a)}", timeout=15)
-        command.expect_equal(trouble(a)["times"], 3, "times after all")
+        command.wait_until(lambda: "trouble" not in condition(a), lambda: f"put back: status shows {condition(a)}", timeout=15)
+        command.expect_equal(condition(a)["times"], 3, "times after all")
         expect_working(lab)
 
 
 def status_text(lab):
-    """flannelctl says so also by its exit code, 1."""
+    """flannelctl exits with 1, too."""
     a, _ = lab.nodes
     return a.host.run(lab.program("flannelctl"), "status", f"--admin={a.path('admin.sock')}", check=False)

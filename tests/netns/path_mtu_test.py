@@ -1,4 +1,4 @@
-"""A narrow link somewhere in the underlay: pods are told the inner MTU, and TCP goes on."""
+"""A narrow link somewhere in the underlay: pods receive the inner MTU, and TCP continues."""
 
 import re
 
@@ -26,8 +26,8 @@ def test_ipv4():
         a, b = lab.nodes
         traffic.ping(a.pod, b.pod_ip)
         traffic.tcp(a.pod, b.pod, b.pod_ip, 8 * MIB)
-        told = a.pod.run("ping", "-n", "-c", "3", "-i", "0.3", "-W", "1", "-M", "do", "-s", str(1450 - 28), b.pod_ip, check=False)
-        command.expect("0 received" in told, "a packet that cannot fit came through")
+        output = a.pod.run("ping", "-n", "-c", "3", "-i", "0.3", "-W", "1", "-M", "do", "-s", str(1450 - 28), b.pod_ip, check=False)
+        command.expect("0 received" in output, "a packet that cannot fit came through")
         mtu = route_mtu(a.pod, b.pod_ip)
         command.expect_equal(mtu, NARROW - 50, "path MTU that the pod learnt")
         traffic.ping(a.pod, b.pod_ip, size=NARROW - 50, fragment=False)
@@ -46,8 +46,8 @@ def test_ipv6():
         traffic.ping(a.pod, b.pod_ip6, size=NARROW - 70, fragment=False)
 
 
-def narrower_than_pods_follow(narrow, least, **options):
-    """Linux' pods follow no path MTU below 552, and IPv6 has none below 1280: what does not fit then goes without DF, over IPv6 in fragments."""
+def below_the_pods_minimum(narrow, least, **options):
+    """Linux pods follow no path MTU below 552, and IPv6 has none below 1280: larger packets leave without DF, over IPv6 in fragments."""
     # A kernel device loses over IPv6 what does not fit, so both ends are weft's.
     with routed(node.WeftNode, narrow=narrow, other=node.WeftNode, **options) as lab:
         lab.up()
@@ -63,12 +63,12 @@ def narrower_than_pods_follow(narrow, least, **options):
         command.expect(peer.get("sentWithoutDF", 0) > 0, f"what went without DF is not counted: {peer}")
 
 
-def test_ipv4_below_what_pods_follow():
-    narrower_than_pods_follow(590, 552)
+def test_ipv4_below_the_pods_minimum():
+    below_the_pods_minimum(590, 552)
 
 
-def test_ipv6_below_what_pods_follow():
-    narrower_than_pods_follow(1320, 1280, ipv4=False, ipv6=True)
+def test_ipv6_below_the_pods_minimum():
+    below_the_pods_minimum(1320, 1280, ipv4=False, ipv6=True)
 
 
 def test_fragments_from_the_underlay(subject):

@@ -1,4 +1,4 @@
-"""What the host's packet filter does for pods (--ip-masq, --iptables-forward-rules), beside the rules that upstream v0.28.9 sets."""
+"""The host's packet filter rules for pods (--ip-masq, --iptables-forward-rules), compared with the rules of upstream v0.28.9."""
 
 import contextlib
 import dataclasses
@@ -11,12 +11,12 @@ from lab import capture, command, footprint, frames, namespace, node, topology, 
 
 SO_MARK = socket.SO_MARK
 FIRST_PORT = 20000
-WORLD, WORLD6 = "203.0.113.9", "2001:db8::9"
-OUT, OUT6 = "10.50.0.1", "fd50::1"  # of the node on its way to the world
+OUTSIDE, OUTSIDE6 = "203.0.113.9", "2001:db8::9"
+OUT, OUT6 = "10.50.0.1", "fd50::1"  # of the node on its link to the outside
 
 
 class RulesNode(node.WeftNode):
-    """Its tests judge the rules themselves: those in a chain of the host's stay, as the manual says."""
+    """Its tests judge the rules themselves: those in a chain of the host stay, as the manual documents."""
 
     def beyond_leaving(self, found):
         return [each for each in found if not each.startswith("nft ")]
@@ -25,7 +25,7 @@ class RulesNode(node.WeftNode):
         return self.host.run(lab.program("flannelctl"), "reset", f"--state-dir={self.path('state')}", "--admin=none")
 
 
-def trouble(a, subject):
+def condition(a, subject):
     return next((row.get("trouble", "") for row in a.status()["troubles"] if row["subject"] == subject), "")
 
 
@@ -36,33 +36,33 @@ def env_line(a):
 
 # ---- --ip-masq
 
-# What, source, destination, mark, and what the receiver takes for the source; "" where nobody takes it.
+# Description, source, destination, mark, and the source that the receiver sees; "" where none receives it.
 PACKETS = [
-    ("our pod to the world", "10.244.1.2", WORLD, 0, OUT),
+    ("our pod to the outside", "10.244.1.2", OUTSIDE, 0, OUT),
     ("our pod to another node's pod", "10.244.1.2", "10.244.2.2", 0, "10.244.1.2"),
     ("our pod to a part of the network that no node has", "10.244.1.2", "10.244.200.9", 0, "10.244.1.2"),
-    ("another node's pod to the world", "10.244.2.7", WORLD, 0, OUT),
+    ("another node's pod to the outside", "10.244.2.7", OUTSIDE, 0, OUT),
     ("from one other node to another", "10.244.2.7", "10.244.200.9", 0, OUT),
-    ("the world to our pod", WORLD, "10.244.1.2", 0, WORLD),
+    ("the outside to our pod", OUTSIDE, "10.244.1.2", 0, OUTSIDE),
     ("another node's pod to ours", "10.244.2.7", "10.244.1.2", 0, "10.244.2.7"),
     ("the host to another node's pod", "192.168.77.1", "10.244.2.2", 0, "10.244.1.0"),
     ("the host to a part that no node has", "192.168.77.1", "10.244.200.9", 0, OUT),
     ("the tunnel's own address to another node's pod", "10.244.1.0", "10.244.2.2", 0, "10.244.1.0"),
     ("our pod to a group", "10.244.1.2", "239.1.2.3", 0, "10.244.1.2"),
-    ("what is not the cluster's", "192.168.77.9", WORLD, 0, "192.168.77.9"),
-    ("marked by kube-proxy", "10.244.1.2", WORLD, 0x4000, "10.244.1.2"),
-    ("marked by kube-proxy and others", "10.244.1.2", WORLD, 0xC001, "10.244.1.2"),
-    ("another mark", "10.244.1.2", WORLD, 0x8000, OUT),
-    ("IPv6: our pod to the world", "fd10:244:0:1::2", WORLD6, 0, OUT6),
+    ("what is not the cluster's", "192.168.77.9", OUTSIDE, 0, "192.168.77.9"),
+    ("marked by kube-proxy", "10.244.1.2", OUTSIDE, 0x4000, "10.244.1.2"),
+    ("marked by kube-proxy and another program", "10.244.1.2", OUTSIDE, 0xC001, "10.244.1.2"),
+    ("another mark", "10.244.1.2", OUTSIDE, 0x8000, OUT),
+    ("IPv6: our pod to the outside", "fd10:244:0:1::2", OUTSIDE6, 0, OUT6),
     ("IPv6: our pod to another node's pod", "fd10:244:0:1::2", "fd10:244:0:2::2", 0, "fd10:244:0:1::2"),
-    ("IPv6: another node's pod to the world", "fd10:244:0:2::7", WORLD6, 0, OUT6),
-    ("IPv6: the world to our pod", WORLD6, "fd10:244:0:1::2", 0, WORLD6),
+    ("IPv6: another node's pod to the outside", "fd10:244:0:2::7", OUTSIDE6, 0, OUT6),
+    ("IPv6: the outside to our pod", OUTSIDE6, "fd10:244:0:1::2", 0, OUTSIDE6),
     ("IPv6: the host to another node's pod", "fd77::1", "fd10:244:0:2::2", 0, "fd10:244:0:1::"),
-    ("IPv6: marked by kube-proxy", "fd10:244:0:1::2", WORLD6, 0x4000, "fd10:244:0:1::2"),
+    ("IPv6: marked by kube-proxy", "fd10:244:0:1::2", OUTSIDE6, 0x4000, "fd10:244:0:1::2"),
 ]
-# With EnableNFTables upstream masquerades fewer of them, and takes kube-proxy's mark for the whole one.
+# With EnableNFTables upstream masquerades fewer of them, and compares kube-proxy's mark with the whole mark.
 BY_NFTABLES = {"from one other node to another": "10.244.2.7", "the host to another node's pod": "192.168.77.1",
-               "the host to a part that no node has": "192.168.77.1", "marked by kube-proxy and others": OUT,
+               "the host to a part that no node has": "192.168.77.1", "marked by kube-proxy and another program": OUT,
                "IPv6: the host to another node's pod": "fd77::1"}
 
 
@@ -87,10 +87,10 @@ def send(host, packets):
             sender.sendto(data, (destination, 0))
 
 
-def join_world(lab):
+def join_outside(lab):
     """Beyond node a, with a route from there to all that is not the cluster's and to a part of the network that no node has; returned."""
     a = lab.nodes[0]
-    beyond = namespace.Namespace("world")
+    beyond = namespace.Namespace("outside")
     lab.closing.append(beyond)
     namespace.connect(a.host, "out0", beyond, "in0")
     a.host.ip(f"addr add {OUT}/24 dev out0", f"addr add {OUT6}/64 dev out0 nodad", "route add default via 10.50.0.2",
@@ -130,20 +130,20 @@ def upstream_rules(a, network, subnet, program):
 
 
 def test_masquerade():
-    """Packet by packet what is masqueraded; and the same packets beside a kernel device with upstream's own rules."""
-    wanted = {what: source for what, _, _, _, source in PACKETS}
+    """Which packets are masqueraded; and the same packets with a kernel device and upstream's own rules."""
+    expected = {what: source for what, _, _, _, source in PACKETS}
     with topology.pair(RulesNode, node.KernelNode, ipv6=True) as lab:
-        beyond = join_world(lab)
+        beyond = join_outside(lab)
         lab.up(ip_masq="true")
-        command.expect_equal(sources(lab, beyond, PACKETS), wanted, "sources under --ip-masq")
+        command.expect_equal(sources(lab, beyond, PACKETS), expected, "sources under --ip-masq")
         command.expect_equal(env_line(lab.nodes[0]), "FLANNEL_IPMASQ=true", "subnet.env")
     with topology.pair(node.KernelNode, node.KernelNode, ipv6=True) as lab:
-        beyond = join_world(lab)
+        beyond = join_outside(lab)
         lab.up()
         a = lab.nodes[0]
         upstream_rules(a, lab.network, a.lease.subnet, "iptables")
         upstream_rules(a, lab.network6, a.lease.subnet6, "ip6tables")
-        command.expect_equal(sources(lab, beyond, PACKETS), wanted, "sources under upstream's rules")
+        command.expect_equal(sources(lab, beyond, PACKETS), expected, "sources under upstream's rules")
 
 
 def test_masquerade_as_by_nftables():
@@ -152,16 +152,16 @@ def test_masquerade_as_by_nftables():
             return {**super().net_conf(), "EnableNFTables": True}
 
     with topology.pair(NftablesNode, node.KernelNode, ipv6=True) as lab:
-        beyond = join_world(lab)
+        beyond = join_outside(lab)
         lab.up(ip_masq="true")
-        wanted = {what: BY_NFTABLES.get(what, source) for what, _, _, _, source in PACKETS}
-        command.expect_equal(sources(lab, beyond, PACKETS), wanted, "sources with EnableNFTables")
+        expected = {what: BY_NFTABLES.get(what, source) for what, _, _, _, source in PACKETS}
+        command.expect_equal(sources(lab, beyond, PACKETS), expected, "sources with EnableNFTables")
 
 
 def test_no_masquerade():
-    """Without the flag nothing is, and what an earlier start put in is gone."""
+    """Without the flag no packet is, and the rules of an earlier start are removed."""
     with topology.pair(RulesNode, node.KernelNode, ipv6=True) as lab:
-        beyond = join_world(lab)
+        beyond = join_outside(lab)
         lab.up(ip_masq="true")
         a = lab.nodes[0]
         a.down()
@@ -178,8 +178,8 @@ def ruleset(a):
     return a.host.run("nft", "list", "ruleset")
 
 
-def test_the_table_comes_back():
-    """Whoever deletes it, it is there again within seconds, and the log says so."""
+def test_the_table_is_restored():
+    """A deleted table is restored within seconds, and the log reports it."""
     with topology.pair(RulesNode, node.KernelNode) as lab:
         lab.up(ip_masq="true")
         a = lab.nodes[0]
@@ -192,17 +192,17 @@ def test_the_table_comes_back():
 
 
 def test_a_foreign_table():
-    """One of our name that is not ours is left; nobody masquerades, so subnet.env does not say so, and status does."""
+    """A foreign table of our name is kept; no packet is masqueraded, so subnet.env has FLANNEL_IPMASQ=false, and status reports it."""
     with topology.pair(RulesNode, node.KernelNode) as lab:
         a = lab.nodes[0]
         a.host.run("nft", "-f", "-", stdin="table inet weft {\nchain c {\naccept\n}\n}\n")
         foreign = ruleset(a)
         lab.up(ip_masq="true")
         command.expect_equal((ruleset(a), env_line(a)), (foreign, "FLANNEL_IPMASQ=false"), "ruleset and subnet.env")
-        command.expect("table inet weft was not made by flanneld" in trouble(a, "masquerade"), trouble(a, "masquerade"))
+        command.expect("table inet weft was not made by flanneld" in condition(a, "masquerade"), condition(a, "masquerade"))
         a.host.run("nft", "delete", "table", "inet", "weft")
         command.wait_until(lambda: env_line(a) == "FLANNEL_IPMASQ=true", lambda: f"subnet.env: {env_line(a)}", timeout=5)
-        command.expect_equal(trouble(a, "masquerade"), "", "trouble")
+        command.expect_equal(condition(a, "masquerade"), "", "trouble")
 
 
 # ---- --iptables-forward-rules
@@ -247,8 +247,8 @@ def forward(kind):
         talk(a, b)
         a.down()
         command.expect(rules_of(a.host) != before, "the rules did not outlive the daemon")
-        said = a.reset(lab)
-        command.expect("deleted accept rules in chain FORWARD" in said, said)
+        reported = a.reset(lab)
+        command.expect("deleted accept rules in chain FORWARD" in reported, reported)
         command.expect_equal(rules_of(a.host), before, "rules after a reset")
         a.up(iptables_forward_rules="false")
         command.expect_equal(rules_of(a.host), before, "rules with --iptables-forward-rules=false")
@@ -265,7 +265,7 @@ def test_forward_legacy():
 
 
 def test_forward_without_a_chain():
-    """A host without iptables is given none."""
+    """On a host without iptables no chain is created."""
     with topology.pair(RulesNode, node.KernelNode, ipv6=True) as lab:
         lab.up()
         a, b = lab.nodes
@@ -292,7 +292,7 @@ def test_kernel_device():
                            lambda: a.last_words(), timeout=10)
         command.expect("--replace-kernel-device" in a.log_text(), a.last_words())
         a.daemon.expect_running()
-        command.expect_equal(a.health("/readyz")[0], 503, "readyz beside the kernel's device")
+        command.expect_equal(a.health("/readyz")[0], 503, "readyz next to the kernel's device")
         command.expect_equal(kind(a), "vxlan", "the device")
         a.host.ip(f"link delete {node.DEVICE}")
         command.wait_until(lambda: a.health("/readyz")[0] == 200, lambda: a.last_words(), timeout=10)
@@ -338,7 +338,7 @@ def test_replaces_no_other_device():
             command.expect_equal(kind(a), before, "the device")
 
 
-def test_kernel_device_that_holds_the_port():
+def test_kernel_device_with_the_port():
     """Upstream's of another VNI, after net-conf changed."""
     with topology.pair(RulesNode, node.KernelNode) as lab:
         a, b = lab.nodes
@@ -385,14 +385,14 @@ def test_defaults():
         log = a.log_text()
         for word in ("vxlan: VNI 1, UDP port 8472", "Backend.VNI is absent: 1 is used", '"prot" is unknown and ignored'):
             command.expect(word in log, f"the log lacks {word!r}")
-        command.expect_equal(trouble(a, "vni"), "", "trouble")
+        command.expect_equal(condition(a, "vni"), "", "trouble")
         a.use([ours[0], b.lease])
-        command.wait_until(lambda: "our VNI 1 is used by none of the 1 other node (b publishes 4096)" in trouble(a, "vni"),
+        command.wait_until(lambda: "our VNI 1 is used by none of the 1 other node (b publishes 4096)" in condition(a, "vni"),
                            lambda: f"status shows {a.status()['troubles']}", timeout=5)
         shown = a.host.run(lab.program("flannelctl"), "status", f"--admin={a.path('admin.sock')}", check=False)
         command.expect("our VNI 1 is used by none" in shown, shown)
         a.use(ours)
-        command.wait_until(lambda: not trouble(a, "vni"), lambda: trouble(a, "vni"), timeout=5)
+        command.wait_until(lambda: not condition(a, "vni"), lambda: condition(a, "vni"), timeout=5)
 
 
 # ---- The interface
@@ -407,9 +407,9 @@ def test_interface_down_and_mtu():
     with topology.pair(HugeNode, node.KernelNode) as lab:
         lab.up()
         a, _ = lab.nodes
-        command.expect("Backend.MTU 9000 of net-conf exceeds the MTU of u0, 1500" in trouble(a, "mtu"), trouble(a, "mtu"))
-        command.expect_equal(trouble(a, "interface"), "", "trouble")
+        command.expect("Backend.MTU 9000 of net-conf exceeds the MTU of u0, 1500" in condition(a, "mtu"), condition(a, "mtu"))
+        command.expect_equal(condition(a, "interface"), "", "trouble")
         a.host.ip("link set u0 down")
-        command.wait_until(lambda: "the interface u0 is down" in trouble(a, "interface"), lambda: f"{a.status()['troubles']}", timeout=8)
+        command.wait_until(lambda: "the interface u0 is down" in condition(a, "interface"), lambda: f"{a.status()['troubles']}", timeout=8)
         a.host.ip("link set u0 up")
-        command.wait_until(lambda: not trouble(a, "interface"), lambda: trouble(a, "interface"), timeout=8)
+        command.wait_until(lambda: not condition(a, "interface"), lambda: condition(a, "interface"), timeout=8)

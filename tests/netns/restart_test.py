@@ -1,4 +1,4 @@
-"""A daemon that ends and comes back while pods talk: their connections outlive it."""
+"""A daemon that ends and restarts while pods talk: their connections outlive it."""
 
 import signal
 

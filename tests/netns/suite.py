@@ -1,4 +1,4 @@
-"""Finds the tests (functions test_* of *_test.py beside this file) and runs them one after another."""
+"""Finds the tests (functions test_* of *_test.py in this folder) and runs them one after another."""
 
 import argparse
 import inspect

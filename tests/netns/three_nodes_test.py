@@ -32,7 +32,7 @@ def payload(sender, receiver, flow, number):
 
 def sharing_a_socket(lab, open_, peers, address_of):
     """Flows of a's pod to both peers that leave through the same one of the daemon's 256 sockets, as the outer source port shows: two lists of
-    sockets, of which those in one place share. Only these packets could be taken for one superframe."""
+    sockets; those at the same index share one. Only these packets could be joined into one superframe."""
     a = lab.nodes[0]
     tried = [sockets_of(open_, a.pod, 64, address_of(each)) for each in peers]
     destination = "ipv6.dst" if ":" in address_of(a) else "ip.dst"
@@ -65,8 +65,8 @@ def held(daemon):
 
 
 def in_one_batch(lab, open_, ways, sources, address_of):
-    """`ways`: (sender, receiver), of which each sends ROUNDS datagrams from each of its sockets in `sources`, taking turns, while a is held.
-    Each arrives, where it should, in its flow's order, and nothing else does."""
+    """`ways`: (sender, receiver); each sender sends ROUNDS datagrams from each of its sockets in `sources`, taking turns, while a is
+    stopped. Each arrives at its receiver, in its flow's order, and nothing else does."""
     sinks = {}
     for _, receiver in ways:
         if receiver.name not in sinks:
@@ -79,19 +79,19 @@ def in_one_batch(lab, open_, ways, sources, address_of):
                 for (sender, receiver), sockets in zip(ways, sources):
                     sockets[flow].sendto(payload(sender, receiver, flow, number), (address_of(receiver), PORT))
     for name, sink in sinks.items():
-        wanted = {(address_of(sender), flow): [payload(sender, receiver, flow, number) for number in range(ROUNDS)]
+        expected = {(address_of(sender), flow): [payload(sender, receiver, flow, number) for number in range(ROUNDS)]
                   for sender, receiver in ways if receiver.name == name for flow in flows}
-        found = {key: [] for key in wanted}
-        while sum(map(len, found.values())) < len(wanted) * ROUNDS:
+        found = {key: [] for key in expected}
+        while sum(map(len, found.values())) < len(expected) * ROUNDS:
             try:
                 data, source = sink.recvfrom(100)
             except TimeoutError:
-                lost = {key: len(wanted[key]) - len(got) for key, got in found.items() if got != wanted[key]}
-                raise command.Failure(f"not all of {len(wanted) * ROUNDS} came to {name}; lost by sender and flow: {lost}") from None
+                lost = {key: len(expected[key]) - len(got) for key, got in found.items() if got != expected[key]}
+                raise command.Failure(f"not all of {len(expected) * ROUNDS} came to {name}; lost by sender and flow: {lost}") from None
             key = source[0], int(data.split(b"flow ")[1][:2])
             command.expect(key in found, f"{data} from {source[0]} came to {name}")
             found[key].append(data)
-        command.expect_equal(found, wanted, f"what came to {name}, by sender and flow")
+        command.expect_equal(found, expected, f"what came to {name}, by sender and flow")
 
 
 def introduce(ways, address_of):
@@ -126,7 +126,7 @@ def test_from_two_peers():
 
 
 def test_tcp_among_all():
-    """Each pod talks to both others at once."""
+    """Each pod talks to both other pods at once."""
     with two_peers() as lab:
         lab.up()
         a, b, c = lab.nodes

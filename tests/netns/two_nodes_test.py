@@ -15,13 +15,13 @@ def test_two_nodes():
     with subprocess.Popen([os.path.join(ROOT, "deploy", "two-nodes.sh"), name], env=os.environ | {"WEFT_BUILD": BUILD},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as nodes:
         try:
-            said = ""
+            reported = ""
             for line in nodes.stdout:
-                said += line
+                reported += line
                 if "Ctrl-C" in line:
                     break
-            shown = [line.split() for line in said.splitlines() if line.startswith("  ") and "tail" not in line]
-            command.expect_equal(len(shown), 3, f"commands to try in {said}")
+            shown = [line.split() for line in reported.splitlines() if line.startswith("  ") and "tail" not in line]
+            command.expect_equal(len(shown), 3, f"commands to try in {reported}")
             for words in shown:
                 command.run(*words, *(["-c", "1", "-W", "5"] if "ping" in words else []))
         finally:

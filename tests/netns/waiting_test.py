@@ -1,4 +1,4 @@
-"""What is missing is waited for, what other programs and pods do to the daemon's doors keeps nobody else out, and it ends when it is asked to."""
+"""Missing objects are waited for, clients of the daemon's ports do not block other clients, and it ends on request."""
 
 import contextlib
 import os
@@ -43,7 +43,7 @@ def test_interface_that_comes_late():
 
 
 def test_port_of_another_program():
-    """Of a kernel device, say, that upstream left."""
+    """For example of a kernel device that upstream left."""
     with weft_pair() as lab:
         a, b = lab.nodes
         with a.host.entered():
@@ -68,7 +68,7 @@ def small_file_system(folder):
 
 
 def test_subnet_file_read_only():
-    """The folder of subnet.env cannot be written and the MTU changes: the file waits, the pods go on."""
+    """The folder of subnet.env is not writable and the MTU changes: the file waits, the pods are not affected."""
     with weft_pair() as lab:
         a, b = lab.nodes
         with small_file_system(a.path("run")):
@@ -93,7 +93,7 @@ def files_of(a):
 
 
 def idle(source, family, address, count):
-    """Connections on which nothing is said. The first are cut meanwhile."""
+    """Connections without requests. The first are cut meanwhile."""
     sockets = []
     with source.entered():
         for _ in range(count):
@@ -115,7 +115,7 @@ def test_health_under_idle_connections():
         for i in range(100):
             held += idle(a.pod, socket.AF_INET, (node.gateway(a.lease.subnet), a.health_port), 100)
             began = time.monotonic()
-            command.expect_equal(a.health("/healthz"), (200, "flanneld is running"), f"healthz beside {len(held)} connections")
+            command.expect_equal(a.health("/healthz"), (200, "flanneld is running"), f"healthz with {len(held)} connections")
             slowest = max(slowest, time.monotonic() - began)
             other = lease.lease("c", "192.168.77.3", "10.244.3.0/24").node()
             a.write_nodes([a.lease.node(), b.lease.node(), *([other] if i % 2 == 0 else [])])
@@ -137,7 +137,7 @@ def resident(a):
 
 
 def test_admin_readers():
-    """60 that ask for 20,000 leases and do not read, 70 that ask nothing: memory is bounded, flannelctl is answered."""
+    """60 clients that request 20,000 leases and do not read, 70 that send nothing: memory is bounded, flannelctl is answered."""
     with weft_pair() as lab:
         a, b = lab.nodes
         peers = [lease.lease(f"n{i}", f"192.168.{128 + i // 250}.{1 + i % 250}", f"10.{100 + i // 250}.{i % 250}.0/24") for i in range(20_000)]
@@ -152,22 +152,22 @@ def test_admin_readers():
             each.connect(a.path("admin.sock"))
             each.sendall(b"GET /v1/leases HTTP/1.1\r\nHost: weft\r\n\r\n")
             readers.append(each)
-        command.expect_equal(len(a.leases()["leases"]), 20_002, "leases beside 60 readers")
-        beside = resident(a)
+        command.expect_equal(len(a.leases()["leases"]), 20_002, "leases with 60 readers")
+        loaded = resident(a)
         readers += idle(a.host, socket.AF_UNIX, a.path("admin.sock"), 70)
         began = time.monotonic()
         for _ in range(5):
             command.run(lab.program("flannelctl"), "leases", f"--admin={a.path('admin.sock')}")
         took = (time.monotonic() - began) / 5
-        print(f"   RSS {before // 1024} MiB, beside 60 readers {beside // 1024} MiB; flannelctl leases beside 70 idle ones: {took * 1000:.0f} ms")
-        command.expect(beside - before < 64 * 1024 or topology.keeps_freed_memory(), f"RSS {before} KiB, beside 60 readers {beside} KiB")
-        command.expect(took < 8, f"flannelctl takes {took:.1f} s")  # shut out, it takes ten
+        print(f"   RSS {before // 1024} MiB, with 60 readers {loaded // 1024} MiB; flannelctl leases with 70 idle ones: {took * 1000:.0f} ms")
+        command.expect(loaded - before < 64 * 1024 or topology.keeps_freed_memory(), f"RSS {before} KiB, with 60 readers {loaded} KiB")
+        command.expect(took < 8, f"flannelctl takes {took:.1f} s")  # blocked, it takes ten
         for each in readers:
             each.close()
 
 
 def test_ends_while_dns_is_silent():
-    """A name server that takes questions and never answers."""
+    """A name server that receives queries and never answers."""
     with weft_pair() as lab:
         a, _ = lab.nodes
         with a.host.entered():

@@ -1,4 +1,4 @@
-"""What weft puts on the wire, as tshark reads it, and what it takes from there."""
+"""The packets that weft sends, as tshark reads them, and those that it accepts."""
 
 import socket
 
@@ -85,7 +85,7 @@ def test_ipv6(subject):
 
 
 def test_ecn_to_wire():
-    """RFC 6040 section 4.1, normal mode: the outer header says what the inner says (Linux itself still writes ECT(0) for CE)."""
+    """RFC 6040 section 4.1, normal mode: the outer header has the inner header's value (Linux itself still writes ECT(0) for CE)."""
     with topology.pair(node.WeftNode, node.KernelNode) as lab:
         lab.up()
         a, b = lab.nodes
@@ -106,8 +106,8 @@ def test_ecn_to_pods(subject):
         pod.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
         pod.bind((a.pod_ip, 9))
         pod.settimeout(2)
-        wanted = {(0, 0): 0, (1, 1): 1, (2, 2): 2, (0, 2): 2, (3, 1): 3, (3, 2): 3, (3, 3): 3, (1, 2): 1, (2, 1): 1}
-        for (outer, inner), result in wanted.items():
+        expected = {(0, 0): 0, (1, 1): 1, (2, 2): 2, (0, 2): 2, (3, 1): 3, (3, 2): 3, (3, 3): 3, (1, 2): 1, (2, 1): 1}
+        for (outer, inner), result in expected.items():
             packet = bytearray(frames.udp(b.pod_ip, a.pod_ip, data=bytes([outer, inner])))
             packet[1] = inner
             packet[10:12] = b"\0\0"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// REFERENCE.md, flanneld.8 and flannelctl.8: what stands in them between "begin NAME" and "end" is
-// made from the program's own tables. UPDATE_GOLDEN=1 writes it.
+// REFERENCE.md, flanneld.8 and flannelctl.8: their text between "begin NAME" and "end" is generated
+// from the program's own tables. UPDATE_GOLDEN=1 writes it.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -60,7 +60,7 @@ std::vector<Section> Flags() {
       if (row.group != group) continue;
       const std::string value = DefaultText(row);
       section.items.push_back({absl::StrCat("--", row.name), std::string(row.value),
-                               value.empty() || row.without_meaning
+                               value.empty() || row.without_effect
                                    ? std::string(row.help)
                                    : absl::StrCat(row.help, " (default ", value, ")")});
     }
@@ -72,7 +72,7 @@ std::vector<Section> Flags() {
 std::vector<Section> Variables() {
   std::vector<Section> sections{{"", {}}, {"Accepted from upstream, without effect", {}}};
   for (const config::VariableRow& row : config::VariableTable())
-    sections[row.without_meaning].items.push_back(
+    sections[row.without_effect].items.push_back(
         {std::string(row.name), "", std::string(row.help)});
   return sections;
 }
@@ -274,7 +274,7 @@ TEST(ManualTest, OfFlannelctl) {
         {{"verbs", RoffOfVerbs()}, {"states", Roff(States())}, {"drops", Roff(Drops())}});
 }
 
-// What a source reads from the environment is in the table.
+// Every environment variable that a source reads is in the table.
 TEST(VariableTest, EveryOneThatTheSourcesReadIsListed) {
   std::set<std::string> listed;
   for (const config::VariableRow& row : config::VariableTable()) listed.emplace(row.name);

@@ -18,7 +18,7 @@ TEXT = {".cc", ".h", ".def", ".py", ".sh", ".cmake", ".txt", ".md", ".json", ".y
 
 
 def files(root):
-    """What git tracks or would add; without git, what is there."""
+    """The files that git tracks or would add; without git, all files."""
     listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
                             capture_output=True, text=True)
     if listed.returncode == 0:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks every #include of the tree in the first argument against layers.txt beside this script.
+"""Checks every #include of the tree in the first argument against layers.txt next to this script.
 
 CMake cannot: all targets share the repository as include base. Prints file:line and the reason of
-each violation. Beside the table: OS headers and OS conditionals only in _linux/_win files,
+each violation. In addition: OS headers and OS conditionals only in _linux/_win files,
 intrinsics only in _avx512/_avx2/_sse2 files, product targets without test code.
 """
 import fnmatch
@@ -50,7 +50,7 @@ class Layers:
                 self.only[library] = files
 
     def of(self, path):
-        """The layer that holds this file, or None."""
+        """The layer of this file, or None."""
         fitting = [folder for folder in self.folders if path.startswith(folder + "/")]
         return max(fitting, key=len, default=None)
 
@@ -58,7 +58,7 @@ class Layers:
         if target == source or target in self.open:
             return None
         if target in self.closed and source not in ("tests", "bench"):
-            return f"nobody includes {target}"
+            return f"no other folder includes {target}"
         allowed = self.folders[source]
         if "all" in allowed or target in allowed:
             return None
@@ -99,7 +99,7 @@ def refuse_include(layers, root, path, include):
         return "vxlan includes the standard library only"
     if OS_FILE.search(path):
         return None
-    return "neither standard nor ours nor a listed library; OS headers only in _linux and _win files"
+    return "neither standard nor weft's nor a listed library; OS headers only in _linux and _win files"
 
 
 def violations(root, layers):

@@ -20,7 +20,7 @@ CLEAN = {
     "tests/vxlan/vni_test.cc": '#include <gtest/gtest.h>\n#include <unistd.h>\n#include "vxlan/vni.h"\n',
 }
 
-# file, what stands in it, the reason expected
+# file, its content, the reason expected
 PLANTED = [
     ("vxlan/a.h", '#include "dataplane/forwarder.h"', "vxlan may include no other folder"),
     ("vxlan/a.h", '#include "absl/status/status.h"', "vxlan may use no library"),
@@ -43,8 +43,8 @@ PLANTED = [
     ("control/kube/codec/a.cc", "#include <protozero/pbf_reader.hpp>", "protozero only in"),
     ("control/kube/client/a.cc", "#include <yaml-cpp/yaml.h>", "yaml-cpp only in"),
     ("control/sources/a.cc", '#include "control/sinks/hns_sink.h"', "control/sources may include"),
-    ("control/cli/a.cc", '#include "control/daemon/main.cc"', "nobody includes control/daemon"),
-    ("control/cli/a.cc", '#include "tests/vxlan/vni_test.cc"', "nobody includes tests"),
+    ("control/cli/a.cc", '#include "control/daemon/main.cc"', "no other folder includes control/daemon"),
+    ("control/cli/a.cc", '#include "tests/vxlan/vni_test.cc"', "no other folder includes tests"),
     ("control/cli/a.cc", "#include <gtest/gtest.h>", "gtest only in tests and bench"),
     ("control/CMakeLists.txt", "weft_program(a SOURCES a.cc LIBS GTest::gmock)", "test code in a product"),
 ]

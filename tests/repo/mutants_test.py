@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "soak"))
 
 import mutants  # noqa: E402
 
-# What the body of `int f(int a, int b)` holds, the guards found in it: kind, the line after.
+# The body of `int f(int a, int b)`, the guards found in it: kind, the line after.
 GUARDS = [
     ("if (a < 0) return Status(a);",
      [("guard deleted", "if (false) return Status(a);"), ("guard negated", "if (!(a < 0)) return Status(a);")]),
@@ -72,9 +72,9 @@ ANYTHING = [
 failures = []
 
 
-def expect_equal(got, wanted, what):
-    if got != wanted:
-        failures.append(f"{what}\n  got    {got}\n  wanted {wanted}")
+def expect_equal(got, expected, what):
+    if got != expected:
+        failures.append(f"{what}\n  got    {got}\n  expected {expected}")
 
 
 def program(body):
@@ -82,15 +82,15 @@ def program(body):
 
 
 for guards, rows in ((True, GUARDS), (False, ANYTHING)):
-    for body, wanted in rows:
+    for body, expected in rows:
         text = program(body)
         found = mutants.find("vxlan/a.cc", text, guards)
         got = [(each.kind, mutants.shown(text, each)[1]) for each in found]
-        expect_equal(sorted(got), sorted(wanted), body)
+        expect_equal(sorted(got), sorted(expected), body)
         for each in found:
             expect_equal(mutants.switched(text, {3: each}).count("\n"), text.count("\n"), f"{body}: lines of {each.kind}")
 
-# All in one file, as the compiler gets them; each number plays its mutant and no other.
+# All in one file, as the compiler gets them; each number activates its mutant only.
 TEXT = mutants.FIRST_LINE + """#include <cstdio>
 #include <optional>
 constexpr int kLimit = 5;

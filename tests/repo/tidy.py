@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""clang-tidy over the compile commands of a build folder; what was clean before, to the last included byte, is passed over.
+"""clang-tidy over the compile commands of a build folder; files that were clean before, to the last included byte, are skipped.
 
-A unity build's files are looked at sixteen at a time: a quarter of the time, and the same findings.
+A unity build's files are checked sixteen at a time: a quarter of the time, and the same findings.
 """
 
 import argparse
@@ -45,15 +45,15 @@ def cross(compiler):
     target = re.search(r"(x86_64-w64-mingw32)-g\+\+", compiler)
     if not target:
         return []
-    said = subprocess.run([compiler, "-xc++", "-E", "-v", "/dev/null"], capture_output=True, text=True, check=True).stderr
-    folders = said.split("#include <...> search starts here:\n")[1].split("End of search list.")[0].split()
-    # Its own intrinsics, clang has others.
+    printed = subprocess.run([compiler, "-xc++", "-E", "-v", "/dev/null"], capture_output=True, text=True, check=True).stderr
+    folders = printed.split("#include <...> search starts here:\n")[1].split("End of search list.")[0].split()
+    # GCC's intrinsics; clang has different ones.
     folders = [folder for folder in folders if not re.search("/include(-fixed)?$", folder) or "/lib/gcc/" not in folder]
     return [f"--target={target[1]}", *(f"-isystem{folder}" for folder in folders)]
 
 
 def key(words, row, config):
-    """Of all that clang-tidy would read. Line markers stay, for NOLINT and the header filter go by them."""
+    """Hash of all that clang-tidy would read. Line markers stay, because NOLINT and the header filter use them."""
     words = list(words)
     output = words.index("-o")
     del words[output:output + 2]
@@ -64,8 +64,8 @@ def key(words, row, config):
     return hashlib.sha256(config + text).hexdigest()
 
 
-def look(path, row, build, config):
-    """("clean" | "as before" | what is wrong)."""
+def check(path, row, build, config):
+    """("clean" | "as before" | the errors)."""
     words = shlex.split(row["command"])
     try:
         extra = cross(next(word for word in words if "g++" in word))
@@ -106,7 +106,7 @@ def main():
     before = bad = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for future in concurrent.futures.as_completed(
-                [pool.submit(look, path, row, build, config) for path, row, build in rows]):
+                [pool.submit(check, path, row, build, config) for path, row, build in rows]):
             path, verdict = future.result()
             before += verdict == "as before"
             if verdict not in ("clean", "as before"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every row of tests/upstream-rows.md names tests of the tree in the first argument, or a reason; prints file:line: what is wrong."""
+"""Every row of tests/upstream-rows.md names tests of the tree in the first argument, or a reason; prints file:line: the error."""
 import pathlib
 import re
 import sys

@@ -56,7 +56,7 @@ cp -aL /etc/ssl/certs "$root/etc/ssl/"
 git clone -q --no-hardlinks . "$root/root/weft" || exit 1
 
 mount --make-rprivate /
-mount --bind "$root" "$root"  # `ip netns` wants / to be a mount
+mount --bind "$root" "$root"  # `ip netns` requires / to be a mount
 mount -t proc proc "$root/proc"
 mount -t sysfs sysfs "$root/sys"
 mount --rbind /dev "$root/dev"

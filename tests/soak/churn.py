@@ -1,6 +1,6 @@
 """Two flannelds under heartbeats for an hour: 1,000 a second from a server of ours, 100 a second from the real API server.
 
-Neither may grow, log, change a lease or touch a route; what they cost is told.
+Neither may grow, log, change a lease or touch a route; their cost is printed.
 """
 
 import argparse
@@ -50,7 +50,7 @@ class Member(node.WeftNode):
         return {"rss_kib": resident, "cpu_seconds": (int(fields[11]) + int(fields[12])) / TICKS, "time": time.monotonic()}
 
     def state(self):
-        """What may not change. To tell it takes memory: not between two looks at that."""
+        """The state that may not change. Reading it uses memory: not between two measurements of memory."""
         document = self.leases()
         usable = sum(row.get("ipv4", {}).get("state") == "usable" for row in document["leases"])
         return {"generation": document["generation"], "usable": usable, "log": self.log_text(), "routes": self.monitored()}
@@ -163,9 +163,9 @@ class Real:
             self.control.compact()
 
     def end(self):
-        said, _ = self.load.communicate(timeout=60)
-        command.expect_equal(self.load.returncode, 0, f"nodeload: {said.strip()}")
-        return said.strip()
+        reported, _ = self.load.communicate(timeout=60)
+        command.expect_equal(self.load.returncode, 0, f"nodeload: {reported.strip()}")
+        return reported.strip()
 
     def close(self):
         if self.load:

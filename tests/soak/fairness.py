@@ -1,4 +1,4 @@
-"""The long form of tests/netns/fairness_test.py and forgery_test.py: tables, and what must hold in nine of ten runs."""
+"""The long form of tests/netns/fairness_test.py and forgery_test.py: tables, and limits that nine of ten runs must meet."""
 
 import argparse
 import os
@@ -17,7 +17,7 @@ def interrupted(number, _):
     raise KeyboardInterrupt(signal.Signals(number).name)
 
 
-def fair_beside_every_load(runs):
+def fair_under_every_load(runs):
     """A table of what another pod loses and waits; of weft at most one run in ten may be unfair."""
     unfair = []
     for subject, quiet in (("weft", fairness_test.NEXT), ("weft", fairness_test.SAME_QUEUE), ("kernel", fairness_test.NEXT)):
@@ -26,17 +26,17 @@ def fair_beside_every_load(runs):
             a, b = lab.nodes
             name = subject + (" same queue" if quiet == fairness_test.SAME_QUEUE else "")
             for kind, rate in fairness_test.LOADS:
-                found = [fairness_test.beside(a, b, kind, rate) for _ in range(runs)]
+                found = [fairness_test.with_load(a, b, kind, rate) for _ in range(runs)]
                 good = sum(fairness_test.is_fair(*each) for each in found)
                 shown = ", ".join(f"{lost}/{late:.2f}" for lost, late in found)
                 print(f"{name:15} {kind:14} {rate or 'unpaced':>8}  {good} of {runs} fair  lost/p90 ms: {shown}", flush=True)
                 if subject == "weft" and good * 10 < runs * 9:
                     unfair.append(f"{name} {kind} {rate or 'unpaced'}: {good} of {runs}")
-    command.expect(not unfair, f"unfair beside {'; '.join(unfair)}")
+    command.expect(not unfair, f"unfair under {'; '.join(unfair)}")
 
 
 def empty_datagrams(runs):
-    """p90 of a ping every 10 ms beside 10,000 datagrams a second of nothing and of one byte; the median of the ratios counts."""
+    """p90 of a ping every 10 ms next to 10,000 datagrams a second, empty and of one byte; the median of the ratios is compared."""
     with topology.pair(node.WeftNode, node.KernelNode) as lab:
         lab.up()
         a, b = lab.nodes
@@ -82,7 +82,7 @@ def main():
     namespace.delete_leftovers()
     passed = failed = 0
     try:
-        for name, work in (("fair-beside-every-load", lambda: fair_beside_every_load(2 if short else 10)),
+        for name, work in (("fair-under-every-load", lambda: fair_under_every_load(2 if short else 10)),
                            ("empty-datagrams", lambda: empty_datagrams(2 if short else 10)),
                            ("after-forgery", lambda: after_forgery(0 if short else 10))):
             try:

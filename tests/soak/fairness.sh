@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# One pod beside every load that another may put on its node, ten runs each, and kernel VXLAN beside weft; TCP ten minutes after forged ICMP errors
+# One pod next to every load that another pod may cause on its node, ten runs each, and kernel VXLAN next to weft; TCP ten minutes after forged
+# ICMP errors
 #   tests/soak/fairness.sh [--short]
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -65,7 +65,7 @@ reap() {  # waits for the oldest
   else
     failed=$((failed + 1))
     echo "not ok $name: $(grep -m1 -E 'does not hold|ERROR|SUMMARY|ALARM' "$log"), log $log"
-    # Of a machine that is gone afterwards, this is all that is left.
+    # In CI the machine is deleted afterwards: only this output remains.
     for input in "$folder/$name"-*; do [ -f "$input" ] && echo "$input, in base64: $(base64 -w0 "$input")"; done
   fi
 }

@@ -1,7 +1,7 @@
-"""An API server as far as one flanneld needs it, whose Nodes beat: a streaming list in protobuf that goes on as a watch.
+"""An API server as far as one flanneld needs it, whose Nodes send heartbeats: a streaming list in protobuf that continues as a watch.
 
-Nothing that a lease is made of ever changes, but every event is another version of its Node, with the annotations in another
-order. Patches of a Node's annotations are taken, and told to the watches.
+No part of a lease ever changes, but every event is another version of its Node, with the annotations in another order. Patches of a
+Node's annotations are accepted, and sent to the watches.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ def frame(change, kind, message):
 
 
 class Node:
-    """What changes with each version is made anew, the rest once."""
+    """The parts that change with each version are made each time, the rest once."""
 
     def __init__(self, own, images):
         self.name = own.name
@@ -135,7 +135,7 @@ class HeartbeatServer:
             await writer.drain()
 
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.kubernetes.protobuf;stream=watch\r\nTransfer-Encoding: chunked\r\n\r\n")
-        told = len(self.changes)
+        reported = len(self.changes)
         if query.get("sendInitialEvents") == "true":
             self.lists += 1
             for node in self.nodes:
@@ -146,9 +146,9 @@ class HeartbeatServer:
         began, sent, marked = time.monotonic(), 0, time.monotonic()
         end = began + min(self.lifetime, int(query.get("timeoutSeconds", "300")))
         while time.monotonic() < end:
-            for change in self.changes[told:]:
+            for change in self.changes[reported:]:
                 await send(change)
-            told = len(self.changes)
+            reported = len(self.changes)
             due = int((time.monotonic() - began) * self.rate)
             while sent < due:
                 await send(self._next("MODIFIED", self.beating[random.randrange(len(self.beating))]))

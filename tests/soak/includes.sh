@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each header and each source file by itself: what it uses it includes; a quarter of an hour
+# Compiles each header and each source file alone: each includes what it uses; a quarter of an hour
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 cmake/bootstrap.sh build test windows || exit 1

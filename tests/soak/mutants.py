@@ -53,7 +53,7 @@ PAIRS = {"(": ")", "[": "]", "{": "}"}
 ASSIGNING = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
 ENDS_AN_OPERAND = ASSIGNING | {"?", ":", ",", ";", "return", "co_return", "{", "}"}
 
-# What a guard returns, and what its body does when it goes on.
+# What a guard returns, and what its body does when it continues.
 REFUSAL = re.compile(
     r"^(false|nullptr|std::nullopt|\{\}|0|-\d+|\"\"|std::string\(\)|absl::OkStatus\(\)|)$"
     r"|error|status|fail|refus|reject|malformed|unexpected|invalid|drop|verdict|trouble|reason|missing|k(Not|No|Bad|Unknown|Foreign)[A-Z]",
@@ -71,7 +71,7 @@ class Mutation:
     start: int  # the edit: characters [start, end) become `text`
     end: int
     text: str
-    span: tuple  # what is switched; None: the text itself is replaced, which needs a build of its own
+    span: tuple  # what is switched; None: the text itself is replaced, which needs a separate build
     form: str  # "condition", "declared" (the declaration in an if), "value" or "statement"
     order: int = 0  # among those of one line
 
@@ -85,7 +85,7 @@ def digest(*words):
 
 
 class Source:
-    """The tokens of a file, their brackets, and which braces hold code."""
+    """The tokens of a file, their brackets, and which braces contain code."""
 
     def __init__(self, text):
         self.text = text

@@ -212,7 +212,7 @@ class Check:
         self.apart, self.known_bad = [], []
 
     def usual(self):
-        """Measures the time without a mutant. Tests that fail then are run each in a process of its own, as CTest does; those that
+        """Measures the time without a mutant. Tests that fail then are run each in a separate process, as CTest does; those that
         fail there too are left out."""
         with self.lock:
             if self.seconds is not None:
@@ -280,7 +280,7 @@ class Check:
 
 
 class Sample:
-    """What was drawn, the tree that holds it, and the verdicts."""
+    """The drawn mutants, their tree, and the verdicts."""
 
     def __init__(self, chosen):
         self.chosen = chosen
@@ -390,7 +390,7 @@ class Sample:
         return None
 
     def make(self, preset, targets):
-        """Builds; mutants that do not compile give their numbers to others."""
+        """Builds; the numbers of mutants that do not compile are used again."""
         while targets:
             words = ["ninja", "-C", self.builds[preset].folder, "-k", "0", "-j", str(self.chosen.jobs), *targets]
             with self.making[preset]:
@@ -430,7 +430,7 @@ class Sample:
         return range(source.count("\n", 0, a) + 1, source.count("\n", 0, b) + 2)
 
     def prepare(self):
-        """Compiles the libraries that hold mutants, so that what does not compile is known before anything runs."""
+        """Compiles the libraries with mutants, so that those that do not compile are known before anything runs."""
         self.write_tree()
         while True:
             libraries = {}
@@ -629,5 +629,5 @@ if __name__ == "__main__":
         sys.exit(1)
     except KeyboardInterrupt as reason:
         PROCESSES.end_all()
-        print(f"tests/soak/mutation: interrupted {reason}; --resume goes on", file=sys.stderr)
+        print(f"tests/soak/mutation: interrupted {reason}; --resume continues", file=sys.stderr)
         sys.exit(130)

@@ -13,7 +13,7 @@ cmake/bootstrap.sh build test && cmake --preset dev >/dev/null &&
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 
-# share FROM COUNT: goes on behind a schedule that fails; prints "PASSED FAILED" last.
+# share FROM COUNT: continues after a schedule that fails; prints "PASSED FAILED" last.
 share() {
   local from=$1 left=$2 passed=0 failed=0 seed log
   while [ "$left" -gt 0 ]; do
@@ -26,7 +26,7 @@ share() {
     seed=${seed#*=}
     echo "not ok: ${seed:+WEFT_SCHEDULES=1 WEFT_SEED=$seed }build/dev/bin/list_watch_schedules_test" >&2
     head -n 40 <<<"$log" >&2
-    [ -n "$seed" ] || break  # it died: nobody knows where
+    [ -n "$seed" ] || break  # it died at an unknown schedule
     passed=$((passed + seed - from))
     left=$((left - (seed - from) - 1))
     from=$((seed + 1))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts every operator new of the program that this is linked into. Not with sanitizers, which
-// bring an operator new of their own.
+// have their own operator new.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ class Answers {
     return protobuf_ ? "application/vnd.kubernetes.protobuf;stream=watch" : "application/json";
   }
 
-  // Events of a watch, one after the other.
+  // Consecutive events of a watch.
   std::string Event(std::string_view type, const NodeFacts& node) const {
     return protobuf_ ? NodeEventProtobuf(type, node) : NodeEventJson(type, node);
   }

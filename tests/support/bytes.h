@@ -18,7 +18,7 @@ using ByteVector = std::vector<std::byte>;
 // aborts.
 ByteVector Hex(std::string_view text);
 
-// Pieces one after the other.
+// Concatenated pieces.
 ByteVector Concatenate(const ByteVector& a, const ByteVector& b);
 
 // 16 bytes a line with offset, as `xxd`.

@@ -16,7 +16,7 @@ class Calls {
     ++count_;
     changed_.notify_all();
   }
-  // Waits until there were more than `before`. Only a failure takes the whole limit.
+  // Waits until there were more than `before`. Only a failure waits for the whole limit.
   bool MoreThan(int before) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(60), [&] { return count_ > before; });

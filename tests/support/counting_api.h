@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts calls: what weft asks of HNS is measured in them.
+// Counts calls: the load of weft on HNS is measured in calls.
 #pragma once
 
 #include <cstdint>

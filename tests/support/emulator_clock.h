@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulator's clock in tests: stands still, and goes on by what somebody sleeps.
+// The emulator's clock in tests: it advances only when a thread sleeps.
 #pragma once
 
 #include <atomic>

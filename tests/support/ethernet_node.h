@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Windows node in memory with one adapter: "Ethernet", 192.168.1.10/24, where not told otherwise.
+// A Windows node in memory with one adapter: "Ethernet", 192.168.1.10/24, unless given otherwise.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ class NodeHost {
     bool usable = true;
     bool is_virtual = false;
   };
-  // One that was removed comes back; the host's own on a switch is virtual as it is.
+  // Adds a removed adapter again; the host's own adapter on a switch is virtual.
   void Add(const Adapter& adapter) {
     if (Exists(adapter.name)) {
       if (adapter.is_virtual) return;

@@ -16,10 +16,10 @@ using asio::awaitable;
 using asio::ip::tcp;
 
 constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
-// An open watch is asked for news so often.
-constexpr std::chrono::milliseconds kNewsPeriod{1};
+// The interval at which an open watch is polled for events.
+constexpr std::chrono::milliseconds kPollPeriod{1};
 
-// Of a head without a body.
+// For a head without a body.
 kube::HttpRequest RequestOf(const std::string& head) {
   kube::HttpRequest request;
   const std::size_t space = head.find(' ');
@@ -86,7 +86,7 @@ struct FakeApiListener::Impl : std::enable_shared_from_this<Impl> {
           co_await asio::async_write(socket, asio::buffer(out), kNoThrow);
       if (unwritten || ended) co_return;
       out.clear();
-      timer.expires_after(kNewsPeriod);
+      timer.expires_after(kPollPeriod);
       co_await timer.async_wait(kNoThrow);
     }
   }
@@ -122,6 +122,6 @@ void FakeApiListener::GoAway() {
   impl_->CutAll();
 }
 
-void FakeApiListener::GoOn() { impl_->away = false; }
+void FakeApiListener::Resume() { impl_->away = false; }
 
 }  // namespace weft::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A FakeApiServer behind a loopback port, for those who speak HTTP. One thread: the io_context's.
+// A FakeApiServer behind a loopback port, for HTTP clients. One thread: the io_context's.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -12,14 +12,14 @@ namespace weft::testing {
 
 class FakeApiListener {
  public:
-  // Both outlive this.
+  // Both outlive the listener.
   FakeApiListener(boost::asio::io_context& io, FakeApiServer& server);
   ~FakeApiListener();
 
   std::uint16_t port() const;
-  // Cuts every connection, and each that comes until GoOn.
+  // Cuts every connection, and each new one until Resume.
   void GoAway();
-  void GoOn();
+  void Resume();
 
  private:
   struct Impl;

@@ -72,7 +72,7 @@ StatusFacts TooLarge() {
   return status;
 }
 
-// A frame whose length says one byte more; JSON with a brace too many.
+// A frame whose length is one byte too large; JSON with a brace too many.
 std::string Misframed(std::string event, Encoding encoding) {
   if (encoding == Encoding::kJson) return event + "}";
   ++event.at(3);
@@ -104,7 +104,7 @@ void FakeAnswer::Follow() {
     ++position_;
     mark();
   }
-  // Of a version from before a restore nothing is known yet.
+  // A version from before a restore is unknown.
   if (bookmarks_ < server_->bookmarks_ && !mark_at_ && position_ <= server_->revision_) {
     bookmarks_ = server_->bookmarks_;
     ready_.push_back(answers.Bookmark(FakeApiServer::Version(position_)));
@@ -175,10 +175,10 @@ std::optional<Encoding> FakeApiServer::Choose(const std::string& accept) const {
 
 std::unique_ptr<FakeAnswer> FakeApiServer::Serve(const kube::HttpRequest& request) {
   const Query query = QueryOf(request.target);
-  asked_.push_back(InShort(query, request.accept));
+  requests_.push_back(InShort(query, request.accept));
   const bool watch = Member(query, "watch") == "1";
   std::optional<Encoding> encoding = Choose(request.accept);
-  if (!refusals.empty() && asked_.back().starts_with(refusals.front().only)) {
+  if (!refusals.empty() && requests_.back().starts_with(refusals.front().only)) {
     const Refusal refusal = refusals.front();
     refusals.pop_front();
     return Refuse(refusal, encoding.value_or(Encoding::kJson), watch);
@@ -302,7 +302,7 @@ std::unique_ptr<FakeAnswer> FakeApiServer::ServeWatch(const Query& query, Encodi
     for (const auto& [name, node] : NodesAt(answer->position_))
       answer->ready_.push_back(answers.Event("ADDED", node));
   }
-  // Without a version: as fresh as etcd, when the cache has come so far.
+  // Without a version: as fresh as etcd, once the cache has caught up.
   if (snapshot) answer->mark_at_ = desired ? answer->position_ : revision_;
   return answer;
 }

@@ -21,14 +21,14 @@ namespace weft::testing {
 
 class FakeApiServer;
 
-// One answer. As time goes on a watch has more to say.
+// One answer. A watch gets more events over time.
 class FakeAnswer {
  public:
   kube::HttpHead head;
 
-  // What there is to read since the last call, cut where events end.
+  // The bytes since the last call, cut where events end.
   std::vector<std::string> Take();
-  // Nothing more will come.
+  // Nothing more will be sent.
   bool ended() const { return ended_; }
   // As timeoutSeconds does: what was not taken is not sent any more.
   void End() { ended_ = true; }
@@ -43,7 +43,7 @@ class FakeAnswer {
   kube::Encoding encoding_;
   std::vector<std::string> ready_;
   bool ended_ = false;
-  // Of a watch: told up to this revision, and the end mark is due at that one.
+  // For a watch: sent up to this revision, and the end mark is due at that one.
   bool follows_ = false;
   int position_ = 0;
   std::optional<int> mark_at_;
@@ -63,11 +63,11 @@ class FakeApiServer {
   // Every change is one.
   int revision() const { return revision_; }
   Nodes NodesAt(int revision) const;
-  // Whatever client holds an older version than this is told 410 when it comes back.
+  // A client with an older version than this gets 410 at its next request.
   void Compact() { compacted_ = revision_; }
-  // From a backup: it is that revision again. Its next changes take numbers a second time.
+  // From a backup: it is that revision again. Its next changes reuse revision numbers.
   void Restore(int revision);
-  // Versions are opaque: these are in no order and want escaping.
+  // Versions are opaque: these are unordered and need escaping.
   static std::string Version(int revision);
   static std::optional<int> RevisionOf(const std::string& version);
 
@@ -82,26 +82,26 @@ class FakeApiServer {
   enum class Protobuf {
     kServed,
     kAbsent,   // JSON, where that is accepted too
-    kRefused,  // 406 to whoever names it
+    kRefused,  // 406 to a request that names it
     kFeigned,  // JSON under its content type
   };
   StreamedList streamed_list = StreamedList::kServed;
   Protobuf protobuf = Protobuf::kServed;
-  // The cache from which all but lists without a version are served is so many changes behind.
+  // The cache, which serves everything but lists without a version, is this many changes behind.
   int lag = 0;
-  // What it does when asked for more than the cache has: waits, or "Too large resource version".
+  // The answer to a version beyond the cache: it waits, or "Too large resource version".
   bool waits = true;
   std::size_t most_in_page = 500;
   // Frames with a wrong length, lists with an byte too few or too many, from now on.
   bool wrong_lengths = false;
 
-  // What the next requests are answered, whatever they are.
+  // The answers to the next requests of any kind.
   struct Refusal {
     StatusFacts status;
     bool event = false;       // inside an answer of 200
     bool plain_text = false;  // as proxies and gates answer
     std::optional<int> retry_after;
-    std::string only{};  // where TakeAsked's text begins so
+    std::string only{};  // where DrainRequests's text begins so
   };
   std::deque<Refusal> refusals;
 
@@ -109,9 +109,10 @@ class FakeApiServer {
   void SendBookmarks() { ++bookmarks_; }
 
   std::unique_ptr<FakeAnswer> Serve(const kube::HttpRequest& request);
-  // What was asked since the last call, in short: "stream@7", "list", "page@7", "page+", "watch@7";
-  // numbers are revisions, "?" a version of no revision, " json" ends what takes nothing else.
-  std::vector<std::string> TakeAsked() { return std::exchange(asked_, {}); }
+  // The requests since the last call, in short: "stream@7", "list", "page@7", "page+", "watch@7";
+  // numbers are revisions, "?" is a version of no revision, " json" marks a request that accepts
+  // JSON only.
+  std::vector<std::string> DrainRequests() { return std::exchange(requests_, {}); }
 
  private:
   friend class FakeAnswer;
@@ -132,7 +133,7 @@ class FakeApiServer {
   int revision_ = 0;
   int compacted_ = 0;
   int bookmarks_ = 0;
-  std::vector<std::string> asked_;
+  std::vector<std::string> requests_;
   std::vector<Change> history_;  // the first makes revision 1
 };
 

@@ -22,12 +22,13 @@ class FakeHost : public host::Host {
   std::vector<host::Route> routes;
   std::vector<IpAddress> name_servers;
   std::set<IpPrefix> failing;                    // routes to these can neither be put nor removed
-  absl::Status unreadable;                       // what Routes answers while not OK
-  bool loses_routes = false;                     // putting says yes and does nothing
+  absl::Status unreadable;                       // the result of Routes while not OK
+  bool loses_routes = false;                     // PutRoutes returns OK and does nothing
   std::vector<std::function<void()>*> watchers;  // to be called by the test
-  bool puts_beside = false;  // routes of one destination by another gateway or adapter are others
+  bool adds_next_to =
+      false;  // another gateway or adapter makes another route to the same destination
   bool windows = false;
-  bool keeps_routes = false;  // RemoveRoutes says yes and does nothing
+  bool keeps_routes = false;  // RemoveRoutes returns OK and does nothing
   // "put 10.244.1.0/24", "replace 10.244.1.0/24", "remove 10.244.1.0/24", "up 7 mtu 1450", ...
   std::vector<std::string> done;
   std::size_t reads = 0;  // calls of Routes
@@ -166,7 +167,7 @@ class FakeHost : public host::Host {
   // As on Linux, across adapters; or as on Windows, where another gateway is another route.
   bool InPlaceOf(const host::Route& route, const host::Route& other) const {
     if (other.destination != route.destination) return false;
-    if (puts_beside)
+    if (adds_next_to)
       return other.gateway == route.gateway && other.adapter_index == route.adapter_index;
     return other.metric == route.metric;
   }

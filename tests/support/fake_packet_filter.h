@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A packet filter in memory, from which a test takes away and which fails on demand.
+// A packet filter in memory; a test removes rules from it and makes it fail.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ class FakePacketFilter final : public host::PacketFilter {
  public:
   absl::StatusOr<bool> Has(host::FilterPart part,
                            const std::vector<host::FilterRule>& rules) override {
-    ++looks[part];
+    ++reads[part];
     if (!readable.ok()) return readable;
     if (!chain_exists && part != host::FilterPart::kMasquerade) return true;
     return held[part] == rules;
@@ -26,7 +26,7 @@ class FakePacketFilter final : public host::PacketFilter {
   }
 
   std::map<host::FilterPart, std::vector<host::FilterRule>> held;
-  std::map<host::FilterPart, int> looks, puts;
+  std::map<host::FilterPart, int> reads, puts;
   absl::Status readable, writable;
   bool chain_exists = true;  // FORWARD
 };

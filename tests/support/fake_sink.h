@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sink whose outside world is a map: it holds peers, refuses what it is told to, and counts what
-// it touches.
+// A sink that programs a map: it has peers, refuses entries on request, and counts its changes.
 #pragma once
 
 #include <map>
@@ -25,7 +24,7 @@ class FakeSink final : public lease::Sink {
     Tracker::Map desired;
     for (const lease::Peer& peer : all) desired.insert_or_assign(peer.subnet, peer);
     tracker_.ReplaceDesired(std::move(desired));
-    tracker_.ReplaceActual({world.begin(), world.end()});
+    tracker_.ReplaceActual({entries.begin(), entries.end()});
     return Apply();
   }
   lease::SinkReport Update(const lease::PeerChanges& changes) override {
@@ -39,10 +38,10 @@ class FakeSink final : public lease::Sink {
     return Apply();
   }
 
-  std::map<IpPrefix, lease::Peer> world;  // what is in place; the test may break it
-  std::set<IpPrefix> failing;             // subnets that cannot be changed now
-  bool settled = true;                    // false: as one whose work goes on elsewhere
-  int touched = 0;                        // entries of `world` put or removed
+  std::map<IpPrefix, lease::Peer> entries;  // the programmed entries; the test may change them
+  std::set<IpPrefix> failing;               // subnets that cannot be changed now
+  bool settled = true;                      // false: as a sink that works on another thread
+  int touched = 0;                          // entries of `world` put or removed
   int resyncs = 0;
   int updates = 0;
   int retries = 0;
@@ -54,13 +53,13 @@ class FakeSink final : public lease::Sink {
     for (const IpPrefix& subnet : upserts) {
       if (failing.contains(subnet)) continue;
       ++touched;
-      world.insert_or_assign(subnet, tracker_.desired().at(subnet));
+      entries.insert_or_assign(subnet, tracker_.desired().at(subnet));
       tracker_.SetActual(subnet, tracker_.desired().at(subnet));
     }
     for (const IpPrefix& subnet : removals) {
       if (failing.contains(subnet)) continue;
       ++touched;
-      world.erase(subnet);
+      entries.erase(subnet);
       tracker_.EraseActual(subnet);
     }
     lease::SinkReport report{tracker_.desired().size(), tracker_.applied(), {}, settled};

@@ -24,7 +24,7 @@ class FakeSource final : public lease::Source {
     for (const lease::RefusedNode& node : refused_) listener_->OnRefused(node);
     End();
   }
-  // A snapshot by hand: every Put, Refuse and Delete from here to End is told within it.
+  // A snapshot by hand: every Put, Refuse and Delete from here to End is reported within it.
   void Begin() {
     synced_ = true;
     listener_->OnSnapshotBegin();

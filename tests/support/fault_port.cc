@@ -15,9 +15,9 @@ FaultPort::FaultPort(std::unique_ptr<PacketPort> inner, const FaultOptions& opti
       send_(options.send, options.seed ^ 0x9e37'79b9'7f4a'7c15) {}
 
 bool FaultPort::Happens(Stage& stage, double probability) {
-  // The comparison is done by hand: std::bernoulli_distribution may differ between standard
-  // libraries. Nothing is drawn for a fault that is off, so that switching it off leaves the others
-  // as they were.
+  // The comparison is explicit: std::bernoulli_distribution may differ between standard libraries.
+  // No random number is drawn for a fault that is off, so that switching it off does not change the
+  // other faults.
   if (probability <= 0) return false;
   return static_cast<double>(stage.random() >> 11) * 0x1p-53 < probability;
 }
@@ -78,13 +78,13 @@ void FaultPort::Distort(Stage& stage, const Batch& batch) {
     } else if (Happens(stage, stage.rates.reorder)) {
       swap_at = place;
     }
-    // Room for the rest of the batch comes before repeats.
+    // The rest of the batch has precedence over repeats.
     if (Happens(stage, stage.rates.duplication) &&
         result.size() + (batch.size() - i - 1) < kMaxBatch) {
       const std::size_t repeat = result.size();
       stage.origin[repeat] = i;
       result.Add(result[place]);
-      CopyBytes(stage, repeat);  // whoever receives both rewrites each in place
+      CopyBytes(stage, repeat);  // the receiver of both rewrites each in place
       Add(duplicated_, 1);
     }
   }

@@ -18,7 +18,7 @@ namespace weft::dataplane {
 // Probabilities, 0 to 1, each drawn for each packet.
 struct FaultRates {
   double loss = 0;
-  double duplication = 0;  // comes twice
+  double duplication = 0;  // is duplicated
   double reorder = 0;      // changes places with the packet after it, in the same batch
   double corruption = 0;   // one bit is flipped
   double truncation = 0;   // loses at least one byte at its end; never all
@@ -40,8 +40,8 @@ class FaultPort final : public PacketPort {
   const PortFeatures& features() const override { return inner_->features(); }
   std::size_t Receive(Batch& batch) override;
   void Send(Batch& batch) override;
-  std::size_t TakePathMtuNotices(std::span<PathMtuNotice> out) override {
-    return inner_->TakePathMtuNotices(out);
+  std::size_t DrainPathMtuNotices(std::span<PathMtuNotice> out) override {
+    return inner_->DrainPathMtuNotices(out);
   }
   std::span<const WaitHandle> wait_handles() const override { return inner_->wait_handles(); }
   // The inner port's, and "fault-lost", "fault-duplicated", "fault-reordered", "fault-corrupted",
@@ -61,7 +61,7 @@ class FaultPort final : public PacketPort {
   };
 
   bool Happens(Stage& stage, double probability);
-  // Fills stage.result; packets with a drop verdict stay as they are.
+  // Fills stage.result; packets with a drop verdict are unchanged.
   void Distort(Stage& stage, const Batch& batch);
   void CopyBytes(Stage& stage, std::size_t place);
   void Damage(Stage& stage, std::size_t place);

@@ -8,6 +8,6 @@
 namespace weft::testing {
 
 bool GiveAway(const std::string& path);
-bool LetOthersWrite(const std::string& path);
+bool AllowOtherUsersToWrite(const std::string& path);
 
 }  // namespace weft::testing

@@ -8,6 +8,6 @@ namespace weft::testing {
 
 bool GiveAway(const std::string& path) { return ::lchown(path.c_str(), 12345, 12345) == 0; }
 
-bool LetOthersWrite(const std::string& path) { return ::chmod(path.c_str(), 0666) == 0; }
+bool AllowOtherUsersToWrite(const std::string& path) { return ::chmod(path.c_str(), 0666) == 0; }
 
 }  // namespace weft::testing

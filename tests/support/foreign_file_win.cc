@@ -23,7 +23,7 @@ std::string UnixName(const std::string& path) {
   return found;
 }
 
-// There is no handle of such a process, so it says by a file that it is done.
+// There is no handle of such a process, so it signals its end by a file.
 bool RunOnLinux(const std::string& command, const std::string& path) {
   const std::string name = UnixName(path);
   const std::filesystem::path done = path + ".done";
@@ -45,6 +45,6 @@ bool RunOnLinux(const std::string& command, const std::string& path) {
 
 bool GiveAway(const std::string& path) { return RunOnLinux("chown -h 12345", path); }
 
-bool LetOthersWrite(const std::string& path) { return RunOnLinux("chmod 0666", path); }
+bool AllowOtherUsersToWrite(const std::string& path) { return RunOnLinux("chmod 0666", path); }
 
 }  // namespace weft::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host that somebody else owns, for those who want one of their own. It outlives the view.
+// A view of a host with another owner, for code that owns its host. The host outlives the view.
 #pragma once
 
 #include <functional>

@@ -71,8 +71,8 @@ inline void ApplySnapshot(lease::LeaseTable& table, const std::vector<lease::Lea
   for (const lease::RefusedNode& node : refused) table.Refuse(node);
   table.EndSnapshot();
 }
-inline void TellSnapshot(lease::SourceListener& listener, const std::vector<lease::Lease>& leases,
-                         const std::vector<lease::RefusedNode>& refused) {
+inline void ReportSnapshot(lease::SourceListener& listener, const std::vector<lease::Lease>& leases,
+                           const std::vector<lease::RefusedNode>& refused) {
   listener.OnSnapshotBegin();
   for (const lease::Lease& lease : leases) listener.OnUpsert(lease);
   for (const lease::RefusedNode& node : refused) listener.OnRefused(node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries a ListWatch's actions out against a FakeApiServer, step by step, in the test's hands.
+// Executes a ListWatch's actions against a FakeApiServer, step by step, under the test's control.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class ListWatchCarrier {
 
   void Start() { Do(machine_.Start()); }
 
-  // Carries what is there, the head or up to `most` bytes or the end; false: there is nothing.
+  // Delivers the next part, the head or up to `most` bytes or the end; false: there is nothing.
   bool Step(std::size_t most = std::string::npos) {
     if (!answer_) return false;
     if (!head_carried_) {
@@ -42,7 +42,7 @@ class ListWatchCarrier {
     End(absl::OkStatus());
     return true;
   }
-  // Until nothing is left but time.
+  // Until only waiting is left.
   void Run() {
     while (Step()) {
     }
@@ -52,17 +52,17 @@ class ListWatchCarrier {
     if (answer_) Do(machine_.OnEnd(status));
   }
   void Cut() { End(absl::UnavailableError("connection reset")); }
-  // The server is asked and cannot be reached.
+  // A request is sent and the server cannot be reached.
   void Fail(const absl::Status& status = absl::UnavailableError("connection refused")) {
     End(status);
   }
-  // The clock's hand goes on by itself.
+  // The clock advances by itself.
   void Time() { Do(machine_.OnTime()); }
   void ToDeadline() {
     clock_.AdvanceTo(std::max(clock_.Now(), deadline()));
     Time();
   }
-  // Deadlines are kept, answers carried, for so long.
+  // For this long deadlines are kept and answers delivered.
   void RunFor(control::Duration time) {
     const control::TimePoint end = clock_.Now() + time;
     Run();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A clock that stands still until the test turns it.
+// A clock that only the test advances.
 #pragma once
 
 #include "control/clock.h"

@@ -79,7 +79,7 @@ std::size_t MemoryPort::Receive(Batch& batch) {
 void MemoryPort::Send(Batch& batch) {
   for (Packet& packet : batch) {
     if (packet.verdict != Verdict::kForward) continue;
-    if (!Takes(options_.features, packet)) {
+    if (!Accepts(options_.features, packet)) {
       packet.verdict = ErrorVerdict(options_.kind);
     } else if (packet.length > options_.max_packet) {
       packet.verdict = IsWire(options_.kind) ? Verdict::kTooBigSilent : Verdict::kPodError;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ports joined in memory, of any kind: what one sends the other receives.
+// Two ports of any kind, joined in memory: each receives what the other sends.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ namespace weft::dataplane {
 struct MemoryOptions {
   PortKind kind = PortKind::kWirePacket;
   PortFeatures features{};
-  std::size_t capacity = 1024;            // packets on the way in each direction
+  std::size_t capacity = 1024;            // packets in flight in each direction
   std::uint32_t max_packet = kMaxPacket;  // bytes; longer: kTooBigSilent (wire), kPodError
   // kWireDatagram: what each end's packets carry as outer source.
   IpAddress first_address{};
   IpAddress second_address{};
 };
 
-// Of Send: try again later.
+// For Send: try again later.
 constexpr Verdict FullVerdict(PortKind kind) {
   return IsWire(kind) ? Verdict::kWireFull : Verdict::kPodFull;
 }
@@ -55,7 +55,7 @@ class MemoryPort final : public PacketPort {
   const MemoryOptions options_;
   const IpAddress address_;
   std::shared_ptr<Queue> in_;
-  std::shared_ptr<Queue> out_;  // lives on when the other end is gone
+  std::shared_ptr<Queue> out_;  // stays alive when the other end is destroyed
 };
 
 // A factory's result.

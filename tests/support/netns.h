@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A private network for tests that need the kernel's: devices, routes and ports made in it collide
-// with nobody's and vanish with the test. Linux only; needs root (CAP_SYS_ADMIN).
+// A private network namespace for tests that need the kernel: devices, routes and ports made in it
+// do not collide with others and vanish with the test. Linux only; needs root (CAP_SYS_ADMIN).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace weft {
 
 // Moves the calling thread, which must be the program's only one, into a fresh network namespace
-// with `lo` up; later calls do nothing. Returns what went wrong and what to do, or empty.
+// with `lo` up, at each call another one. Returns the error and the next step, or empty.
 //
 //   ASSERT_EQ(EnterPrivateNetns(), "");
 [[nodiscard]] std::string EnterPrivateNetns();
@@ -21,9 +21,9 @@ namespace weft {
 // The same of its tc: RunTc("qdisc del dev t0 root").
 [[nodiscard]] std::string RunTc(std::string_view arguments);
 
-// Gives `device` an IPv6 address, such as "2001:db8::2/128", that takes packets at once. The kernel
-// makes the local route of a new address from a work queue; until then it sends what comes for the
-// address back out, and nobody hears of it. Returns what failed, or empty.
+// Gives `device` an IPv6 address, such as "2001:db8::2/128", that receives packets at once. The
+// kernel makes the local route of a new address from a work queue; until then it silently sends
+// packets for the address back out. Returns what failed, or empty.
 [[nodiscard]] std::string AddIp6(std::string_view prefix, std::string_view device);
 
 // Writes a value below /proc/sys/net, e.g. ("ipv4/ip_forward", "1"). False when it cannot.

@@ -24,14 +24,11 @@ std::vector<std::string> Words(const std::string& line) {
 }  // namespace
 
 std::string EnterPrivateNetns() {
-  static const std::string result = [] {
-    if (::unshare(CLONE_NEWNET) != 0) {
-      return std::string("cannot make a network namespace: ") + std::strerror(errno) +
-             "; run this test as root, with CAP_SYS_ADMIN";
-    }
-    return RunIp("link set lo up");
-  }();
-  return result;
+  if (::unshare(CLONE_NEWNET) != 0) {
+    return std::string("cannot make a network namespace: ") + std::strerror(errno) +
+           "; run this test as root, with CAP_SYS_ADMIN";
+  }
+  return RunIp("link set lo up");
 }
 
 namespace {

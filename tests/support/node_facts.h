@@ -27,7 +27,7 @@ struct NodeFacts {
   NodeFacts& Version(std::string value) { return version = std::move(value), *this; }
   NodeFacts& Created(std::int64_t unix_seconds) { return created = unix_seconds, *this; }
   NodeFacts& PodCidr(std::string value) { return pod_cidr = std::move(value), *this; }
-  // And podCIDR the first of them, as the API server keeps it.
+  // podCIDR is the first of them, as the API server requires.
   NodeFacts& PodCidrs(std::vector<std::string> values) {
     pod_cidr = values.at(0);
     return pod_cidrs = std::move(values), *this;
@@ -62,7 +62,7 @@ struct StatusFacts {
   int code = 0;
   std::string reason;
   std::string message;
-  int retry_after = 0;  // seconds; zero: not told
+  int retry_after = 0;  // seconds; zero: not sent
   std::string cause_reason;
   std::string cause_message;
 };

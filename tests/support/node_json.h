@@ -24,7 +24,7 @@ inline std::string JsonString(std::string_view text) {
   return quoted + "\"";
 }
 
-// By hand, where no NodeFacts would do: any spec, times that are none.
+// Raw parts that NodeFacts cannot express: any spec, invalid times.
 class NodeJson {
  public:
   explicit NodeJson(std::string name) : name_(std::move(name)) {}
@@ -81,7 +81,7 @@ inline std::string NodeListJson(const std::vector<NodeJson>& nodes) {
          "\n]}\n";
 }
 
-// ---- the same out of NodeFacts
+// ---- the same from NodeFacts
 
 inline std::string Rfc3339(std::int64_t unix_seconds) {
   const std::time_t time = unix_seconds;
@@ -99,7 +99,7 @@ inline std::string StringMapJson(const std::map<std::string, std::string>& map) 
   return text + "}";
 }
 
-// Without `typed`, as an item of a list: kind and apiVersion stand with the list.
+// Without `typed`, as an item of a list: kind and apiVersion are the list's.
 inline std::string NodeFactsJson(const NodeFacts& node, bool typed = true) {
   std::string text = typed ? R"({"kind":"Node","apiVersion":"v1",)" : "{";
   text += R"("metadata":{"name":)" + JsonString(node.name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes, lists, watch frames and a Status in protobuf, as the API server writes them. The field
-// numbers are those of the released .proto files (real ones are frozen), written down here a second
-// time: this shares nothing with the decoder.
+// numbers are those of the released .proto files (real ones are frozen), repeated here: this shares
+// nothing with the decoder.
 #pragma once
 
 #include <cstdint>

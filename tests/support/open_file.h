@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file held open for reading, as another program holds it. On Windows it shares the file for
-// reading, writing and deletion, so that it hinders no other program.
+// A file kept open for reading, as by another program. On Windows it shares the file for reading,
+// writing and deletion, so that it blocks no other program.
 #pragma once
 
 #include <cstdint>

@@ -84,7 +84,7 @@ EncapsulationSpec SpecOf(const EncapsulationTemplate& encapsulation) {
   spec.outer_source = IpAddress::FromBytes(family, ip + (v4 ? 12 : 8));
   spec.outer_destination = IpAddress::FromBytes(family, ip + (v4 ? 16 : 24));
   spec.destination_port = LoadBe16(udp + 2);
-  spec.vni = *Vni::Of(LoadBe32(vxlan + 4) >> 8);
+  spec.vni = *Vni::From(LoadBe32(vxlan + 4) >> 8);
   spec.inner_destination = MacAddress::FromBytes(ethernet);
   spec.inner_source = MacAddress::FromBytes(ethernet + MacAddress::kSize);
   spec.ttl = Load8(ip + (v4 ? 8 : 7));
@@ -340,7 +340,7 @@ ByteVector PacketBuilder::BuildV6(const ByteVector& transport) const {
   const std::size_t offset = fragment_ ? std::min(fragment_->offset, transport.size()) : 0;
   const std::size_t rest = transport.size() - offset;
   const std::size_t size = fragment_ ? std::min(fragment_->size, rest) : rest;
-  // Built from the back: each header names the one behind it.
+  // Built from the end: each header names the next one.
   ByteVector behind(transport.begin() + static_cast<std::ptrdiff_t>(offset),
                     transport.begin() + static_cast<std::ptrdiff_t>(offset + size));
   IpProtocol next = Protocol();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets for tests, right in every field unless told otherwise.
+// Packets for tests, correct in every field unless set otherwise.
 //
 //   Bytes inner = PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(40000, 443).Payload(100).Build();
 //   Bytes outer = VxlanBuilder(inner).Outer("192.0.2.1", "192.0.2.2").Macs(theirs, ours).Build();
@@ -30,9 +30,9 @@ MacAddress Mac(std::string_view text);
 
 // Writes the first TcpHeader::kSize bytes of `out`; options are the caller's.
 void EmitTcp(const TcpHeader& header, MutableBytes out);
-// Of a malformed packet, 0.
+// 0 for a malformed packet.
 [[nodiscard]] FlowHash HashInnerFlow(Bytes inner_ip_packet);
-// What the template was made from, by what it stamps; udp_checksum as it is sent.
+// The spec of the template, read from its stamped bytes; udp_checksum as it is sent.
 EncapsulationSpec SpecOf(const EncapsulationTemplate& encapsulation);
 
 // An IP packet. Without a transport call it is UDP from port 1000 to 2000; without Payload, empty.

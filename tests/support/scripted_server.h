@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An HTTP server on a loopback port of its own, with or without TLS, that answers what the test
-// wrote down, in the pieces and with the ending that the test wants. One thread: the io_context's.
+// An HTTP server on its own loopback port, with or without TLS, that sends the test's answers in
+// the pieces and with the ending that the test chooses. One thread: the io_context's.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -15,7 +15,7 @@
 namespace weft::testing {
 
 enum class Ending {
-  kClose,  // as TLS wants it
+  kClose,  // with TLS's close_notify
   kCut,    // without TLS's farewell
   kReset,
   kHold,  // the connection stays open
@@ -33,10 +33,10 @@ class ScriptedServer {
     std::optional<Identity> identity = {};  // without: no TLS
     std::string client_ca = {};             // PEM: clients must show a certificate that it signed
     bool silent = false;                    // accepts, and neither reads nor writes
-    std::string greeting = {};              // said before anything is asked, without TLS
-    bool tls_1_1 = false;                   // speaks nothing newer
-    // A proxy: this is what the first request, which must be a CONNECT, is answered. What follows
-    // is for the server behind it, which is this one too.
+    std::string greeting = {};              // sent before any request, without TLS
+    bool tls_1_1 = false;                   // supports nothing newer
+    // A proxy: the answer to the first request, which must be a CONNECT. Later bytes are for the
+    // origin server, which is this one too.
     std::string connect_answer = {};
     std::string address = "127.0.0.1";
   };
@@ -45,11 +45,11 @@ class ScriptedServer {
   ~ScriptedServer();
 
   std::uint16_t port() const;
-  // What the next connection that has no answer yet is answered.
+  // The answer for the next connection that has none yet.
   void Answer(ScriptedAnswer answer);
-  // As they came, heads with bodies; CONNECT among them.
+  // In order of arrival, heads with bodies; including CONNECT.
   const std::vector<std::string>& requests() const;
-  // That the client of the last TLS handshake named (RFC 6066 section 3).
+  // The server name in the last TLS handshake (RFC 6066 section 3).
   const std::string& server_name() const;
   int connections() const;
   int open_connections() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a random test starts. The same place every run, so that no change is blamed for a case that
-// it did not bring; another one with WEFT_SEED=7, a new one each run with WEFT_SEED=random.
+// The seed of a random test. The same in every run, so that a failure is caused by the last change;
+// another one with WEFT_SEED=7, a new one in each run with WEFT_SEED=random.
 #pragma once
 
 #include <cstdint>

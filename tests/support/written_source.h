@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A listener that writes down what a source reports, a line for each call.
+// A listener that records the reports of a source, a line for each call.
 #pragma once
 
 #include <string>
@@ -33,7 +33,7 @@ class WrittenSource final : public lease::SourceListener {
     lines.push_back(node ? "own " + Text(node->node) : "own none");
   }
 
-  // What was written since the last call.
+  // The lines since the last call.
   std::vector<std::string> Take() { return std::exchange(lines, {}); }
 
   std::vector<std::string> lines;

@@ -16,7 +16,7 @@ const ByteVector kRequest =
         "00 01"              // request
         "02 00 00 00 00 01"  // sender MAC
         "0a f4 01 02"        // sender 10.244.1.2
-        "00 00 00 00 00 00"  // target MAC, asked for
+        "00 00 00 00 00 00"  // target MAC, requested
         "0a f4 01 01");      // target 10.244.1.1
 
 TEST(Arp, Deconstruct) {
@@ -36,13 +36,13 @@ TEST(Arp, EmitWritesEveryByteAndNoMore) {
   EXPECT_EQ(out.back(), std::byte{0xa5});
 }
 
-TEST(Arp, TheReplyTurnsTheQuestionRound) {
+TEST(Arp, TheReplySwapsTheRequest) {
   const ArpPacket reply = ArpPacket::Parse(kRequest)->ReplyFrom(Mac("02:00:00:00:00:fe"));
   ByteVector out(ArpPacket::kSize);
   reply.Emit(MutableBytes(out).first<ArpPacket::kSize>());
   EXPECT_EQ(Dump(out), Dump(Hex("0001 0800 0604 0002"        // reply
                                 "0200000000fe 0af40101"      // sender: the gateway
-                                "020000000001 0af40102")));  // target: who asked
+                                "020000000001 0af40102")));  // target: the requester
 }
 
 TEST(Arp, PaddingIsIgnored) {

@@ -37,7 +37,7 @@ TEST(Bytes, StoresWriteTheirOwnBytesOnly) {
   EXPECT_EQ(Load8(bytes.data()), 0x42);
 }
 
-// The constant-evaluated branch is other code than the one above.
+// The constant-evaluated branch is different code from the one above.
 template <typename T>
 constexpr T ThroughMemory(T value) {
   std::array<std::byte, sizeof(T)> bytes{};

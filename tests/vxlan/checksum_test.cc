@@ -19,7 +19,8 @@ namespace {
 
 constexpr unsigned kSeed = 1071;
 
-// RFC 1071 section 1, as it reads: 16-bit words, carries added at once, an odd byte padded behind.
+// RFC 1071 section 1, literally: 16-bit words, carries added at once, an odd byte padded at the
+// end.
 std::uint16_t ObviousSum(Bytes bytes) {
   std::uint32_t sum = 0;
   for (std::size_t i = 0; i < bytes.size(); i += 2) {
@@ -51,7 +52,7 @@ TEST(Checksum, TheExampleOfRfc1071) {
   EXPECT_EQ(Sum(Hex("00 01 f2 03 f4 f5 f6 f7")).Checksum(), 0x220d);
 }
 
-TEST(Checksum, SumAgreesWithTheObviousOneAtEveryLengthAndAlignment) {
+TEST(Checksum, SumAgreesWithTheReferenceAtEveryLengthAndAlignment) {
   std::mt19937 random(kSeed);
   SCOPED_TRACE(kSeed);
   for (const std::size_t size : Lengths()) {
@@ -82,7 +83,7 @@ TEST(Checksum, OnlyZerosSumToZero) {
 constexpr std::array kKernels = {"portable", "avx2", "avx512"};
 class ChecksumKernels : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(ChecksumKernels, AgreeWithTheObviousOne) {
+TEST_P(ChecksumKernels, AgreeWithTheReference) {
   const auto runnable = detail::RunnableChecksumKernels();
   const auto found = std::find_if(runnable.begin(), runnable.end(), [](const auto* kernel) {
     return std::string_view(kernel->name) == GetParam();
@@ -93,11 +94,12 @@ TEST_P(ChecksumKernels, AgreeWithTheObviousOne) {
   SCOPED_TRACE(kSeed);
   for (const std::size_t size : Lengths()) {
     const ByteVector bytes = RandomBytes(random, size);
-    std::uint16_t want = ObviousSum(bytes);
-    if constexpr (std::endian::native == std::endian::little) want = __builtin_bswap16(want);
-    ASSERT_EQ(PartialSum(kernel->sum(bytes.data(), size)).Fold(), want) << size;
+    std::uint16_t expected = ObviousSum(bytes);
+    if constexpr (std::endian::native == std::endian::little)
+      expected = __builtin_bswap16(expected);
+    ASSERT_EQ(PartialSum(kernel->sum(bytes.data(), size)).Fold(), expected) << size;
     ByteVector copy(size + 1, std::byte{0xa5});
-    ASSERT_EQ(PartialSum(kernel->copy_and_sum(copy.data(), bytes.data(), size)).Fold(), want)
+    ASSERT_EQ(PartialSum(kernel->copy_and_sum(copy.data(), bytes.data(), size)).Fold(), expected)
         << size;
     ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), copy.begin())) << size;
     ASSERT_EQ(copy.back(), std::byte{0xa5}) << size;
@@ -152,7 +154,7 @@ TEST(Checksum, AnIpv4HeaderWithoutOptions) {
   }
 }
 
-TEST(Checksum, PseudoHeaderV4IsTheSumOfItsPicture) {
+TEST(Checksum, PseudoHeaderV4IsTheSumOfItsBytes) {
   const ByteVector picture =
       Hex("0a f4 01 02"  // source
           "0a f4 02 03"  // destination
@@ -164,7 +166,7 @@ TEST(Checksum, PseudoHeaderV4IsTheSumOfItsPicture) {
             ObviousSum(picture));
 }
 
-TEST(Checksum, PseudoHeaderV6IsTheSumOfItsPicture) {
+TEST(Checksum, PseudoHeaderV6IsTheSumOfItsBytes) {
   const ByteVector picture =
       Hex("20010db8 00000000 00000000 00000001"  // source
           "20010db8 ffffffff ffffffff 00000002"  // destination
@@ -180,7 +182,7 @@ TEST(Checksum, UpdateTheExampleOfRfc1624) {
   EXPECT_EQ(UpdateChecksum16(0xdd2f, 0x5555, 0x3285), 0x0000);
 }
 
-TEST(Checksum, UpdateAgreesWithComputingAnew) {
+TEST(Checksum, UpdateAgreesWithRecomputing) {
   std::mt19937 random(kSeed);
   SCOPED_TRACE(kSeed);
   for (int round = 0; round < 5000; ++round) {

@@ -155,7 +155,7 @@ TEST(Describe, Lines) {
        FrameStart::kOuterIp, "[Malformed VXLAN at offset 28: no_vni_flag. "},
       {"Linux's port", VxlanBuilder(V4().Build()).Ports(50000, 8472).Build(), FrameStart::kOuterIp,
        "VNI: 4096"},
-      {"another port, by its looks", VxlanBuilder(V4().Build()).Ports(50000, 9999).Build(),
+      {"another port, by its content", VxlanBuilder(V4().Build()).Ports(50000, 9999).Build(),
        FrameStart::kOuterIp, "VNI: 4096"},
       {"Linux's port without the I flag",
        VxlanBuilder(V4().Build()).Ports(50000, 8472).Flags(0).Build(), FrameStart::kOuterIp,
@@ -202,7 +202,7 @@ TEST(Describe, EveryTruncationOfEveryStartIsDescribed) {
   const ByteVector inner = PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(1, 2).Build();
   const ByteVector frame = VxlanBuilder(inner).BuildFrame(kA, kB);
   for (std::size_t size = 0; size <= frame.size(); ++size) {
-    // A copy of its own: a read past the end meets the sanitizer.
+    // A separate copy: the sanitizer detects a read past the end.
     const ByteVector cut(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size));
     for (const FrameStart start : kStarts) {
       const std::string text = Describe(cut, start);

@@ -46,23 +46,23 @@ ByteVector Stamped(const EncapsulationSpec& spec, const ByteVector& inner, Ether
 
 // Checksums computed outside this project.
 TEST(Encapsulation, V4FieldByField) {
-  const ByteVector want = Concatenate(Hex("45 00 00 52"        // IPv4, total length 82
-                                          "00 00 40 00"        // identification 0, DF
-                                          "40 11 b6 97"        // TTL 64, UDP, checksum
-                                          "c0 00 02 01"        // 192.0.2.1
-                                          "c0 00 02 02"        // 192.0.2.2
-                                          "c3 50"              // source port 50000
-                                          "12 b5"              // destination port 4789
-                                          "00 3e"              // UDP length 62
-                                          "00 00"              // no UDP checksum
-                                          "08 00 00 00"        // VXLAN: I flag
-                                          "00 10 00 00"        // VNI 4096
-                                          "02 00 00 00 00 02"  // inner destination
-                                          "02 00 00 00 00 01"  // inner source
-                                          "08 00"),            // IPv4
-                                      kInner);
+  const ByteVector expected = Concatenate(Hex("45 00 00 52"        // IPv4, total length 82
+                                              "00 00 40 00"        // identification 0, DF
+                                              "40 11 b6 97"        // TTL 64, UDP, checksum
+                                              "c0 00 02 01"        // 192.0.2.1
+                                              "c0 00 02 02"        // 192.0.2.2
+                                              "c3 50"              // source port 50000
+                                              "12 b5"              // destination port 4789
+                                              "00 3e"              // UDP length 62
+                                              "00 00"              // no UDP checksum
+                                              "08 00 00 00"        // VXLAN: I flag
+                                              "00 10 00 00"        // VNI 4096
+                                              "02 00 00 00 00 02"  // inner destination
+                                              "02 00 00 00 00 01"  // inner source
+                                              "08 00"),            // IPv4
+                                          kInner);
   const ByteVector got = Stamped(V4Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kNotEct);
-  EXPECT_EQ(Show(got, FrameStart::kOuterIp), Show(want, FrameStart::kOuterIp));
+  EXPECT_EQ(Show(got, FrameStart::kOuterIp), Show(expected, FrameStart::kOuterIp));
 }
 
 TEST(Encapsulation, V4CarriesEcn) {
@@ -71,19 +71,19 @@ TEST(Encapsulation, V4CarriesEcn) {
 }
 
 TEST(Encapsulation, V6FieldByField) {
-  const ByteVector want = Concatenate(Hex("60 00 00 00"  // IPv6
-                                          "00 3e 11 40"  // payload length 62, UDP, hop limit 64
-                                          "20010db8 00000000 00000000 00000001"  // source
-                                          "20010db8 00000000 00000000 00000002"  // destination
-                                          "c3 50 12 b5"                          // ports
-                                          "00 3e 00 00"              // length 62, no checksum
-                                          "08 00 00 00 00 10 00 00"  // VXLAN
-                                          "02 00 00 00 00 02"        // inner destination
-                                          "02 00 00 00 00 01"        // inner source
-                                          "08 00"),
-                                      kInner);
+  const ByteVector expected = Concatenate(Hex("60 00 00 00"  // IPv6
+                                              "00 3e 11 40"  // payload length 62, UDP, hop limit 64
+                                              "20010db8 00000000 00000000 00000001"  // source
+                                              "20010db8 00000000 00000000 00000002"  // destination
+                                              "c3 50 12 b5"                          // ports
+                                              "00 3e 00 00"              // length 62, no checksum
+                                              "08 00 00 00 00 10 00 00"  // VXLAN
+                                              "02 00 00 00 00 02"        // inner destination
+                                              "02 00 00 00 00 01"        // inner source
+                                              "08 00"),
+                                          kInner);
   const ByteVector got = Stamped(V6Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kNotEct);
-  EXPECT_EQ(Show(got, FrameStart::kOuterIp), Show(want, FrameStart::kOuterIp));
+  EXPECT_EQ(Show(got, FrameStart::kOuterIp), Show(expected, FrameStart::kOuterIp));
   const ByteVector ce = Stamped(V6Spec(), kInner, EtherType::kIpv4, 50000, Ecn::kCe);
   EXPECT_EQ(Dump(Bytes(ce).first(4)), Dump(Hex("60300000")));
 }
@@ -97,21 +97,21 @@ TEST(Encapsulation, AgreesWithTheBuilder) {
           EncapsulationSpec spec = base;
           spec.ttl = 17;
           spec.destination_port = 8472;
-          spec.vni = *Vni::Of(0xab'cdef);
+          spec.vni = *Vni::From(0xab'cdef);
           PacketBuilder inner = inner_v6 ? PacketBuilder("2001:db8:1::1", "2001:db8:2::1")
                                          : PacketBuilder("10.244.1.2", "10.244.2.3");
           const ByteVector packet = inner.TotalLength(inner_v6 ? length + 20 : length).Build();
-          const ByteVector want = VxlanBuilder(packet)
-                                      .Outer(spec.outer_source, spec.outer_destination)
-                                      .Ports(51234, 8472)
-                                      .Network(0xab'cdef)
-                                      .Macs(spec.inner_source, spec.inner_destination)
-                                      .Ttl(17)
-                                      .MarkEcn(ecn)
-                                      .Build();
+          const ByteVector expected = VxlanBuilder(packet)
+                                          .Outer(spec.outer_source, spec.outer_destination)
+                                          .Ports(51234, 8472)
+                                          .Network(0xab'cdef)
+                                          .Macs(spec.inner_source, spec.inner_destination)
+                                          .Ttl(17)
+                                          .MarkEcn(ecn)
+                                          .Build();
           const ByteVector got =
               Stamped(spec, packet, inner_v6 ? EtherType::kIpv6 : EtherType::kIpv4, 51234, ecn);
-          ASSERT_EQ(Show(got, FrameStart::kOuterIp), Show(want, FrameStart::kOuterIp));
+          ASSERT_EQ(Show(got, FrameStart::kOuterIp), Show(expected, FrameStart::kOuterIp));
         }
       }
     }
@@ -161,7 +161,7 @@ TEST(Encapsulation, UdpChecksumOverV4AndV6) {
 }
 
 TEST(Encapsulation, UdpChecksumIsNeverZero) {
-  // Two bytes of payload take every value, one of which makes the sum all ones.
+  // Two bytes of payload have every value, one of which makes the sum all ones.
   ByteVector inner =
       PacketBuilder("10.244.1.2", "10.244.2.3").UdpWithoutChecksum(1, 2).Payload(2).Build();
   ByteVector packet = Stamped(V4Spec(), inner, EtherType::kIpv4, 50000, Ecn::kNotEct);
@@ -178,7 +178,7 @@ TEST(Encapsulation, UdpChecksumIsNeverZero) {
 TEST(Encapsulation, TheSpecComesBack) {
   for (EncapsulationSpec spec : {V4Spec(), V6Spec()}) {
     spec.destination_port = 8472;
-    spec.vni = *Vni::Of(77);
+    spec.vni = *Vni::From(77);
     spec.ttl = 3;
     spec.udp_checksum = true;
     const EncapsulationTemplate prepared(spec);

@@ -71,9 +71,9 @@ TEST(FlowHash, AllFragmentsOfADatagramStayTogether) {
   }
 }
 
-// A datagram's fragments cannot stay with its flow: the later ones have no ports. Nor may first
-// fragments of flows that differ only in ports come apart from their rest.
-TEST(FlowHash, FragmentsDoNotInspectPorts) {
+// A datagram's fragments cannot stay with its flow, because the later ones have no ports; and a
+// first fragment must have the same hash as the rest, although it has ports.
+TEST(FlowHash, PortsOfFragmentsAreNotRead) {
   EXPECT_EQ(HashOf(V4().Udp(1, 2).Payload(99).Fragment(0, 16)),
             HashOf(V4().Udp(3, 4).Payload(99).Fragment(0, 16)));
 }
@@ -94,8 +94,8 @@ TEST(FlowHash, BothEntrancesAgree) {
   EXPECT_EQ(HashInnerFlow(packet), HashInnerFlow(*ParseInnerIp(packet)));
 }
 
-// What ECMP and socket choice live on: neighbouring flows fill buckets evenly, by the high bits
-// that become the port and by the low ones that choose a queue.
+// ECMP and the choice of the socket depend on this: neighbouring flows fill buckets evenly, by the
+// high bits that become the port and by the low ones that choose a queue.
 TEST(FlowHash, NeighbouringFlowsSpreadEvenly) {
   constexpr int kFlows = 64 * 256;
   for (const bool v6 : {false, true}) {

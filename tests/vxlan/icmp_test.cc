@@ -88,27 +88,29 @@ TEST(PacketTooBig, V4FieldByField) {
   const ByteVector offending =
       Hex("45000020 12344000 40110fad 0af40102 0af40203"
           "03e807d0 000cfd57 77656674");
-  const ByteVector want = Concatenate(Hex("45 c0 00 3c"  // DSCP 48 (CS6), total length 60
-                                          "00 00 00 00"  // not fragmented
-                                          "40 01 62 17"  // TTL 64, ICMP, checksum
-                                          "0a f4 01 01"  // from the gateway
-                                          "0a f4 01 02"  // to the sender
-                                          "03 04"        // unreachable, fragmentation needed
-                                          "10 5c"        // checksum
-                                          "00 00 05 aa"  // next-hop MTU 1450
-                                          ),
-                                      offending);
+  const ByteVector expected = Concatenate(Hex("45 c0 00 3c"  // DSCP 48 (CS6), total length 60
+                                              "00 00 00 00"  // not fragmented
+                                              "40 01 62 17"  // TTL 64, ICMP, checksum
+                                              "0a f4 01 01"  // from the gateway
+                                              "0a f4 01 02"  // to the sender
+                                              "03 04"        // unreachable, fragmentation needed
+                                              "10 5c"        // checksum
+                                              "00 00 05 aa"  // next-hop MTU 1450
+                                              ),
+                                          offending);
   ByteVector out(kMaxIcmpV4Error, std::byte{0xa5});
-  const std::size_t size = EmitPacketTooBig(*InnerMtu::Of(1450), offending, Ip("10.244.1.1"), out);
-  ASSERT_EQ(size, want.size());
-  EXPECT_EQ(Show(Bytes(out).first(size), FrameStart::kInnerIp), Show(want, FrameStart::kInnerIp));
+  const std::size_t size =
+      EmitPacketTooBig(*InnerMtu::From(1450), offending, Ip("10.244.1.1"), out);
+  ASSERT_EQ(size, expected.size());
+  EXPECT_EQ(Show(Bytes(out).first(size), FrameStart::kInnerIp),
+            Show(expected, FrameStart::kInnerIp));
   EXPECT_EQ(out[size], std::byte{0xa5});
 }
 
 TEST(PacketTooBig, V4QuotesWhatFitsIn576) {
   ByteVector out(2000, std::byte{0xa5});
   const ByteVector big = V4().TotalLength(1500).DontFragment().Build();
-  const std::size_t size = EmitPacketTooBig(*InnerMtu::Of(1450), big, Ip("10.244.1.1"), out);
+  const std::size_t size = EmitPacketTooBig(*InnerMtu::From(1450), big, Ip("10.244.1.1"), out);
   ASSERT_EQ(size, 576u);
   const Bytes error = Bytes(out).first(size);
   EXPECT_TRUE(Ipv4ChecksumIsRight(error));
@@ -120,7 +122,7 @@ TEST(PacketTooBig, V4QuotesWhatFitsIn576) {
 TEST(PacketTooBig, V6QuotesWhatFitsIn1280) {
   ByteVector out(2000, std::byte{0xa5});
   const ByteVector big = V6().TotalLength(1500).Build();
-  const std::size_t size = EmitPacketTooBig(*InnerMtu::Of(1430), big, Ip("fe80::1"), out);
+  const std::size_t size = EmitPacketTooBig(*InnerMtu::From(1430), big, Ip("fe80::1"), out);
   ASSERT_EQ(size, 1280u);
   const Bytes error = Bytes(out).first(size);
   const auto ip = Ipv6Header::Parse(error);
@@ -142,7 +144,7 @@ TEST(PacketTooBig, OddQuotesHaveRightChecksums) {
          {V4().Payload(payload).Build(), V6().Payload(payload).Build()}) {
       const bool v4 = Load8(offending.data()) >> 4 == 4;
       ByteVector out(kMaxIcmpV6Error);
-      const std::size_t size = EmitPacketTooBig(*InnerMtu::Of(1000), offending,
+      const std::size_t size = EmitPacketTooBig(*InnerMtu::From(1000), offending,
                                                 v4 ? Ip("10.244.1.1") : Ip("fe80::1"), out);
       ASSERT_NE(size, 0u);
       EXPECT_EQ(VerifyTransportChecksum(Bytes(out).first(size)), TransportChecksum::kRight)
@@ -154,13 +156,13 @@ TEST(PacketTooBig, OddQuotesHaveRightChecksums) {
 TEST(PacketTooBig, PaddingIsNotQuoted) {
   const ByteVector padded = Concatenate(V4().Build(), ByteVector(18));
   ByteVector out(kMaxIcmpV4Error);
-  EXPECT_EQ(EmitPacketTooBig(*InnerMtu::Of(1000), padded, Ip("10.244.1.1"), out), 28u + 28u);
+  EXPECT_EQ(EmitPacketTooBig(*InnerMtu::From(1000), padded, Ip("10.244.1.1"), out), 28u + 28u);
 }
 
 TEST(PacketTooBig, NoAnswerWhereNoneMayBeSent) {
   ByteVector out(kMaxIcmpV6Error, std::byte{0xa5});
   const ByteVector untouched = out;
-  const InnerMtu mtu = *InnerMtu::Of(1450);
+  const InnerMtu mtu = *InnerMtu::From(1450);
   EXPECT_EQ(EmitPacketTooBig(mtu, V4().Icmp(3, 4).Build(), Ip("10.244.1.1"), out), 0u);
   EXPECT_EQ(EmitPacketTooBig(mtu, V4().Build(), Ip("fe80::1"), out), 0u) << "other family";
   EXPECT_EQ(EmitPacketTooBig(mtu, {}, Ip("10.244.1.1"), out), 0u);
@@ -169,7 +171,7 @@ TEST(PacketTooBig, NoAnswerWhereNoneMayBeSent) {
 
 TEST(PacketTooBig, ASmallBufferCutsTheQuoteAndThenRefuses) {
   const ByteVector offending = V4().Payload(100).Build();
-  const InnerMtu mtu = *InnerMtu::Of(1450);
+  const InnerMtu mtu = *InnerMtu::From(1450);
   ByteVector out(56, std::byte{0xa5});
   EXPECT_EQ(EmitPacketTooBig(mtu, offending, Ip("10.244.1.1"), out), 56u);
   EXPECT_EQ(VerifyTransportChecksum(out), TransportChecksum::kRight);

@@ -163,20 +163,20 @@ TEST(InnerPacket, PaddingIsNotPartOfIt) {
 }
 
 const MacAddress kOurs = Mac("02:00:00:00:00:02");
-const MacAddress kTheirs = Mac("02:00:00:00:00:01");
+const MacAddress kPeer = Mac("02:00:00:00:00:01");
 
 TEST(InnerFrame, Addresses) {
-  const ByteVector bytes = V4().BuildFrame(kTheirs, kOurs);
+  const ByteVector bytes = V4().BuildFrame(kPeer, kOurs);
   const auto frame = ParseInnerEthernet(bytes);
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->destination, kOurs);
-  EXPECT_EQ(frame->source, kTheirs);
+  EXPECT_EQ(frame->source, kPeer);
   EXPECT_EQ(frame->family, IpFamily::kV4);
-  EXPECT_EQ(ParseInnerEthernet(V6().BuildFrame(kTheirs, kOurs))->family, IpFamily::kV6);
+  EXPECT_EQ(ParseInnerEthernet(V6().BuildFrame(kPeer, kOurs))->family, IpFamily::kV6);
 }
 
 TEST(InnerFrame, Refusals) {
-  const ByteVector frame = V4().BuildFrame(kTheirs, kOurs);
+  const ByteVector frame = V4().BuildFrame(kPeer, kOurs);
   for (std::size_t size = 0; size < 14; ++size) {
     EXPECT_EQ(ParseInnerEthernet(Bytes(frame).first(size)).error(), Malformed::kTruncated);
   }
@@ -191,11 +191,11 @@ TEST(InnerFrame, Refusals) {
   EXPECT_EQ(with_type(0x0040), "not_ip") << "802.3 length";
   EXPECT_EQ(with_type(0x8100), "vlan_tagged");
   EXPECT_EQ(with_type(0x88a8), "vlan_tagged");
-  EXPECT_EQ(ParseInnerEthernet(V4().BuildFrame(kTheirs, kOurs, 5)).error(), Malformed::kVlanTagged);
+  EXPECT_EQ(ParseInnerEthernet(V4().BuildFrame(kPeer, kOurs, 5)).error(), Malformed::kVlanTagged);
 }
 
 TEST(InnerFrame, FrameAndPacketAtOnce) {
-  const ByteVector bytes = V6().BuildFrame(kTheirs, kOurs);
+  const ByteVector bytes = V6().BuildFrame(kPeer, kOurs);
   const auto packet = ParseInnerFrame(bytes);
   ASSERT_TRUE(packet);
   EXPECT_EQ(packet->data, bytes.data() + InnerFrame::kIpOffset);

@@ -39,7 +39,7 @@ constexpr TextRow kV4Texts[] = {
     {"many digits", "10.0.0.1000000000000000000000", nullptr},
 };
 
-// RFC 4291 section 2.2 forms in, RFC 5952 out; the section of the rule stands in the description.
+// RFC 4291 section 2.2 forms in, RFC 5952 out; the description has the section of the rule.
 constexpr TextRow kV6Texts[] = {
     {"all groups", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2:3:4:5:6"},
     {"4.1: leading zeros go", "2001:0db8::0001", "2001:db8::1"},
@@ -69,7 +69,7 @@ constexpr TextRow kV6Texts[] = {
     {"trailing colon behind a gap", "::1:", nullptr},
     {"seven groups", "1:2:3:4:5:6:7", nullptr},
     {"nine groups", "1:2:3:4:5:6:7:8:9", nullptr},
-    {"gap that stands for nothing", "1:2:3:4::5:6:7:8", nullptr},
+    {"gap of no groups", "1:2:3:4::5:6:7:8", nullptr},
     {"five digits", "2001:0db80::1", nullptr},
     {"no digit", "2001:db8::g", nullptr},
     {"sign", "2001:db8::-1", nullptr},

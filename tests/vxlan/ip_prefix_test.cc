@@ -18,7 +18,7 @@ struct TextRow {
 constexpr TextRow kTexts[] = {
     {"flannel's lease", "10.244.3.0/24", "10.244.3.0/24"},
     {"host bits are cleared", "10.244.3.17/24", "10.244.3.0/24"},
-    {"host bits inside an octet", "10.244.255.255/20", "10.244.240.0/20"},
+    {"host bits inside a byte", "10.244.255.255/20", "10.244.240.0/20"},
     {"everything", "1.2.3.4/0", "0.0.0.0/0"},
     {"one address", "192.0.2.1/32", "192.0.2.1/32"},
     {"leading zero in the length, as Go takes it", "10.0.0.0/08", "10.0.0.0/8"},
@@ -55,11 +55,11 @@ TEST(IpPrefix, TextRows) {
 IpPrefix Prefix(const char* text) { return *IpPrefix::Parse(text); }
 
 TEST(IpPrefix, OfRefusesLengthsOutsideTheFamily) {
-  EXPECT_FALSE(IpPrefix::Of(Ip("10.0.0.0"), -1));
-  EXPECT_FALSE(IpPrefix::Of(Ip("10.0.0.0"), 33));
-  EXPECT_TRUE(IpPrefix::Of(Ip("::"), 33));
-  EXPECT_FALSE(IpPrefix::Of(Ip("::"), 129));
-  EXPECT_EQ(IpPrefix::Of(Ip("10.1.2.3"), 8), Prefix("10.0.0.0/8"));
+  EXPECT_FALSE(IpPrefix::From(Ip("10.0.0.0"), -1));
+  EXPECT_FALSE(IpPrefix::From(Ip("10.0.0.0"), 33));
+  EXPECT_TRUE(IpPrefix::From(Ip("::"), 33));
+  EXPECT_FALSE(IpPrefix::From(Ip("::"), 129));
+  EXPECT_EQ(IpPrefix::From(Ip("10.1.2.3"), 8), Prefix("10.0.0.0/8"));
 }
 
 TEST(IpPrefix, ContainsAddresses) {

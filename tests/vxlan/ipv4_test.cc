@@ -74,7 +74,7 @@ struct ParseRow {
   const char* description;
   std::size_t offset;  // where kPacket is changed
   std::uint8_t value;  // to what
-  std::size_t size;    // how much of it is there
+  std::size_t size;    // the bytes that are present
   Malformed verdict;
 };
 
@@ -145,10 +145,10 @@ TEST(Ipv4, SetEcnKeepsTheRestAndTheChecksumRight) {
   for (const Ecn before : {Ecn::kNotEct, Ecn::kEct1, Ecn::kEct0, Ecn::kCe}) {
     for (const Ecn after : {Ecn::kNotEct, Ecn::kEct1, Ecn::kEct0, Ecn::kCe}) {
       ByteVector packet = PacketBuilder("10.244.1.2", "10.244.2.3").Tos(46, before).Build();
-      Ipv4Header want = *Ipv4Header::Parse(packet);
-      want.ecn = after;
+      Ipv4Header expected = *Ipv4Header::Parse(packet);
+      expected.ecn = after;
       SetIpv4Ecn(packet.data(), after);
-      EXPECT_EQ(Ipv4Header::Parse(packet), want);
+      EXPECT_EQ(Ipv4Header::Parse(packet), expected);
       EXPECT_TRUE(Ipv4ChecksumIsRight(packet)) << Name(before) << " to " << Name(after);
     }
   }

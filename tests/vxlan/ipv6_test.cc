@@ -126,13 +126,13 @@ TEST(Ipv6, EditsTouchNothingElse) {
   ByteVector packet = kHeader;
   DecrementIpv6HopLimit(packet.data());
   SetIpv6Ecn(packet.data(), Ecn::kCe);
-  Ipv6Header want = Value();
-  want.hop_limit = 63;
-  want.ecn = Ecn::kCe;
-  EXPECT_EQ(Ipv6Header::Parse(packet), want);
+  Ipv6Header expected = Value();
+  expected.hop_limit = 63;
+  expected.ecn = Ecn::kCe;
+  EXPECT_EQ(Ipv6Header::Parse(packet), expected);
   SetIpv6Ecn(packet.data(), Ecn::kNotEct);
-  want.ecn = Ecn::kNotEct;
-  EXPECT_EQ(Ipv6Header::Parse(packet), want);
+  expected.ecn = Ecn::kNotEct;
+  EXPECT_EQ(Ipv6Header::Parse(packet), expected);
 }
 
 }  // namespace

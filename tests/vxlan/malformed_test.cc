@@ -58,7 +58,7 @@ TEST(Parsed, ComparesValuesAndReasons) {
 }
 
 // A type without default constructor, in a constant expression.
-constexpr Parsed<Vni> Seven() { return *Vni::Of(7); }
+constexpr Parsed<Vni> Seven() { return *Vni::From(7); }
 static_assert(Seven() && Seven()->value() == 7);
 static_assert(!Parsed<Vni>(Malformed::kTruncated));
 static_assert(std::is_trivially_copyable_v<Parsed<Vni>>);

@@ -19,24 +19,24 @@ TEST(Mtu, OverheadIsWhatATemplateStamps) {
 }
 
 TEST(Mtu, InnerFromOuter) {
-  EXPECT_EQ(OuterMtu::Of(1500)->Inner(IpFamily::kV4).bytes(), 1450u);
-  EXPECT_EQ(OuterMtu::Of(1500)->Inner(IpFamily::kV6).bytes(), 1430u);
-  EXPECT_EQ(OuterMtu::Of(9000)->Inner(IpFamily::kV4).bytes(), 8950u);
+  EXPECT_EQ(OuterMtu::From(1500)->Inner(IpFamily::kV4).bytes(), 1450u);
+  EXPECT_EQ(OuterMtu::From(1500)->Inner(IpFamily::kV6).bytes(), 1430u);
+  EXPECT_EQ(OuterMtu::From(9000)->Inner(IpFamily::kV4).bytes(), 8950u);
 }
 
 TEST(Mtu, InnerRange) {
-  EXPECT_FALSE(InnerMtu::Of(67));
-  EXPECT_TRUE(InnerMtu::Of(68));
-  EXPECT_TRUE(InnerMtu::Of(65485));
-  EXPECT_FALSE(InnerMtu::Of(65486));
+  EXPECT_FALSE(InnerMtu::From(67));
+  EXPECT_TRUE(InnerMtu::From(68));
+  EXPECT_TRUE(InnerMtu::From(65485));
+  EXPECT_FALSE(InnerMtu::From(65486));
 }
 
 TEST(Mtu, OuterRangeLeavesAnInnerMtuInBothFamilies) {
-  EXPECT_FALSE(OuterMtu::Of(137));
-  EXPECT_EQ(OuterMtu::Of(138)->Inner(IpFamily::kV6).bytes(), 68u);
-  EXPECT_EQ(OuterMtu::Of(65535)->Inner(IpFamily::kV4).bytes(), 65485u);
-  EXPECT_EQ(OuterMtu::Of(65535)->Inner(IpFamily::kV6).bytes(), 65465u);
-  EXPECT_FALSE(OuterMtu::Of(65536));
+  EXPECT_FALSE(OuterMtu::From(137));
+  EXPECT_EQ(OuterMtu::From(138)->Inner(IpFamily::kV6).bytes(), 68u);
+  EXPECT_EQ(OuterMtu::From(65535)->Inner(IpFamily::kV4).bytes(), 65485u);
+  EXPECT_EQ(OuterMtu::From(65535)->Inner(IpFamily::kV6).bytes(), 65465u);
+  EXPECT_FALSE(OuterMtu::From(65536));
 }
 
 TEST(Mtu, TheTwoKindsDoNotMix) {

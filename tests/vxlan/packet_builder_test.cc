@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The builder is what other tests trust: its packets are compared with bytes written by hand.
+// Other tests rely on the builder: its packets are compared with bytes written by hand.
 #include "tests/support/packet_builder.h"
 
 #include <gtest/gtest.h>
@@ -97,7 +97,7 @@ TEST(VxlanBuilder, AsWrittenByHand) {
   EXPECT_EQ(LoadBe16(VxlanBuilder(inner).UdpChecksum().Build().data() + 26), 0xaa5f);
 }
 
-TEST(VxlanBuilder, SaysWhatIsAskedFor) {
+TEST(VxlanBuilder, BuildsWhatIsRequested) {
   const ByteVector inner = PacketBuilder("10.244.1.2", "10.244.2.3").Build();
   const ByteVector reserved = VxlanBuilder(inner).ReservedBitsSet().BuildPayload();
   EXPECT_EQ(Dump(Bytes(reserved).first(8)), Dump(Hex("ffffffff 001000ff")));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RFC 7348, sections 4 and 5, requirement by requirement. Where the forwarder decides, the proof
-// stands in tests/dataplane/rfc7348_forwarder_test.cc, and here only what this folder contributes.
+// RFC 7348, sections 4 and 5, requirement by requirement. Where the forwarder decides, the proof is
+// in tests/dataplane/rfc7348_forwarder_test.cc; here is only what this folder contributes.
 //
 // clang-format off
 // | section | requirement                                  | proven by                            |
@@ -8,8 +8,8 @@
 // | 4.1     | (no key word) VNI and inner destination      | forwarder                            |
 // |         | checked before delivery                      |                                      |
 // | 4.1     | (no key word) learning inner source to outer | -                                    |
-// |         | source: not done, the control plane says who |                                      |
-// |         | has what                                     |                                      |
+// |         | source: not done, the control plane has this |                                      |
+// |         | mapping                                      |                                      |
 // | 4.2     | (no key word) flooding to a multicast group: | -                                    |
 // |         | not done, flannel knows every peer and       |                                      |
 // |         | answers ARP itself                           |                                      |
@@ -69,7 +69,7 @@ EncapsulationSpec SpecFor(const char* const (&addresses)[2]) {
   return spec;
 }
 
-// What weft sends around kInner; the buffer held another packet before.
+// The outer packet around kInner; the buffer contained another packet before.
 ByteVector Sent(const EncapsulationSpec& spec) {
   const EncapsulationTemplate prepared(spec);
   const std::uint16_t port = OuterSourcePort(HashInnerFlow(kInner));
@@ -110,7 +110,7 @@ TEST(Rfc7348Section4, FragmentsAreDiscarded) {
 TEST(Rfc7348Section4, TheInnerMtuLeavesRoomForTheHeaders) {
   for (const auto& family : kFamilies) {
     const EncapsulationTemplate prepared(SpecFor(family));
-    const InnerMtu inner = OuterMtu::Of(1500)->Inner(prepared.outer_family());
+    const InnerMtu inner = OuterMtu::From(1500)->Inner(prepared.outer_family());
     EXPECT_EQ(inner.bytes() + prepared.size(), 1500u);
   }
 }
@@ -132,7 +132,7 @@ TEST(Rfc7348Section5, WithoutTheIFlagRefused) {
 TEST(Rfc7348Section5, ReservedBitsAreSentAsZero) {
   for (const auto& family : kFamilies) {
     EncapsulationSpec spec = SpecFor(family);
-    spec.vni = *Vni::Of(Vni::kMax);
+    spec.vni = *Vni::From(Vni::kMax);
     const ByteVector packet = Sent(spec);
     EXPECT_EQ(Dump(ParseOuterPacket(packet)->payload().first(8)), Dump(Hex("08000000 ffffff00")));
   }
@@ -142,7 +142,7 @@ TEST(Rfc7348Section5, ReservedBitsAreIgnored) {
   for (const auto& family : kFamilies) {
     const ByteVector packet = Received(family).ReservedBitsSet().Network(77).Build();
     EXPECT_EQ(Verdict(packet), "accepted");
-    EXPECT_EQ(VxlanHeader::Parse(ParseOuterPacket(packet)->payload())->vni, Vni::Of(77));
+    EXPECT_EQ(VxlanHeader::Parse(ParseOuterPacket(packet)->payload())->vni, Vni::From(77));
   }
 }
 

@@ -59,7 +59,7 @@ std::vector<PacketBuilder> Builders() {
   return builders;
 }
 
-TEST(TransportChecksum, CompletesWhateverTheFieldHeld) {
+TEST(TransportChecksum, CompletesAnyOldValue) {
   std::vector<PacketBuilder> builders = Builders();
   for (PacketBuilder& builder : builders) {
     for (const std::size_t payload : {0u, 1u, 2u, 999u}) {
@@ -91,7 +91,7 @@ TEST(TransportChecksum, PaddingDoesNotCount) {
             TransportChecksum::kRight);
 }
 
-TEST(TransportChecksum, FindsWhatADeviceShouldHaveFinished) {
+TEST(TransportChecksum, FindsPartialChecksums) {
   for (const PacketBuilder& ip :
        {PacketBuilder("10.244.1.2", "10.244.2.3"), PacketBuilder("2001:db8::1", "2001:db8::2")}) {
     const std::uint32_t start = ip.Build()[0] >> 4 == std::byte{4} ? 20 : 40;
@@ -107,7 +107,8 @@ TEST(TransportChecksum, FindsWhatADeviceShouldHaveFinished) {
   EXPECT_EQ(FindUnfinishedChecksum(
                 PacketBuilder("10.244.1.2", "10.244.2.3").UdpWithoutChecksum(1, 2).Build()),
             std::nullopt);
-  // Whoever finishes a checksum sums up to the packet's end: nothing may lie behind what it covers.
+  // A device that completes a checksum sums up to the packet's end: nothing may follow the covered
+  // bytes.
   const ByteVector udp = PacketBuilder("10.244.1.2", "10.244.2.3")
                              .Udp(1, 2)
                              .Payload(99)
@@ -120,7 +121,7 @@ TEST(TransportChecksum, FindsWhatADeviceShouldHaveFinished) {
                                    .Payload(Hex("0001 0002 0009 1907 77 7777"))
                                    .Build();
   EXPECT_EQ(FindUnfinishedChecksum(short_udp), std::nullopt) << "behind UDP's length";
-  // ICMP has no pseudo-header: no sum of one is left in its field.
+  // ICMP has no pseudo-header: its field has no partial sum.
   const ByteVector ping = PacketBuilder("10.244.1.2", "10.244.2.3")
                               .Raw(IpProtocol::kIcmp)
                               .Payload(Hex("0800 0000 1234 0001"))
@@ -129,7 +130,7 @@ TEST(TransportChecksum, FindsWhatADeviceShouldHaveFinished) {
   EXPECT_EQ(FindUnfinishedChecksum(Hex("45 00")), std::nullopt);
 }
 
-TEST(TransportChecksum, WhatIsNotCoveredStaysUntouched) {
+TEST(TransportChecksum, UncoveredBytesStayUntouched) {
   const PacketBuilder v4("10.244.1.2", "10.244.2.3");
   const PacketBuilder v6("2001:db8::1", "2001:db8::2");
   const ByteVector packets[] = {

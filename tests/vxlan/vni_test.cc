@@ -7,16 +7,16 @@ namespace weft {
 namespace {
 
 TEST(Vni, HoldsTwentyFourBitsAndRefusesMore) {
-  EXPECT_EQ(Vni::Of(0)->value(), 0u);
-  EXPECT_EQ(Vni::Of(4096), kFlannelWindowsVni);
-  EXPECT_EQ(Vni::Of(0xff'ffff)->value(), 0xff'ffffu);
-  EXPECT_FALSE(Vni::Of(0x100'0000));
-  EXPECT_FALSE(Vni::Of(0x1'0000'0001)) << "never truncated";
+  EXPECT_EQ(Vni::From(0)->value(), 0u);
+  EXPECT_EQ(Vni::From(4096), kFlannelWindowsVni);
+  EXPECT_EQ(Vni::From(0xff'ffff)->value(), 0xff'ffffu);
+  EXPECT_FALSE(Vni::From(0x100'0000));
+  EXPECT_FALSE(Vni::From(0x1'0000'0001)) << "never truncated";
 }
 
 TEST(Vni, Compares) {
-  EXPECT_LT(*Vni::Of(1), *Vni::Of(4096));
-  EXPECT_NE(*Vni::Of(1), *Vni::Of(2));
+  EXPECT_LT(*Vni::From(1), *Vni::From(4096));
+  EXPECT_NE(*Vni::From(1), *Vni::From(2));
 }
 
 }  // namespace

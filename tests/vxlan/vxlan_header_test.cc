@@ -31,7 +31,7 @@ TEST(VxlanHeader, EmitWritesEveryByteAndNoMore) {
 TEST(VxlanHeader, EveryVniSurvives) {
   for (std::uint32_t vni = 0; vni <= Vni::kMax; vni = vni * 3 + 1) {
     ByteVector out(8, std::byte{0xa5});
-    const VxlanHeader header{*Vni::Of(vni)};
+    const VxlanHeader header{*Vni::From(vni)};
     header.Emit(MutableBytes(out).first<VxlanHeader::kSize>());
     EXPECT_EQ(VxlanHeader::Parse(out), header) << vni;
   }

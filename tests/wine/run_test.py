@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/wine/run.sh with a Wine of shell scripts: what is run once more, and that it is counted."""
+"""tests/wine/run.sh with a Wine of shell scripts: which runs are repeated, and that they are counted."""
 import os
 import pathlib
 import subprocess
@@ -8,7 +8,7 @@ import unittest
 
 RUN = pathlib.Path(__file__).parent / "run.sh"
 
-# Each run of a program takes one line of `script`, "STATUS WORDS...", and writes the program's name to `ran`.
+# Each run of a program consumes one line of `script`, "STATUS WORDS...", and writes the program's name to `ran`.
 WINE64 = """#!/bin/sh
 [ "$1" != cmd ] || exit 0
 cd "${0%/*}"
@@ -35,7 +35,7 @@ class RunTest(unittest.TestCase):
             reruns = (wine / "reruns").read_text().splitlines() if (wine / "reruns").exists() else []
             return done.returncode, done.stdout, (wine / "ran").read_text().split(), reruns
 
-    def test_a_test_without_a_word_is_run_once_more_and_counted(self):
+    def test_a_silent_test_is_repeated_and_counted(self):
         status, out, ran, reruns = self.run_program("bin/x_test.exe", "53", "0 [ RUN ]")
         self.assertEqual((status, out, ran), (0, "[ RUN ]\n", ["x_test.exe", "x_test.exe"]))
         self.assertEqual(len(reruns), 1)
@@ -46,16 +46,16 @@ class RunTest(unittest.TestCase):
         status, _, ran, reruns = self.run_program("x_test.exe", "53", "54", "0")
         self.assertEqual((status, len(ran), len(reruns)), (54, 2, 1))
 
-    def test_a_test_that_spoke_is_not_run_again(self):
+    def test_a_test_with_output_is_not_repeated(self):
         status, out, ran, reruns = self.run_program("x_test.exe", "3 [ RUN ]", "0")
         self.assertEqual((status, out, ran, reruns), (3, "[ RUN ]\n", ["x_test.exe"], []))
 
-    def test_a_program_that_is_silent_by_nature_is_not_run_again(self):
+    def test_another_silent_program_is_not_repeated(self):
         for program in ("record_fuzz_replay.exe", "flanneld.exe", "x_test.exe.exe"):
             status, _, ran, reruns = self.run_program(program, "5", "0")
             self.assertEqual((status, ran, reruns), (5, [program], []))
 
-    def test_success_without_a_word_is_success(self):
+    def test_silent_success_is_success(self):
         self.assertEqual(self.run_program("x_test.exe", "0", "1"), (0, "", ["x_test.exe"], []))
 
 

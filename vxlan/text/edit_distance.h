@@ -6,8 +6,8 @@
 
 namespace weft {
 
-// The fewest insertions, removals, replacements and swaps of neighbours that make `b` of `a`
-// (optimal string alignment).
+// The least number of insertions, removals, replacements and swaps of neighbours that turn `a` into
+// `b` (optimal string alignment).
 std::size_t EditDistance(std::string_view a, std::string_view b);
 
 }  // namespace weft

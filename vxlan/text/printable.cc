@@ -12,7 +12,7 @@ namespace {
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// Bytes of the UTF-8 character at the start of `text`; 0: it is none.
+// Bytes of the UTF-8 character at the start of `text`; 0: it is not valid UTF-8.
 std::size_t CharacterSize(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   if (first < 0x80) return 1;
@@ -27,8 +27,8 @@ std::size_t CharacterSize(std::string_view text) {
   return size;
 }
 
-// C0, DEL, C1 (of which terminals take some for the start of a command), and the marks that turn or
-// end a line: U+2028..202E, U+2066..2069.
+// C0, DEL, C1 (some start a terminal's escape sequence), and line separators and bidirectional
+// controls: U+2028..202E, U+2066..2069.
 bool IsControl(std::string_view character) {
   if (character.size() == 1) return absl::ascii_iscntrl(static_cast<unsigned char>(character[0]));
   if (character.size() == 2) return character[0] == '\xc2' && character[1] < '\xa0';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Foreign text inside our messages: bounded, and without what writes log lines or terminal codes.
+// Foreign text inside our messages: bounded, and without line breaks and terminal escapes.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,19 @@
 
 namespace weft {
 
-// Bytes of `text` that Quoted shows at most, before escaping.
+// Default limit of Quoted in bytes, before escaping.
 inline constexpr std::size_t kMaxQuoted = 80;
 
-// "text" in double quotes. Control characters, quotes, backslashes and everything outside ASCII
-// become \n, \", \x1b, ...; what is longer than `limit` bytes is cut and its length named.
+// `text` in double quotes. Control characters, quotes, backslashes and everything outside ASCII
+// become \n, \", \x1b, ...; text longer than `limit` bytes is cut, and its length appended.
 std::string Quoted(std::string_view text, std::size_t limit = kMaxQuoted);
 
-// `text`, UTF-8 in any language, as one line: control characters become blanks, bytes that are no
-// UTF-8 question marks, blanks at the ends go. What is longer than `limit` bytes is cut between two
-// characters and ends in "...".
+// `text`, in UTF-8, as one line: control characters become blanks, bytes that are not UTF-8
+// question marks; blanks at both ends are removed. Text longer than `limit` bytes is cut between
+// two characters and ends in "...".
 std::string OneLine(std::string_view text, std::size_t limit);
 
-// Of the byte `at` of `text`: "line 3, column 17", both from 1; columns count bytes.
+// The position of byte `at` of `text`: "line 3, column 17", both from 1; columns count bytes.
 std::string LineAndColumn(std::string_view text, std::size_t at);
 
 }  // namespace weft

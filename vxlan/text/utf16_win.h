@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text on its way between our UTF-8 and Windows.
+// Conversion between our UTF-8 and Windows' UTF-16.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// Bytes that are no UTF-8, and surrogates without a partner, become U+FFFD.
+// Bytes that are not UTF-8, and unpaired surrogates, become U+FFFD.
 std::wstring Utf16(std::string_view text);
 std::string Utf8(std::wstring_view text);
 // "" for null.

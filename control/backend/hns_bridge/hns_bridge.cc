@@ -49,7 +49,7 @@ absl::StatusOr<hns::BridgeSpec> BridgeFor(const NodePlan& plan, const config::Op
   return absl::FailedPreconditionError(
       absl::StrCat("our PodCIDR ", subnet.ToString(), " has no room for the host's own endpoint, ",
                    spec.endpoint_address().ToString(),
-                   ": give nodes larger ones (kube-controller-manager --node-cidr-mask-size)"));
+                   "; give nodes larger PodCIDRs (kube-controller-manager --node-cidr-mask-size)"));
 }
 
 absl::Status HnsBridge::Open() {
@@ -59,14 +59,14 @@ absl::Status HnsBridge::Open() {
   if (!desired_ || (keeper_ && same)) return absl::OkStatus();
   forwarded_.reset();
   if (keeper_) {
-    keeper_->Tell([spec = *desired_](hns::BridgeKeeper& keeper) { keeper.SetSpec(spec); });
+    keeper_->Post([spec = *desired_](hns::BridgeKeeper& keeper) { keeper.SetSpec(spec); });
     return absl::OkStatus();
   }
   keeper_ = std::make_unique<control::KeeperThread<hns::BridgeKeeper, hns::BridgeOutcome>>(
       context_.hns, context_.ledger,
       [this](hns::Api& api, const std::shared_ptr<hns::ObjectLedger>& ledger) {
         auto keeper = std::make_unique<hns::BridgeKeeper>(api, *programmed_, ledger);
-        keeper->SetAdapterThere(adapter_there_);
+        keeper->SetAdapterPresent(adapter_present_);
         return keeper;
       },
       context_.on_hns_change, control::RoundThread::Limits());
@@ -133,15 +133,16 @@ void HnsBridge::Inspect(const underlay::HostFacts& host) {
   if (!decides()) return;
   const std::vector<host::Adapter>& adapters = host.adapters;
   const State state = keeper_->State();
-  const bool there = underlay::OwnerOf(programmed_->endpoint_address(), adapters) != nullptr;
-  if (state.outcome.endpoint_id && there != std::exchange(adapter_there_, there))
-    keeper_->Ask([there](hns::BridgeKeeper& keeper) { keeper.SetAdapterThere(there); });
+  const bool present = underlay::OwnerOf(programmed_->endpoint_address(), adapters) != nullptr;
+  if (state.outcome.endpoint_id && present != std::exchange(adapter_present_, present))
+    keeper_->Request([present](hns::BridgeKeeper& keeper) { keeper.SetAdapterPresent(present); });
   forwarded_.reset();
   forwarding_.clear();
   if (InSync(state)) {
     forwarded_ = state.outcome.endpoint_id;
     std::set<IpAddress> addresses = {programmed_->node_address, programmed_->endpoint_address()};
-    // Another one where HNS chose another adapter; or the node's former address.
+    // Differs from the node's address where HNS chose another adapter; or it is the node's former
+    // address.
     const auto& management_ip = state.outcome.management_ip;
     if (management_ip && underlay::OwnerOf(*management_ip, adapters))
       addresses.insert(*management_ip);
@@ -161,7 +162,7 @@ admin::HnsStatus HnsBridge::ReadStatus() const {
   if (state.outcome.state != hns::BridgeState::kInSync) return status;
   if (const std::string missing = Unforwarded(state); !state.settled) {
     status.state = BridgeStateName(hns::BridgeState::kNetwork);
-    status.text = absl::StrCat("the HNS network ", programmed_->name, " is to change");
+    status.text = absl::StrCat("the HNS network ", programmed_->name, " is about to change");
   } else if (!missing.empty()) {
     status.state = "forwarding";
     status.text = missing;

@@ -22,7 +22,7 @@ absl::StatusOr<hns::BridgeSpec> BridgeFor(const NodePlan& plan, const config::Op
                                           const control::NetConf& conf,
                                           const std::vector<host::Adapter>& adapters);
 
-// Its end changes nothing in HNS, and leaves forwarding on.
+// Its destructor changes nothing in HNS, and leaves forwarding on.
 class HnsBridge final
     : public HnsNetwork<control::KeeperThread<hns::BridgeKeeper, hns::BridgeOutcome>,
                         hns::BridgeSpec, BridgeFor> {
@@ -30,7 +30,7 @@ class HnsBridge final
   using HnsNetwork::HnsNetwork;
   ~HnsBridge() override { Close(); }
 
-  // Switches forwarding on where it is off: adapters that HNS creates again have lost it.
+  // Switches forwarding on where it is off, as on adapters that HNS has created again.
   void Inspect(const underlay::HostFacts& host) override;
   absl::Status Open() override;
   bool IsUp() const override;
@@ -43,17 +43,19 @@ class HnsBridge final
   using State = control::KeeperState<hns::BridgeOutcome>;
   std::string Unforwarded(const State& state) const;
   std::string ForwardingOn(const IpAddress& address, const std::vector<host::Adapter>& adapters);
-  // Again, where we switched it on for an address that has moved on since: while HNS creates its
-  // adapters, the NIC has the node's for a moment.
+  // Switches it off again on adapters where we switched it on for an address that has moved since:
+  // while HNS creates its adapters, the NIC briefly has the node's address.
   void ForwardingOff(const std::set<IpAddress>& addresses,
                      const std::vector<host::Adapter>& adapters);
   admin::HnsStatus ReadStatus() const override;
 
-  // As of the last Inspect: next to which endpoint forwarding is on, and why it is not.
+  // As of the last Inspect: the endpoint with which forwarding was checked, and why it is off
+  // (empty: it is on).
   std::optional<hns::Guid> forwarded_;
   std::string forwarding_;
-  std::set<std::uint32_t> switched_on_;  // adapters, by us
-  bool adapter_there_ = true;  // with the endpoint's address, as the keeper was last informed
+  std::set<std::uint32_t> switched_on_;  // adapter indices, by us
+  bool adapter_present_ =
+      true;  // an adapter has the endpoint's address, as last passed to the keeper
   control::Condition network_condition_;  // what the network lacks, for the log
 };
 

@@ -29,11 +29,11 @@ std::string_view OverlayStateName(hns::OverlayState state) {
 absl::StatusOr<hns::OverlaySpec> OverlayFor(const NodePlan& plan, const config::Options& options,
                                             const control::NetConf& conf,
                                             const std::vector<host::Adapter>& adapters) {
-  const std::optional<hns::IsolationId> isolation_id = hns::IsolationId::Of(conf.vni.value());
+  const std::optional<hns::IsolationId> isolation_id = hns::IsolationId::From(conf.vni.value());
   if (!isolation_id) {
-    return absl::FailedPreconditionError(absl::StrCat("HNS has no overlay network of VNI ",
-                                                      conf.vni.value(),
-                                                      ": write another in net-conf.json"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("HNS supports no overlay network with VNI ", conf.vni.value(),
+                     "; set another Backend.VNI in net-conf.json"));
   }
   const underlay::AdapterHint nic = underlay::AdapterBelow(plan.underlay, adapters, options.iface);
   return hns::OverlaySpec{conf.name,
@@ -81,10 +81,10 @@ std::optional<LeaseFacts> HnsOverlay::lease_facts() const {
                     outcome.management_ip};
 }
 
-// `awaited_` is older than these adapters: what had the address before the network was created is
-// not its adapter.
+// `adapters` were read after `awaited_` was set: an adapter that had the address before the network
+// was created does not count.
 void HnsOverlay::OnAdapters(const std::vector<host::Adapter>& adapters) {
-  if (keeper_ && awaited_ && underlay::OwnerOf(*awaited_, adapters)) keeper_->SetAdapterThere();
+  if (keeper_ && awaited_ && underlay::OwnerOf(*awaited_, adapters)) keeper_->SetAdapterPresent();
 }
 
 void HnsOverlay::OnHnsChange() {
@@ -111,8 +111,8 @@ admin::HnsStatus HnsOverlay::ReadStatus() const {
   return status;
 }
 
-// HNS's own state is the present one, unlike the sinks': a network that is lost makes the node
-// unready.
+// Unlike the check of the sinks, this one follows the present state of HNS: a lost network makes
+// the node unready.
 void HnsOverlay::AppendChecks(std::vector<admin::Check>& checks) const {
   if (!decides()) return;
   const control::HnsState state = keeper_->State();

@@ -14,7 +14,7 @@
 
 namespace weft::backend {
 
-// `plan` has IPv4. The error: HNS takes no such VNI. Pure.
+// `plan` has IPv4. The error: HNS does not support the VNI. Pure.
 absl::StatusOr<hns::OverlaySpec> OverlayFor(const NodePlan& plan, const config::Options& options,
                                             const control::NetConf& conf,
                                             const std::vector<host::Adapter>& adapters);
@@ -39,7 +39,7 @@ class HnsOverlay final : public HnsNetwork<control::HnsSink, hns::OverlaySpec, O
   admin::HnsStatus ReadStatus() const override;
 
   TunnelFirewall firewall_;
-  std::optional<IpAddress> awaited_;  // the management IP for whose adapter HNS's network waits
+  std::optional<IpAddress> awaited_;  // the management IP whose adapter HNS's network waits for
 };
 
 }  // namespace weft::backend

@@ -9,14 +9,14 @@
 namespace weft::backend {
 namespace {
 
-// Between tries to create the rule, and between readings of one that exists.
+// Between attempts to create the rule, and between readings of one that exists.
 constexpr control::Duration kFirstPause = std::chrono::seconds(1);
 constexpr control::Duration kLongestPause = std::chrono::seconds(30);
 constexpr control::Duration kRulePause = std::chrono::minutes(5);
 
 }  // namespace
 
-// One that existed before is used as it is.
+// A rule that exists already is used as it is.
 absl::Status TunnelFirewall::Create(const std::string& rule, std::uint16_t port) {
   const absl::StatusOr<bool> exists = host_.HasFirewallRule(rule);
   if (!exists.ok()) return exists.status();
@@ -30,7 +30,7 @@ absl::Status TunnelFirewall::Create(const std::string& rule, std::uint16_t port)
   }
   absl::Status status = host_.AllowUdpIn(rule, port);
   if (status.ok() || *exists || !ledger_) return status;
-  // A call that failed may have created it all the same.
+  // A call that failed may still have created it.
   if (const absl::StatusOr<bool> made = host_.HasFirewallRule(rule); made.ok() && !*made)
     ledger_->Use([&](ledger::Ledger& ledger) { return ledger.Forget({entry}); });
   return status;
@@ -44,12 +44,13 @@ void TunnelFirewall::Allow(std::uint16_t port, control::TimePoint now) {
       port == kVxlanPort ? host::kOverlayFirewallRule : absl::StrCat("OverlayTraffic", port, "UDP");
   const absl::Status status = Create(rule, port);
   const bool done = status.ok() || absl::IsUnimplemented(status);
-  // Also a rule that exists: a group policy or another program may remove it.
+  // An existing rule is checked too: a group policy or another program may remove it.
   again_ = now + (done ? kRulePause : pause_);
   pause_ = done ? kFirstPause : std::min(2 * pause_, kLongestPause);
   condition_.Set(done ? ""
                       : absl::StrCat("peers may not reach this node: ", status.message(),
-                                     "; tried again; else let UDP to port ", port, " in yourself"),
+                                     "; flanneld tries again; else allow inbound UDP port ", port,
+                                     " yourself"),
                  now);
 }
 

@@ -22,8 +22,8 @@ class TunnelFirewall {
   explicit TunnelFirewall(host::Host& host, std::shared_ptr<ledger::NodeLedger> ledger = nullptr)
       : host_(host), ledger_(std::move(ledger)) {}
 
-  // About every second while an overlay network has this UDP port: creates the rule, soon again
-  // where that fails, and every five minutes in case another program removed it.
+  // Call about every second while an overlay network has this UDP port: creates the rule, retries
+  // soon where that fails, and checks it every five minutes in case another program removed it.
   void Allow(std::uint16_t port, control::TimePoint now = std::chrono::steady_clock::now());
 
   // The rule cannot be created. Fails no check.

@@ -51,7 +51,8 @@ absl::Status HostRoutes::Configure(const NodePlan& plan, const underlay::HostFac
   return absl::OkStatus();
 }
 
-// What is on link decides the way to a peer: with other addresses all sinks place peers again.
+// The prefixes on link decide how a peer is reached: when the addresses change, all sinks are
+// resynced.
 void HostRoutes::Inspect(const underlay::HostFacts& host) {
   CloseIf([&](const control::HostRouteConfig& opened) {
     return std::none_of(configs_.begin(), configs_.end(),
@@ -80,7 +81,7 @@ absl::Status HostRoutes::Open() {
   return absl::OkStatus();
 }
 
-// The routes stay, and a later process knows them.
+// The routes stay, and a later process recognizes them.
 void HostRoutes::Close() {
   CloseIf([](const control::HostRouteConfig&) { return true; });
 }

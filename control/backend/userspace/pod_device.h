@@ -16,17 +16,16 @@
 namespace weft::backend {
 
 // Unavailable while the kernel has a device of this name: upstream flannel leaves its vxlan device.
-// With `replace` that is deleted, if it is one of this VNI, and the result is true.
+// With `replace` a vxlan device of this VNI is deleted, and the result is true.
 absl::StatusOr<bool> ClearName(const std::string& name, Vni vni, bool replace);
-// "device flannel.1 of the kernel (VNI 1)": the vxlan devices that hold this UDP port; empty
-// without.
+// "device flannel.1 of the kernel (VNI 1)": the vxlan devices that use this UDP port; empty: none.
 std::string PortHolders(std::uint16_t port);
 
 // Created down and without address; removed when the port ends.
 absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::string& name);
 
 // "device-rx-dropped" and so on: packets that the kernel dropped on their way to or from `name`;
-// and, for the whole host, "udp-checksum-errors". What cannot be read is left out. Any thread.
+// and, for the whole host, "udp-checksum-errors". Unreadable counts are omitted. Any thread.
 std::vector<dataplane::NamedCount> KernelCounts(const std::string& name);
 
 }  // namespace weft::backend

@@ -67,8 +67,8 @@ absl::StatusOr<bool> ClearName(const std::string& name, Vni vni, bool replace) {
                                    [&](const auto& each) { return each.name == name; });
   // A tun device is another flanneld's: the UDP port reports it.
   if (device == devices->end() || device->kind == "tun") return false;
-  const std::string remedy =
-      absl::StrCat("delete it once what made it has stopped (ip link delete ", name, ")");
+  const std::string remedy = absl::StrCat(
+      "delete it once the program that created it has stopped (ip link delete ", name, ")");
   if (device->kind != "vxlan") {
     return absl::UnavailableError(
         absl::StrCat("device ", name, " is foreign (",
@@ -83,7 +83,7 @@ absl::StatusOr<bool> ClearName(const std::string& name, Vni vni, bool replace) {
   if (!replace) {
     return absl::UnavailableError(absl::StrCat(
         "device ", name, " is a vxlan device of the kernel (VNI ", device->vni, ", UDP port ",
-        device->port, "), as upstream flannel leaves it, in the place of this node's tunnel: ",
+        device->port, "), as upstream flannel leaves it, and has the name of this node's tunnel: ",
         remedy, ", or start flanneld with --replace-kernel-device"));
   }
   if (absl::Status status = host::DeleteKernelDevice(*device); !status.ok()) return status;
@@ -109,8 +109,8 @@ absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::
   if (port.ok() && !(*port)->steers_by_source()) {
     control::LogWarning(absl::StrCat(
         name,
-        ": the kernel refuses BPF (CAP_BPF), so queues go by flow, and a pod of many flows "
-        "can crowd out the others; give flanneld CAP_BPF"));
+        ": the kernel refuses BPF (CAP_BPF), so queues are chosen by flow, and a pod with many "
+        "flows can starve the other pods; grant flanneld CAP_BPF"));
   }
   return port;
 }

@@ -54,7 +54,8 @@ absl::StatusOr<std::uint32_t> PrepareDevice(const TunnelConfig& config, host::Ho
       std::find_if(adapters->begin(), adapters->end(),
                    [&](const host::Adapter& adapter) { return adapter.name == config.device; });
   if (device == adapters->end())
-    return absl::NotFoundError(absl::StrCat("device ", config.device, " is gone again"));
+    return absl::NotFoundError(
+        absl::StrCat("device ", config.device, " disappeared after it was created"));
   if (absl::Status status = host.SetLinkUp(device->index, config.mtu.bytes()); !status.ok())
     return status;
   const host::AssignedAddress address{config.subnet.base(), config.subnet.base().bits()};

@@ -27,16 +27,16 @@ struct TunnelConfig {
   IpPrefix subnet;  // our PodCIDR; its base is the device's address, as a /32 or /128
   MacAddress vtep_mac;
   IpAddress bind_address;  // unspecified: every local address
-  OuterMtu link_mtu = *OuterMtu::Of(1500);
-  InnerMtu mtu = *InnerMtu::Of(1450);      // of the device
-  InnerMtu pod_mtu = *InnerMtu::Of(1450);  // subnet.env's: the least of all devices'
-  bool udp_checksum = true;                // of outer IPv4; IPv6 always has it
+  OuterMtu link_mtu = *OuterMtu::From(1500);
+  InnerMtu mtu = *InnerMtu::From(1450);      // of the device
+  InnerMtu pod_mtu = *InnerMtu::From(1450);  // subnet.env's: the least of all devices'
+  bool udp_checksum = true;                  // of outer IPv4; IPv6 always has it
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   friend bool operator==(const TunnelConfig&, const TunnelConfig&) = default;
 };
 
-// Control thread, but for the worker's own. Members end in the reverse order of their beginning:
-// the thread is joined first, the device goes last.
+// Control thread, except for the worker's own. Members are destroyed in reverse order: the thread
+// is joined first, the device is removed last.
 class Tunnel {
  public:
   // Binds the UDP port before it creates the device, so that a second daemon leaves nothing behind;
@@ -53,7 +53,7 @@ class Tunnel {
   const TunnelConfig& config() const { return config_; }
   std::uint32_t adapter_index() const;
   lease::Sink& sink() const;
-  // Whether `adapters` still show the device as Open left it.
+  // Whether `adapters` still have the device as Open configured it.
   bool IsIntact(const std::vector<host::Adapter>& adapters) const;
 
   admin::TunnelStatus ReadStatus() const;

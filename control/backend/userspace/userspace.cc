@@ -89,7 +89,7 @@ absl::Status Userspace::OpenTunnel(const TunnelConfig& config) {
                    [on_broken = context_.on_broken, device = config.device](
                        const absl::Status& status) { on_broken(device, status); });
   if (absl::IsAlreadyExists(tunnel.status())) {
-    // What has the port or the name may go: it is tried again.
+    // The holder of the port or the name may end: the next round tries again.
     const std::string holders = PortHolders(config.port);
     return absl::UnavailableError(
         absl::StrCat(tunnel.status().message(), holders.empty() ? "" : ": ", holders));

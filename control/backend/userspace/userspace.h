@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// flanneld moves the packets itself: a tunnel for each family. The routes into them are
-// host_routes'.
+// flanneld moves the packets itself: a tunnel for each family. host_routes has the routes into
+// them.
 #pragma once
 
 #include <memory>
@@ -45,7 +45,7 @@ class Userspace final : public Backend {
   std::string underlay_;  // its name
   std::vector<TunnelConfig> configs_;
   std::vector<std::unique_ptr<Tunnel>> tunnels_;  // after Inspect each has one of `configs_`
-  std::set<std::string> replaced_devices_;        // upstream's, once each
+  std::set<std::string> replaced_devices_;        // upstream's, each deleted once
 };
 
 }  // namespace weft::backend

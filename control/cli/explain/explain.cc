@@ -33,7 +33,7 @@ absl::StatusOr<OuterMtu> LinkMtu(const Options& options) {
     const auto status = admin::AdminClient(EndpointOf(options.leases.admin)).ReadStatus();
     if (status.ok() && status->mtu > 0) bytes = status->mtu + EncapsulationOverhead(IpFamily::kV4);
   }
-  if (const std::optional<OuterMtu> mtu = OuterMtu::Of(bytes)) return *mtu;
+  if (const std::optional<OuterMtu> mtu = OuterMtu::From(bytes)) return *mtu;
   return absl::InvalidArgumentError(
       absl::StrCat("--mtu ", bytes, " is not the MTU of a link; try ", kUsualMtu));
 }
@@ -48,7 +48,7 @@ std::string Text(const Judgement& judgement) {
   return text;
 }
 
-// No verdict: an error only where a source of leases was named.
+// No verdict: an error only if a source of leases was named.
 ExitCode WithoutVerdict(const Options& options, const absl::Status& status, Io& io) {
   const bool named = !options.leases.from.empty() || !options.leases.admin.empty();
   io.err << "flannelctl explain: no verdict: " << status.message();
@@ -69,7 +69,7 @@ ExitCode Run(const Options& options, Io& io) {
   }
   const absl::StatusOr<std::vector<std::byte>> frame = ReadFrame(options.frame, io.in);
   if (!frame.ok()) return Fail(io, kVerb, frame.status());
-  if (options.mtu != 0 && !OuterMtu::Of(options.mtu)) {
+  if (options.mtu != 0 && !OuterMtu::From(options.mtu)) {
     return Fail(io, kVerb, LinkMtu(options).status());
   }
   const FrameStart start = ParseFrameStart(options.start).value_or(GuessFrameStart(*frame));
@@ -119,16 +119,16 @@ Action AddExplain(CLI::App& parser) {
       ->type_name("N")
       ->check(NotNegative);
   parser
-      .add_option("--peer-check", options->peer_check, "How the sender is checked, as flanneld's")
+      .add_option("--peer-check", options->peer_check, "How the sender is checked, as by flanneld")
       ->type_name("CHECK")
       ->capture_default_str()
       ->check(CLI::IsMember({"strict", "lease", "off"}));
   AddLeaseOptions(parser, options->leases);
   parser.footer(
-      "What begins inside (inner-ip, inner-ethernet), or was sent by this node, is\n"
-      "judged on its way to the wire, the rest on its way to the pods. The verdict is\n"
-      "that of flanneld's own code with the leases as they are now; path MTUs that\n"
-      "flanneld has learnt are not known.\n"
+      "A frame that begins with an inner layer (inner-ip, inner-ethernet), or that this\n"
+      "node sent, is judged on its way to the wire, any other on its way to the pods.\n"
+      "The verdict is that of flanneld's own code with the present leases; path MTUs\n"
+      "that flanneld has learnt are not known.\n"
       "Exit code: 0 forwarded, or layers only; 1 dropped; 2 no frame, or no leases\n"
       "where a source was named.\n\n"
       "Examples:\n"

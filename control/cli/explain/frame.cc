@@ -13,7 +13,7 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::uint16_t kLinuxVxlanPort = 8472;  // what Linux used before IANA gave out 4789
+constexpr std::uint16_t kLinuxVxlanPort = 8472;  // what Linux used before IANA assigned 4789
 
 constexpr std::array<std::pair<std::string_view, FrameStart>, 5> kNames{{
     {"outer-ethernet", FrameStart::kOuterEthernet},
@@ -47,7 +47,7 @@ bool BeginsWithVxlan(Bytes frame) {
 
 bool BeginsWithIp(Bytes frame) {
   if (ParseInnerIp(frame)) return true;
-  // Cut short: the version decides, unless it can be Ethernet.
+  // Truncated: the version decides, unless it can be Ethernet.
   const unsigned version = frame.empty() ? 0 : Load8(frame.data()) >> 4;
   return (version == 4 || version == 6) && !HasKnownType(frame);
 }

@@ -12,9 +12,9 @@
 namespace weft::cli {
 namespace {
 
-absl::Status NoSuchFrame(const std::string& where, std::size_t desired, std::size_t there) {
+absl::Status NoSuchFrame(const std::string& where, std::size_t desired, std::size_t count) {
   return absl::NotFoundError(absl::StrCat("there is no frame ", desired, " in ", where,
-                                          ", which has ", there, "; frames are counted from 1"));
+                                          ", which has ", count, "; frames are counted from 1"));
 }
 
 absl::StatusOr<std::vector<std::byte>> ReadCapture(const std::string& path, std::size_t desired) {

@@ -17,7 +17,7 @@ struct FrameOptions {
   std::size_t frame = 1;         // which of several, from 1 on
 };
 
-// Errors name the file or the word, and how many frames there are when there is no such one.
+// Errors name the file or the word; for a missing frame also how many frames exist.
 absl::StatusOr<std::vector<std::byte>> ReadFrame(const FrameOptions& options, std::istream& in);
 
 }  // namespace weft::cli

@@ -21,7 +21,7 @@ using dataplane::ForwarderConfig;
 using dataplane::PortKind;
 using dataplane::Verdict;
 
-// The part of a frame that the forwarder is given.
+// The part of a frame that the forwarder receives.
 struct Core {
   Bytes bytes;
   FrameStart start{};  // kOuterIp, kVxlan or kInnerIp
@@ -31,9 +31,8 @@ bool IsOutbound(FrameStart start) {
   return start == FrameStart::kInnerIp || start == FrameStart::kInnerEthernet;
 }
 
-// Takes an outer or inner Ethernet header off, or decides about the frame as an L2 pod port does.
-absl::StatusOr<Core> TakeEthernetOff(Bytes frame, FrameStart start,
-                                     std::optional<Verdict>& decided) {
+// Removes an outer or inner Ethernet header, or decides about the frame as an L2 pod port does.
+absl::StatusOr<Core> StripEthernet(Bytes frame, FrameStart start, std::optional<Verdict>& decided) {
   if (start != FrameStart::kOuterEthernet && start != FrameStart::kInnerEthernet) {
     return Core{frame, start};
   }
@@ -42,7 +41,7 @@ absl::StatusOr<Core> TakeEthernetOff(Bytes frame, FrameStart start,
   const bool is_ip = ethernet && (ethernet->ether_type == EtherType::kIpv4 ||
                                   ethernet->ether_type == EtherType::kIpv6);
   if (outer && !is_ip) {
-    return absl::InvalidArgumentError("the outer frame is not IP, so the tunnel never sees it");
+    return absl::InvalidArgumentError("the outer frame is not IP, so it never reaches the tunnel");
   }
   if (!ethernet) {
     decided = Verdict::kInnerMalformed;
@@ -68,8 +67,8 @@ IpFamily FamilyOf(const Core& core) {
   return v6 ? IpFamily::kV6 : IpFamily::kV4;
 }
 
-// As flanneld makes it, but for learnt path MTUs and the pod device's own MTU, which follow the
-// link.
+// As flanneld configures it, without learnt path MTUs; the pod device's MTU is derived from the
+// link's.
 ForwarderConfig Configure(const Viewpoint& view, FrameStart start, const JudgeOptions& options) {
   ForwarderConfig config;
   config.local = view.local;
@@ -82,10 +81,10 @@ ForwarderConfig Configure(const Viewpoint& view, FrameStart start, const JudgeOp
   return config;
 }
 
-// The part of the frame is a whole packet whose outer UDP checksum a stack has left to its device.
+// A whole outer packet whose UDP checksum the sender's stack left to its device.
 bool IsUnfinished(const Core& core) {
   if (core.start != FrameStart::kOuterIp) return false;
-  const Parsed<InnerPacket> packet = ParseInnerIp(core.bytes);  // without what pads the frame
+  const Parsed<InnerPacket> packet = ParseInnerIp(core.bytes);  // without the frame's padding
   return packet && packet->protocol == IpProtocol::kUdp && FindUnfinishedChecksum(packet->bytes());
 }
 
@@ -96,7 +95,7 @@ bool IsOwnFrame(const Viewpoint& view, const FrameFacts& facts) {
   return from_us && facts.inner_destination_mac && facts.inner_destination_mac != view.local.mac;
 }
 
-// The inner frame of `core`, and where it went; empty where that cannot be read.
+// The inner frame of `core`, and where it was sent; empty where that cannot be read.
 std::optional<Bytes> InnerFrameOf(const Core& core, std::optional<IpAddress>& outer_destination) {
   Bytes payload = core.bytes;
   if (core.start == FrameStart::kOuterIp) {
@@ -122,8 +121,8 @@ absl::StatusOr<Judgement> JudgeOwnFrame(Bytes inner, const Viewpoint& view,
   std::vector<std::string>& reasons = judgement->reasons;
   if (outer_destination && peer != nullptr && peer->half.public_ip != outer_destination) {
     reasons.insert(reasons.begin(),
-                   absl::StrCat("it went to ", outer_destination->ToString(),
-                                ", which is not where the lease of ", peer->node, " leads now"));
+                   absl::StrCat("it was sent to ", outer_destination->ToString(),
+                                ", which is not the public IP of ", peer->node, " now"));
   }
   reasons.insert(reasons.begin(),
                  absl::StrCat(view.node,
@@ -138,7 +137,7 @@ absl::StatusOr<Judgement> Judge(Bytes frame, FrameStart start, const admin::Leas
                                 const JudgeOptions& options) {
   Judgement judgement{.outbound = IsOutbound(start), .verdict = {}, .reasons = {}};
   std::optional<Verdict> decided;
-  const absl::StatusOr<Core> core = TakeEthernetOff(frame, start, decided);
+  const absl::StatusOr<Core> core = StripEthernet(frame, start, decided);
   if (!core.ok()) return core.status();
   if (decided) {
     judgement.verdict = *decided;
@@ -168,8 +167,8 @@ absl::StatusOr<Judgement> Judge(Bytes frame, FrameStart start, const admin::Leas
   Forwarder forwarder(config, remotes, peers, counters);
   forwarder.Refresh();
 
-  // The frame is copied to where there is headroom for what the forwarder puts before it. The batch
-  // is some 20 KiB: too much for a stack.
+  // The frame is copied to a buffer with headroom for the outer headers. The batch is some 20 KiB:
+  // too much for a stack.
   dataplane::PacketSlab slab(1);
   const auto batch = std::make_unique<Batch>();
   const auto replies = std::make_unique<Batch>();

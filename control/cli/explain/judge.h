@@ -14,7 +14,7 @@
 namespace weft::cli {
 
 struct JudgeOptions {
-  OuterMtu link_mtu = *OuterMtu::Of(1500);
+  OuterMtu link_mtu = *OuterMtu::From(1500);
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
 };
 
@@ -24,9 +24,9 @@ struct Judgement {
   std::vector<std::string> reasons;  // sentences without a full stop
 };
 
-// What begins inside, or what this node has sent, is judged on its way to the wire, everything else
-// on its way to the pods. An outer UDP checksum that was left to a device counts as right. An error
-// means that there is no verdict, and names what is missing.
+// A frame that begins with an inner layer, or that this node has sent, is judged on its way to the
+// wire, any other on its way to the pods. An outer UDP checksum that was left to a device counts as
+// right. An error means that there is no verdict, and names what is missing.
 absl::StatusOr<Judgement> Judge(Bytes frame, FrameStart start, const admin::LeaseList& leases,
                                 const JudgeOptions& options);
 

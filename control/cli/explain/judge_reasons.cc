@@ -34,7 +34,7 @@ std::string NoUsableLease(const Viewpoint& view, const std::optional<IpAddress>&
                       unused->half.state, ": ", unused->half.state_sentence);
 }
 
-// The room under the link's MTU; what a path MTU leaves is known only to the running data plane.
+// The packet's size against the link's MTU; only the running data plane knows path MTUs.
 std::string SizeReason(const ForwarderConfig& config, const FrameFacts& facts,
                        const IpAddress& vtep) {
   return absl::StrCat("the inner packet has ", facts.inner_length, " bytes; ",
@@ -55,7 +55,7 @@ void AddEncapsulated(const ForwarderConfig& config, const Packet& packet, const 
                                  Shown(peer.half.vtep_mac)));
 }
 
-// " (the VTEP MAC of linux-2)"; empty: no node's.
+// " (the VTEP MAC of linux-2)"; empty: it belongs to no node.
 std::string Owner(const NamedHalf* peer, std::string_view what) {
   return peer == nullptr ? "" : absl::StrCat(" (", what, " of ", peer->node, ")");
 }
@@ -71,7 +71,7 @@ void AddSender(const Viewpoint& view, const FrameFacts& facts, Reasons& reasons)
                                        ? " is no lease's public IP"
                                        : " is the public IP of " + by_public_ip->node));
   } else {
-    reasons.push_back("the frame has no outer source, so the inner one alone is judged");
+    reasons.push_back("the frame has no outer source, so only the inner one is checked");
   }
   reasons.push_back(absl::StrCat(
       "inner source ", Shown(facts.inner_source),

@@ -27,7 +27,7 @@ absl::StatusOr<Viewpoint> MakeViewpoint(const admin::LeaseList& list, IpFamily f
       continue;
     }
     NamedHalf peer{row.node, *half};
-    // A document of another flanneld may claim otherwise: nothing can be sent there.
+    // Nothing can be sent there, even if the document of another flanneld says "usable".
     if (!half->public_ip || !half->vtep_mac) peer.half.usable = false;
     if (peer.half.usable)
       view.remotes.push_back({row.node, half->subnet, *half->public_ip, *half->vtep_mac});
@@ -43,11 +43,11 @@ absl::StatusOr<Viewpoint> MakeViewpoint(const admin::LeaseList& list, IpFamily f
         absl::StrCat("node ", view.node, " has published no VTEP MAC for ", Name(family),
                      " yet, so nothing can be addressed to it; check its flanneld"));
   }
-  // Only shown: an unspecified address would be of the wrong family for the template.
+  // For display only: an unspecified address would be of the wrong family for the template.
   view.local.outer_source = view.own.public_ip.value_or(view.own.subnet.base());
   view.local.mac = *view.own.vtep_mac;
   if (view.own.vni) {
-    view.local.vni = Vni::Of(*view.own.vni).value_or(kFlannelWindowsVni);
+    view.local.vni = Vni::From(*view.own.vni).value_or(kFlannelWindowsVni);
   }
   return view;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node's own half and its peers' of one address family: what a data plane is made of.
+// A node's own half and its peers' of one address family: the input of a data plane.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ struct Viewpoint {
   const NamedHalf* FindByMac(const MacAddress& mac) const;
 };
 
-// From the row whose state is "self". The error says what is missing and how to give it.
+// From the row whose state is "self". The error names what is missing and the flag for it.
 absl::StatusOr<Viewpoint> MakeViewpoint(const admin::LeaseList& list, IpFamily family);
 
 }  // namespace weft::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// computenetwork.dll, in front of the emulator. Prototypes are computenetwork.h's, so that a
-// difference does not compile; names are exported by computenetwork.def.
+// computenetwork.dll, backed by the emulator. The prototypes are those of computenetwork.h, so that
+// a difference does not compile; computenetwork.def exports the names.
 #include <windows.h>
 //
 #include <computenetwork.h>
@@ -26,8 +26,8 @@ using weft::hns::emulator::ToCallers;
 Handle Ours(void* handle) { return static_cast<Handle>(reinterpret_cast<std::uintptr_t>(handle)); }
 void* Theirs(Handle handle) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(handle)); }
 
-// No error record next to a success: callers take it for a failure.
-HRESULT Tell(const Reply& reply, PWSTR* text, void** handle, PWSTR* error_record) {
+// Returns no error record with a success: callers treat one as a failure.
+HRESULT ToHresult(const Reply& reply, PWSTR* text, void** handle, PWSTR* error_record) {
   if (error_record != nullptr) {
     const bool failed = !reply.ok() && !reply.error_record.empty();
     *error_record = failed ? ToCallers(reply.error_record) : nullptr;
@@ -38,26 +38,26 @@ HRESULT Tell(const Reply& reply, PWSTR* text, void** handle, PWSTR* error_record
 }
 
 HRESULT Enumerate(Kind kind, PCWSTR query, PWSTR* ids, PWSTR* error_record) {
-  return Tell(Service().Enumerate(kind, FromWide(query)), ids, nullptr, error_record);
+  return ToHresult(Service().Enumerate(kind, FromWide(query)), ids, nullptr, error_record);
 }
 HRESULT Create(Kind kind, void* parent, REFGUID id, PCWSTR settings, void** handle,
                PWSTR* error_record) {
-  return Tell(Service().Create(kind, Ours(parent), FromWindows(id), FromWide(settings)), nullptr,
-              handle, error_record);
+  return ToHresult(Service().Create(kind, Ours(parent), FromWindows(id), FromWide(settings)),
+                   nullptr, handle, error_record);
 }
 HRESULT Open(Kind kind, REFGUID id, void** handle, PWSTR* error_record) {
-  return Tell(Service().Open(kind, FromWindows(id)), nullptr, handle, error_record);
+  return ToHresult(Service().Open(kind, FromWindows(id)), nullptr, handle, error_record);
 }
 HRESULT Modify(Kind kind, void* handle, PCWSTR settings, PWSTR* error_record) {
-  return Tell(Service().Modify(kind, Ours(handle), FromWide(settings)), nullptr, nullptr,
-              error_record);
+  return ToHresult(Service().Modify(kind, Ours(handle), FromWide(settings)), nullptr, nullptr,
+                   error_record);
 }
 HRESULT Query(Kind kind, void* handle, PCWSTR query, PWSTR* properties, PWSTR* error_record) {
-  return Tell(Service().Query(kind, Ours(handle), FromWide(query)), properties, nullptr,
-              error_record);
+  return ToHresult(Service().Query(kind, Ours(handle), FromWide(query)), properties, nullptr,
+                   error_record);
 }
 HRESULT Delete(Kind kind, REFGUID id, PWSTR* error_record) {
-  return Tell(Service().Delete(kind, FromWindows(id)), nullptr, nullptr, error_record);
+  return ToHresult(Service().Delete(kind, FromWindows(id)), nullptr, nullptr, error_record);
 }
 HRESULT Close(Kind kind, void* handle) {
   return static_cast<HRESULT>(Service().Close(kind, Ours(handle)));
@@ -158,7 +158,7 @@ HRESULT WINAPI HcnRegisterServiceCallback(HCN_NOTIFICATION_CALLBACK callback, vo
     callback(static_cast<DWORD>(type), context, S_OK, text);
     ::CoTaskMemFree(text);
   };
-  return Tell(Service().Subscribe(notify), nullptr, handle, nullptr);
+  return ToHresult(Service().Subscribe(notify), nullptr, handle, nullptr);
 }
 
 HRESULT WINAPI HcnUnregisterServiceCallback(HCN_CALLBACK handle) {

@@ -7,7 +7,7 @@
 
 namespace weft::hns::emulator {
 
-// One in a process and DLL. Never ends: threads of the process may be in it when it exits.
+// One per process and DLL. Never destroyed: threads may be in it when the process exits.
 RemoteApi& Service();
 
 }  // namespace weft::hns::emulator

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text on its way between our UTF-8 and Windows' callers.
+// Converts text between our UTF-8 and the UTF-16 of Windows' callers.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace weft::hns::emulator {
 
 // "" for null.
 std::string FromWide(const wchar_t* text);
-// The caller frees it by CoTaskMemFree. Null: no memory.
+// The caller frees it with CoTaskMemFree. Null: out of memory.
 wchar_t* ToCallers(std::string_view text);
 Guid FromWindows(const _GUID& id);
 

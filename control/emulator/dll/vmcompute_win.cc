@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// vmcompute.dll, in front of the emulator: of its functions only HNS's. No header of mingw-w64 has
-// it.
+// vmcompute.dll, backed by the emulator: only its HNS function, which no header of mingw-w64
+// declares.
 #include <windows.h>
 
 #include "control/emulator/dll/service_win.h"

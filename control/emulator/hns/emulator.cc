@@ -14,7 +14,7 @@ namespace weft::hns::emulator {
 
 namespace {
 
-// Asks the service whether it is an old one before each call.
+// A client process: checks before each call whether the service has restarted since it began.
 class Process final : public InterceptedApi {
  public:
   Process(Emulator& emulator, Service& service)
@@ -132,7 +132,7 @@ Reply Emulator::Subscribe(OnNotification notify) {
 }
 
 Hresult Emulator::Unsubscribe(Handle handle) {
-  // Not under the emulator's lock: it waits for who is being told.
+  // Not under the emulator's lock: it waits for notifications in progress.
   const bool was = service_->notifications().Unsubscribe(handle);
   return service_
       ->Run(Info(Operation::kUnsubscribe, Kind::kNetwork, "", ""), false,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HNS in process: one set of objects, seen through Hcn* (v2) and HNSCall (v1), on an emulated host.
-// Next to the Api are the controls: faults, hooks, restarts of the service and of the machine, the
-// state as JSON.
+// HNS in process: one set of objects, accessed through Hcn* (v2) and HNSCall (v1), on an emulated
+// host. Besides the Api it has controls: faults, hooks, restarts of the service and of the machine,
+// the state as JSON.
 #pragma once
 
 #include <cstdint>
@@ -25,37 +25,37 @@ namespace weft::hns::emulator {
 class Service;
 
 struct CallInfo {
-  std::uint64_t number = 0;  // from 1, in the order in which calls came
+  std::uint64_t number = 0;  // from 1, in the order of arrival
   Operation operation = Operation::kCall;
   Kind kind = Kind::kNetwork;
   std::string function;  // as faults name it
-  std::string id;        // the object's, where known
+  std::string id;        // of the object, if known
   std::string document;  // settings, query or request
 };
 
-// What a restart of the service takes along. Handles and subscriptions always die. What is kept was
-// restored by HNS from its backup: making a load balancer again then fails with 0x800700B7
+// What is lost at a restart of the service. Handles and subscriptions always are. HNS restores the
+// rest from its backup: creating a load balancer again then fails with 0x800700B7
 // (kubernetes#139503, Microsoft, 2026), attaching an endpoint again with 0x803B0014 (WSL's
-// WslCoreNetworkEndpointSettings.h). Against it: no endpoint left (calico#5164), one of 577 load
-// balancers (kubernetes#110674).
+// WslCoreNetworkEndpointSettings.h). Contrary reports: no endpoint left (calico#5164), one of 577
+// load balancers left (kubernetes#110674).
 struct Restart {
   enum class Networks : std::uint8_t { kKept, kPersistentKept, kLost };  // lost: with all on them
   Networks networks = Networks::kKept;
-  bool routes_kept = true;  // RemoteSubnetRoute and HostRoute policies; nobody has said
+  bool routes_kept = true;  // RemoteSubnetRoute and HostRoute policies; no report exists
   bool endpoints_kept = true;
   bool load_balancers_kept = true;
   bool attachments_kept = true;  // of endpoints that are kept
-  // Endpoints say that they are attached, in v1 as 3, and the host has no interface of them
+  // Endpoints are shown as attached, in v1 as 3, but the host has no interface for them
   // (calico#11203, flannel#1391).
   bool attachments_stale = false;
-  // Persistent networks stay tied to an adapter's id that is gone (calico#11840: a new
-  // NetCfgInstanceId after a reboot): degraded, and nothing mends them.
+  // Persistent networks stay bound to an adapter id that does not exist any more (calico#11840: a
+  // new NetCfgInstanceId after a reboot): they are degraded, and nothing repairs them.
   bool adapter_ids_new = false;
   // Until then creating a network fails with Settings::settle_code (Microsoft/SDN#177: E_INVALIDARG
   // after a reboot).
   Milliseconds unsettled{0};
-  // The service is stopped first for so long, and comes back by itself: the service control manager
-  // restarts one that crashed after 120 s (hcsshim#2155, event 7031).
+  // The service stays stopped for this time and then restarts by itself: the service control
+  // manager restarts a crashed service after 120 s (hcsshim#2155, event 7031).
   Milliseconds away{0};
 };
 // Endpoints of persistent networks may survive (docker/for-win#13965); most do not.
@@ -64,8 +64,8 @@ inline constexpr Restart kReboot = {.networks = Restart::Networks::kPersistentKe
                                     .load_balancers_kept = false,
                                     .attachments_kept = false};
 
-// Any thread. A slow call holds up nobody else. `clock` and `host` outlive it. Its end waits for no
-// call: none may be under way.
+// Any thread. A slow call delays no other. `clock` and `host` outlive it. No call may be in
+// progress when it is destroyed.
 class Emulator final : public Api {
  public:
   Emulator(Clock& clock, host::EmulatedHost& host, Settings settings = {});
@@ -87,37 +87,38 @@ class Emulator final : public Api {
   void Set(const Settings& settings);
 
   void Add(Fault fault);
-  void ClearFaults();  // calls that hang go on
+  void ClearFaults();  // hanging calls continue
   std::size_t hanging_calls() const;
-  // `before` runs before anything has happened, `after` when the call is done and not yet answered.
-  // Without the lock: they may restart the service, or throw to play a killed process.
+  // `before` runs before the call has any effect, `after` when it is done but not answered yet.
+  // Both run without the lock: they may restart the service, or throw to simulate a killed process.
   void OnEachCall(std::function<void(const CallInfo&)> before,
                   std::function<void(const CallInfo&, const Reply&)> after);
   // By function.
   std::map<std::string, std::uint64_t> calls() const;
   std::uint64_t total_calls() const;
 
-  // Stopped, every call answers Settings::stopped_code.
+  // While stopped, every call returns Settings::stopped_code.
   void Stop();
   void Start(const Restart& restart = {});
   void RestartService(const Restart& restart = {});
-  // All namespaces are gone too. Calls that hang go on.
+  // All namespaces are lost too. Hanging calls continue.
   void Reboot(const Restart& restart = kReboot);
-  // A network's name that creates are refused for, and that nobody finds.
+  // Reserves a network name: creating a network with it is refused, and no network has it.
   void TakeName(const std::string& name);
   void ReleaseName(const std::string& name);
 
-  // A client process, which this object outlives: after a restart it may be an old one, whose every
-  // call but a close fails (Settings::processes_die). This object itself is one that never ends.
+  // A client process; the emulator outlives it. After a restart of the service, all its calls
+  // except closes may fail (Settings::processes_die). The emulator itself acts as a process that
+  // never ends.
   std::unique_ptr<Api> NewProcess();
 
-  // Not yet closed; and how often a handle was used that was closed already, or never given out.
+  // Handles that are not closed yet; and how often a closed or unknown handle was used.
   std::size_t open_handles() const;
   std::uint64_t handle_misuses() const;
 
-  // Objects, settings, clockwork; not handles, subscriptions, faults, hooks.
+  // Objects, settings and timers; not handles, subscriptions, faults, hooks.
   std::string StateText() const;
-  // All or nothing. Handles and subscriptions stay.
+  // Loads all or nothing. Handles and subscriptions stay.
   absl::Status LoadState(std::string_view json);
   // Changes with every change of StateText.
   std::uint64_t version() const;

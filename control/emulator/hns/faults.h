@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which calls go wrong, and how.
+// Injected faults: which calls fail, and how.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,17 @@ std::string CallName(std::string_view method, std::string_view path);
 struct Fault {
   static constexpr std::uint64_t kAlways = std::numeric_limits<std::uint64_t>::max();
 
-  // "HcnModifyNetwork"; "HNSCall", "HNSCall POST /networks/": any that begins so; "*": every call.
+  // "HcnModifyNetwork"; "HNSCall", "HNSCall POST /networks/": as a prefix; "*": every call.
   std::string function;
-  std::uint64_t first = 1;      // the nth call of them from now on
-  std::uint64_t count = 1;      // and how many in a row
+  std::uint64_t first = 1;      // the nth matching call from now on
+  std::uint64_t count = 1;      // how many in a row
   Milliseconds delay{0};        // the call takes this much longer
   Hresult code = hresult::kOk;  // kOk: only slow
   std::string error_record{};   // empty: the usual one for the code
-  bool done = false;            // carried out all the same, and then answered so
-  // Does not return until the faults are cleared or the machine boots (azure-container-networking
-  // #1359 "hns got stuck in delete endpoint", WSL#12793: a list, until a reboot). Then as above.
+  bool done = false;            // the call is executed, and only its reply is the fault's
+  // The call does not return until the faults are cleared or the machine reboots
+  // (azure-container-networking#1359 "hns got stuck in delete endpoint", WSL#12793: a list, until a
+  // reboot). Then as above.
   bool hangs = false;
 };
 
@@ -40,7 +41,7 @@ class Faults {
  public:
   void Add(Fault fault) { rules_.push_back({std::move(fault), 0}); }
   void Clear() { rules_.clear(); }
-  // Counts the call; the first rule that fits it.
+  // Counts the call and returns the first fault that matches it.
   std::optional<Fault> Next(std::string_view function);
   // By function; HNSCall by method and path.
   const std::map<std::string, std::uint64_t>& calls() const { return calls_; }

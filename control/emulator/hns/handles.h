@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open handles. Numbers are never used twice, so a late use of one is always seen.
+// Open handles. Numbers are never reused, so that a use after close is always detected.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ class Handles {
  public:
   enum class State : std::uint8_t {
     kOpen,
-    kDead,    // the service restarted since
-    kMisuse,  // closed already, never given out, or another kind's; counted
+    kDead,    // the service has restarted since
+    kMisuse,  // closed already, unknown, or of another kind; counted
   };
 
   Handle Open(Kind kind, const Guid& id);
   State Find(Kind kind, Handle handle, Guid& id);
   State Close(Kind kind, Handle handle);
-  // They stay to be closed.
+  // The handles remain and must still be closed.
   void KillAll();
 
   std::size_t open() const { return entries_.size(); }

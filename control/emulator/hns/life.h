@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a restart of the service and one of the machine leave of the state.
+// The effect of a restart of the service, or of the machine, on the state.
 #pragma once
 
 #include "control/emulator/hns/emulator.h"
@@ -9,7 +9,7 @@ namespace weft::hns::emulator {
 
 void LoseByRestart(Core& core, const Restart& restart);
 void LoseByReboot(Core& core, const Restart& restart);
-// The service runs, or will, by itself.
+// Starts the service, now or after Restart::away.
 void ComeBack(Core& core, const Restart& restart);
 
 }  // namespace weft::hns::emulator

@@ -17,17 +17,17 @@ bool Notifications::Unsubscribe(Handle handle) {
   return subscriptions_.erase(handle) != 0;
 }
 
-void Notifications::TellAll(std::span<const Event> events) {
+void Notifications::NotifyAll(std::span<const Event> events) {
   const std::lock_guard lock(mutex_);
   for (const Event& event : events) {
     for (const auto& [handle, notify] : subscriptions_) notify(event.type, event.data);
   }
 }
 
-void Notifications::Disconnect(bool told) {
+void Notifications::Disconnect(bool notified) {
   const std::lock_guard lock(mutex_);
   for (const auto& [handle, notify] : std::exchange(subscriptions_, {})) {
-    if (told) notify(Notification::kServiceDisconnect, "");
+    if (notified) notify(Notification::kServiceDisconnect, "");
   }
 }
 

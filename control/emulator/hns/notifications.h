@@ -14,14 +14,14 @@ namespace weft::hns::emulator {
 class Notifications {
  public:
   Handle Subscribe(OnNotification notify);
-  // Waits for one that is under way. False: there is no such subscription any more.
+  // Waits for a notification in progress. False: the subscription does not exist any more.
   bool Unsubscribe(Handle handle);
-  void TellAll(std::span<const Event> events);
-  // All of them die; `told`: and hear so.
-  void Disconnect(bool told);
+  void NotifyAll(std::span<const Event> events);
+  // Ends all subscriptions; if `notified`, with a kServiceDisconnect.
+  void Disconnect(bool notified);
 
  private:
-  std::mutex mutex_;  // held while telling: who unsubscribes waits for it
+  std::mutex mutex_;  // held while notifying, so that Unsubscribe waits for it
   std::map<Handle, OnNotification> subscriptions_;
   std::uint64_t given_ = 0;
 };

@@ -33,7 +33,7 @@ Reply Service::Run(CallInfo call, bool changes, const Work& work) {
     });
   }
   if (cost > Milliseconds(0)) clock_.Sleep(cost);
-  if (fault && fault->hangs) Hang(releases);  // released already where it hung before
+  if (fault && fault->hangs) Hang(releases);  // returns at once if it hung above
   if (refused) {
     Forget(reply.handle, call);  // no caller receives it
     reply = Refuse(fault->code);
@@ -48,7 +48,7 @@ Reply Service::Run(CallInfo call, bool changes, const Work& work) {
 
 Reply Service::Execute(bool changes, const CallInfo& call, Core& core, const Work& work) {
   if (!settings_.elevated) return Refuse(hresult::kAccessDenied);
-  // What is left of a handle is given back without the service.
+  // A handle can be closed without the service.
   const bool closes = call.operation == Operation::kClose;
   if (!state_.running && state_.back_at > Milliseconds(0) && core.now >= state_.back_at) {
     state_.running = true;
@@ -104,7 +104,7 @@ void Service::Stop(const std::function<void(Core&)>& work) {
     work(core);
     core.events.clear();  // no subscription is left
   });
-  notifications_.Disconnect(Locked([](Service& s) { return s.settings_.disconnect_told; }));
+  notifications_.Disconnect(Locked([](Service& s) { return s.settings_.disconnect_notified; }));
 }
 
 void Service::Exclusively(const std::function<void(Core&)>& work) {
@@ -114,7 +114,7 @@ void Service::Exclusively(const std::function<void(Core&)>& work) {
     Core core{state_, settings_, host_, clock_.Now(), events};
     work(core);
   }
-  notifications_.TellAll(events);
+  notifications_.NotifyAll(events);
 }
 
 std::string Service::StateText() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call reaches the objects: counted, slowed, refused or carried out, notified. Any thread.
+// Passes calls to the objects: counts, delays, refuses or executes them, and sends notifications.
+// Any thread.
 #pragma once
 
 #include <condition_variable>
@@ -25,28 +26,29 @@ class Service {
   Service(Clock& clock, host::EmulatedHost& host, Settings settings)
       : clock_(clock), host_(host), settings_(std::move(settings)) {}
 
-  // One call of a client. `work` runs with the lock held.
+  // Runs one call of a client. `work` runs with the lock held.
   Reply Run(CallInfo call, bool changes, const Work& work);
-  // A control: no call, no fault, no delay, and the service need not run.
+  // Runs a control: it is not counted, has no fault or delay, and works while the service is
+  // stopped.
   void Change(const std::function<void(Core&)>& work);
-  // Handles and subscriptions die before `work`.
+  // Ends handles and subscriptions, then runs `work`.
   void Stop(const std::function<void(Core&)>& work);
 
   std::string StateText();
 
-  // Calls that hang go on.
+  // Lets hanging calls continue.
   void Release();
 
-  // The object's id behind `handle`. For work, and so are the handles.
+  // The id of the object behind `handle`. Resolve and handles() are for use in `work`.
   Reply Resolve(Kind kind, Handle handle, Guid& id);
   Handles& handles() { return handles_; }
   Settings& settings() { return settings_; }
 
-  // Reads and changes from outside.
-  template <typename Look>
-  auto Locked(Look look) {
+  // Reads or changes the service from outside a call.
+  template <typename Use>
+  auto Locked(Use use) {
     const std::lock_guard lock(mutex_);
-    return look(*this);
+    return use(*this);
   }
   Faults& faults() { return faults_; }
   std::size_t hanging() const { return hanging_; }
@@ -60,7 +62,7 @@ class Service {
   Notifications& notifications() { return notifications_; }
 
  private:
-  // Takes the lock for `work`, then notifies of its events without it.
+  // Runs `work` with the lock, then sends its notifications without it.
   void Exclusively(const std::function<void(Core&)>& work);
   Reply Execute(bool changes, const CallInfo& call, Core& core, const Work& work);
   Milliseconds CostOf(bool changes, const Core& core) const;
@@ -75,7 +77,7 @@ class Service {
   Handles handles_;
   Faults faults_;
   std::condition_variable released_;
-  std::uint64_t releases_ = 0;  // so far
+  std::uint64_t releases_ = 0;  // number of Release calls
   std::size_t hanging_ = 0;
   std::function<void(const CallInfo&)> before_;
   std::function<void(const CallInfo&, const Reply&)> after_;

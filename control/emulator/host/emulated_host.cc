@@ -33,7 +33,7 @@ absl::Status NoAdapter(std::string_view what, std::uint32_t index) {
 }  // namespace
 
 struct EmulatedHost::Watchers {
-  std::mutex mutex;  // held during calls: a Watch that ends waits for them
+  std::mutex mutex;  // held during calls, so that the destructor of a Watch waits for them
   std::vector<const std::function<void()>*> list;
 };
 
@@ -61,7 +61,7 @@ EmulatedHost::EmulatedHost(HostState state, Now now)
 
 EmulatedHost::~EmulatedHost() = default;
 
-void EmulatedHost::Tell() const {
+void EmulatedHost::NotifyWatchers() const {
   const std::lock_guard lock(watchers_->mutex);
   for (const std::function<void()>* changed : watchers_->list) (*changed)();
 }
@@ -76,7 +76,7 @@ void EmulatedHost::Replace(HostState state) {
     const std::lock_guard lock(mutex_);
     state_ = std::move(state);
   }
-  Tell();
+  NotifyWatchers();
 }
 
 bool EmulatedHost::Visible(const EmulatedAdapter& adapter) const {
@@ -140,7 +140,7 @@ absl::StatusOr<std::vector<IpAddress>> EmulatedHost::NameServers() {
   return state_.name_servers;
 }
 
-// Longest prefix, then the lesser metric; the prefixes of addresses are routes too.
+// Longest prefix first, then the lesser metric; the prefixes of addresses count as routes.
 absl::StatusOr<Route> EmulatedHost::RouteTo(const IpAddress& destination) {
   const std::lock_guard lock(mutex_);
   std::optional<Route> best;
@@ -154,7 +154,7 @@ absl::StatusOr<Route> EmulatedHost::RouteTo(const IpAddress& destination) {
   for (const EmulatedAdapter& each : state_.adapters) {
     for (const AssignedAddress& assigned : AddressesOf(each)) {
       Route connected;
-      connected.destination = *IpPrefix::Of(assigned.address, assigned.prefix_length);
+      connected.destination = *IpPrefix::From(assigned.address, assigned.prefix_length);
       connected.adapter_index = each.adapter.index;
       connected.source = assigned.address;
       consider(connected);
@@ -183,7 +183,7 @@ absl::Status EmulatedHost::SetLinkUp(std::uint32_t adapter_index, std::uint32_t 
     found->adapter.up = true;
     found->adapter.mtu = mtu;
   }
-  Tell();
+  NotifyWatchers();
   return absl::OkStatus();
 }
 
@@ -198,7 +198,7 @@ absl::Status EmulatedHost::AddAddress(std::uint32_t adapter_index, const Assigne
       return absl::OkStatus();
     addresses.push_back(address);
   }
-  Tell();
+  NotifyWatchers();
   return absl::OkStatus();
 }
 
@@ -206,7 +206,7 @@ bool EmulatedHost::OnLink(std::uint32_t adapter_index, const IpAddress& gateway)
   for (const EmulatedAdapter& each : state_.adapters) {
     if (each.adapter.index != adapter_index) continue;
     for (const AssignedAddress& assigned : AddressesOf(each)) {
-      if (IpPrefix::Of(assigned.address, assigned.prefix_length)->Contains(gateway)) return true;
+      if (IpPrefix::From(assigned.address, assigned.prefix_length)->Contains(gateway)) return true;
     }
   }
   return std::any_of(state_.routes.begin(), state_.routes.end(), [&](const Route& route) {
@@ -225,21 +225,21 @@ absl::Status EmulatedHost::PutOne(const Route& route, bool replaces) {
   if (!Find(route.adapter_index)) return refuse("there is no such adapter");
   if (route.gateway && !route.onlink && !OnLink(route.adapter_index, *route.gateway))
     return refuse("its gateway is not on link");
-  const bool stands = std::any_of(state_.routes.begin(), state_.routes.end(),
+  const bool exists = std::any_of(state_.routes.begin(), state_.routes.end(),
                                   [&](const Route& other) { return IsSameWay(other, route); });
-  if (stands && !replaces) return absl::AlreadyExistsError(text("the object already exists"));
+  if (exists && !replaces) return absl::AlreadyExistsError(text("the object already exists"));
   Route there = route;
-  there.marked = true;  // Windows knows one kind of route that somebody set
+  there.marked = true;  // on Windows all static routes count as marked
   std::erase_if(state_.routes, [&](const Route& other) { return IsSameWay(other, route); });
   state_.routes.push_back(there);
   return absl::OkStatus();
 }
 
-// What was refused is no change.
-void EmulatedHost::TellIfAny(const std::vector<absl::Status>& results) const {
+// Notifies if any result is a success: a refused change is none.
+void EmulatedHost::NotifyIfChanged(const std::vector<absl::Status>& results) const {
   if (std::any_of(results.begin(), results.end(),
                   [](const absl::Status& status) { return status.ok(); }))
-    Tell();
+    NotifyWatchers();
 }
 
 std::vector<absl::Status> EmulatedHost::PutRoutes(const std::vector<Route>& routes) {
@@ -248,7 +248,7 @@ std::vector<absl::Status> EmulatedHost::PutRoutes(const std::vector<Route>& rout
     const std::lock_guard lock(mutex_);
     for (const Route& route : routes) results.push_back(PutOne(route, /*replaces=*/false));
   }
-  TellIfAny(results);
+  NotifyIfChanged(results);
   return results;
 }
 
@@ -258,7 +258,7 @@ std::vector<absl::Status> EmulatedHost::ReplaceRoutes(const std::vector<Route>& 
     const std::lock_guard lock(mutex_);
     for (const Route& route : routes) results.push_back(PutOne(route, /*replaces=*/true));
   }
-  TellIfAny(results);
+  NotifyIfChanged(results);
   return results;
 }
 
@@ -268,7 +268,7 @@ std::vector<absl::Status> EmulatedHost::RemoveRoutes(const std::vector<Route>& r
     for (const Route& route : routes)
       std::erase_if(state_.routes, [&](const Route& other) { return IsSameWay(other, route); });
   }
-  Tell();
+  NotifyWatchers();
   return std::vector<absl::Status>(routes.size());
 }
 
@@ -290,7 +290,7 @@ absl::StatusOr<bool> EmulatedHost::Forwarding(std::uint32_t adapter_index, IpFam
 absl::Status EmulatedHost::CheckFirewall(std::string_view what, const std::string& rule) const {
   if (state_.firewall_from <= now_()) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("cannot ", what, " the firewall's rule ", rule,
-                                             ": its service is not up (0x800706d9)"));
+                                             ": its service is not running (0x800706d9)"));
 }
 
 absl::Status EmulatedHost::AllowUdpIn(const std::string& rule, std::uint16_t port) {
@@ -304,7 +304,7 @@ absl::Status EmulatedHost::AllowUdpIn(const std::string& rule, std::uint16_t por
   return first->udp_port == port
              ? absl::OkStatus()
              : absl::FailedPreconditionError(absl::StrCat(
-                   "the firewall rule ", rule, " was there, and it is not of port ", port));
+                   "the firewall rule ", rule, " exists, but it is not for port ", port));
 }
 
 absl::StatusOr<bool> EmulatedHost::HasFirewallRule(const std::string& rule) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Windows host in memory, for development and tests: what Wine does not have (routes, forwarding,
-// firewall), and what HNS does to a host.
+// A Windows host in memory, for development and tests: the parts that Wine lacks (routes,
+// forwarding, firewall), and the effects of HNS on a host.
 #pragma once
 
 #include <functional>
@@ -16,45 +16,46 @@
 
 namespace weft::host {
 
-// Any thread. Watchers are called on the thread that changes something, or takes notice of time.
+// Any thread. Watchers are called on the thread that makes a change, or that applies a timed one.
 class EmulatedHost final : public Host {
  public:
   using Now = std::function<Milliseconds()>;
-  // `now`: wall time unless given.
+  // `now` defaults to wall time.
   explicit EmulatedHost(HostState state = {}, Now now = {});
   ~EmulatedHost() override;
 
   HostState state() const;
   void Replace(HostState state);
 
-  // ---- what happens to a host
+  // ---- events on a host
 
   // The index, chosen if zero.
   std::uint32_t AddAdapter(Adapter adapter, bool usable = true, std::string endpoint = "");
-  void Unplug(std::string_view name);  // it is gone, with its addresses and routes
+  void Unplug(std::string_view name);  // removes it with its addresses and routes
   void Plug(std::string_view name);
   void SetUp(std::string_view name, bool up);
   void SetAddresses(std::string_view name, std::vector<AssignedAddress> addresses);
   void Rename(std::string_view name, std::string to);
-  // The first external network of HNS on `adapter`: its addresses, and the routes by DHCP (the
-  // default ones), move to a new adapter `host_adapter`, which has the same MAC, another index, no
-  // forwarding, and shows after `new_interface`. Other routes are swallowed. Nothing reaches the
-  // host for `gap`. For `link_local` the new adapter's IPv4 address is one of 169.254/16, and its
-  // routes by gateways are not there.
+  // HNS creates the first external network on `adapter`: its addresses, and the routes from DHCP
+  // (the default routes), move to a new adapter `host_adapter`, which has the same MAC, another
+  // index, no forwarding, and is visible after `new_interface`. Other routes are lost. The host is
+  // unreachable for `gap`. For `link_local` the new adapter's IPv4 address is one of 169.254/16,
+  // and it has no routes via gateways.
   void BindSwitch(std::string_view adapter, std::string host_adapter, Milliseconds gap,
                   Milliseconds new_interface, Milliseconds link_local = Milliseconds(0));
-  // Whether Adapters leaves out those that a switch has bound, as GetAdaptersAddresses may: they
-  // have no IP. From now on.
+  // From now on Adapters omits adapters that are bound to a switch, as GetAdaptersAddresses may,
+  // because they have no IP.
   void HideBoundAdapters(bool hide);
-  // The last network went: everything moves back, with the same losses.
+  // HNS deletes the last network: everything moves back, with the same losses.
   void UnbindSwitch(std::string_view adapter, Milliseconds gap, Milliseconds new_interface);
-  // Its service answers 0x800706D9 for so long, as it does until it is up after a boot (assumed).
+  // The firewall's service returns 0x800706D9 for this time, as it does after a boot until it runs
+  // (assumed).
   void StopFirewall(Milliseconds how_long);
   void RemoveAdapter(std::string_view name);
   void RemoveEndpoint(std::string_view endpoint);  // its adapter
-  // Routes that somebody put are gone; the default ones come again by DHCP.
+  // Static routes are lost; DHCP restores the default routes.
   void Reboot();
-  bool Reachable() const;  // no gap is under way
+  bool Reachable() const;  // no gap is in progress
 
   // ---- Host
 
@@ -83,14 +84,14 @@ class EmulatedHost final : public Host {
   bool IsLinkLocal(const EmulatedAdapter& adapter) const;
   std::vector<AssignedAddress> AddressesOf(const EmulatedAdapter& adapter) const;
   absl::Status CheckFirewall(std::string_view what, const std::string& rule) const;
-  // Null where there is none that shows.
+  // Null if no such adapter is visible.
   EmulatedAdapter* Find(std::uint32_t index);
   EmulatedAdapter* FindNamed(std::string_view name);
   bool OnLink(std::uint32_t adapter_index, const IpAddress& gateway) const;
   void MoveInterface(EmulatedAdapter& from, EmulatedAdapter& to);
   absl::Status PutOne(const Route& route, bool replaces);
-  void Tell() const;
-  void TellIfAny(const std::vector<absl::Status>& results) const;
+  void NotifyWatchers() const;
+  void NotifyIfChanged(const std::vector<absl::Status>& results) const;
 
   mutable std::mutex mutex_;
   HostState state_;

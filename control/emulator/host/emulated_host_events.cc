@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to a host: by hand, by DHCP, by HNS.
+// Events on a host: by an administrator, by DHCP, by HNS.
 #include <algorithm>
 #include <utility>
 
@@ -20,7 +20,7 @@ std::uint32_t EmulatedHost::AddAdapter(Adapter adapter, bool usable, std::string
     state_.next_index = std::max(state_.next_index, index + 1);
     state_.adapters.push_back(std::move(added));
   }
-  Tell();
+  NotifyWatchers();
   return index;
 }
 
@@ -34,7 +34,7 @@ void EmulatedHost::RemoveAdapter(std::string_view name) {
     std::erase_if(state_.adapters,
                   [&](const EmulatedAdapter& each) { return each.adapter.index == index; });
   }
-  Tell();
+  NotifyWatchers();
 }
 
 void EmulatedHost::RemoveEndpoint(std::string_view endpoint) {
@@ -54,7 +54,7 @@ void EmulatedHost::Reboot() {
     std::erase_if(state_.routes,
                   [](const Route& route) { return route.destination.length() != 0; });
   }
-  Tell();
+  NotifyWatchers();
 }
 
 void EmulatedHost::Unplug(std::string_view name) {
@@ -62,7 +62,7 @@ void EmulatedHost::Unplug(std::string_view name) {
     const std::lock_guard lock(mutex_);
     if (EmulatedAdapter* found = FindNamed(name)) found->gone = true;
   }
-  Tell();
+  NotifyWatchers();
 }
 
 void EmulatedHost::Plug(std::string_view name) {
@@ -70,7 +70,7 @@ void EmulatedHost::Plug(std::string_view name) {
     const std::lock_guard lock(mutex_);
     if (EmulatedAdapter* found = FindNamed(name)) found->gone = false;
   }
-  Tell();
+  NotifyWatchers();
 }
 
 void EmulatedHost::SetUp(std::string_view name, bool up) {
@@ -78,7 +78,7 @@ void EmulatedHost::SetUp(std::string_view name, bool up) {
     const std::lock_guard lock(mutex_);
     if (EmulatedAdapter* found = FindNamed(name)) found->adapter.up = up;
   }
-  Tell();
+  NotifyWatchers();
 }
 
 void EmulatedHost::SetAddresses(std::string_view name, std::vector<AssignedAddress> addresses) {
@@ -86,7 +86,7 @@ void EmulatedHost::SetAddresses(std::string_view name, std::vector<AssignedAddre
     const std::lock_guard lock(mutex_);
     if (EmulatedAdapter* found = FindNamed(name)) found->adapter.addresses = std::move(addresses);
   }
-  Tell();
+  NotifyWatchers();
 }
 
 void EmulatedHost::Rename(std::string_view name, std::string to) {
@@ -94,7 +94,7 @@ void EmulatedHost::Rename(std::string_view name, std::string to) {
     const std::lock_guard lock(mutex_);
     if (EmulatedAdapter* found = FindNamed(name)) found->adapter.name = std::move(to);
   }
-  Tell();
+  NotifyWatchers();
 }
 
 void EmulatedHost::MoveInterface(EmulatedAdapter& from, EmulatedAdapter& to) {
@@ -128,7 +128,7 @@ void EmulatedHost::BindSwitch(std::string_view adapter, std::string host_adapter
     state_.switches.emplace(adapter, std::move(host_adapter));
     state_.gap_until = now_() + gap;
   }
-  Tell();
+  NotifyWatchers();
 }
 
 void EmulatedHost::HideBoundAdapters(bool hide) {
@@ -136,7 +136,7 @@ void EmulatedHost::HideBoundAdapters(bool hide) {
     const std::lock_guard lock(mutex_);
     hides_bound_ = hide;
   }
-  Tell();
+  NotifyWatchers();
 }
 
 void EmulatedHost::UnbindSwitch(std::string_view adapter, Milliseconds gap,
@@ -157,7 +157,7 @@ void EmulatedHost::UnbindSwitch(std::string_view adapter, Milliseconds gap,
                   [&](const EmulatedAdapter& each) { return each.adapter.name == host_adapter; });
     state_.gap_until = now_() + gap;
   }
-  Tell();
+  NotifyWatchers();
 }
 
 void EmulatedHost::StopFirewall(Milliseconds how_long) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host as its HNS sees it, and what HNS does to it.
+// The host's interface for the emulated HNS: queries and changes.
 #pragma once
 
 #include <optional>
@@ -26,21 +26,21 @@ inline bool IsHostAdapterName(std::string_view name) { return name.starts_with("
 
 // A network adapter that a switch can be built on: never a vEthernet one.
 struct PhysicalAdapter {
-  std::string name;  // "Ethernet": its own, also while it is bound to a switch
-  // Wi-Fi, wireguard, a team's member, or bound to a switch that is not HNS's: HNS refuses it.
+  std::string name;  // "Ethernet": its own name, also while it is bound to a switch
+  // False for Wi-Fi, wireguard, a team's member, or one bound to a foreign switch: HNS refuses it.
   bool usable = true;
-  bool is_virtual = false;  // the host's on a switch, whatever its name: HNS takes it for nonsense
+  bool is_virtual = false;  // the host's adapter on a switch, whatever its name: HNS refuses it
 };
 
-// The host's address until it has one on a new switch; the prefix is 16 long.
+// The host's address on a new switch until it has its own; the prefix length is 16.
 inline constexpr std::string_view kLinkLocal = "169.254.149.216";
 
-// How long a change of the switch takes.
+// The duration of a change of the switch.
 struct SwitchTiming {
-  host::Milliseconds gap{0};  // nothing reaches the machine, open connections break
-  // Until the new interface exists; the old one is gone at once.
+  host::Milliseconds gap{0};  // the machine is unreachable, and open connections break
+  // Until the new interface exists; the old one is removed at once.
   host::Milliseconds new_interface{0};
-  host::Milliseconds link_local{0};  // until its address is the old one's, and no longer kLinkLocal
+  host::Milliseconds link_local{0};  // until its address is no longer kLinkLocal but the old one's
 };
 
 // An endpoint as the host's own interface: HostAttach of HNS v1.
@@ -52,25 +52,25 @@ struct HostEndpoint {
   int prefix_length = 0;
 };
 
-// Any thread. `host` outlives it; others may change it too. Called with HNS's lock held.
+// Any thread. `host` outlives it, and may be changed by others too. Called with HNS's lock held.
 class HostSide {
  public:
   explicit HostSide(host::EmulatedHost& host) : host_(host) {}
 
   std::optional<PhysicalAdapter> FindByName(std::string_view name) const;
-  // The physical adapter which has the address, or on whose switch the host's adapter has it.
+  // The physical adapter that has the address, or on whose switch the host's adapter has it.
   std::optional<PhysicalAdapter> FindByAddress(const IpAddress& address) const;
-  // The default route's.
+  // The adapter of the default route.
   std::optional<PhysicalAdapter> FindDefault() const;
   std::vector<PhysicalAdapter> UsableAdapters() const;
   // The host's addresses on this adapter, or on its switch. Empty: no such adapter, or none yet.
   std::vector<IpAddress> AddressesOf(std::string_view adapter) const;
 
-  // The first external network: the adapter's addresses move to `host_adapter`, which has another
-  // interface index; some static routes are lost on the way.
+  // For the first external network: the adapter's addresses move to `host_adapter`, which has
+  // another interface index; some static routes are lost.
   void AttachSwitch(std::string_view adapter, const std::string& host_adapter,
                     const SwitchTiming& timing);
-  // The last one went: everything moves back.
+  // After the last external network was deleted: everything moves back.
   void DetachSwitch(std::string_view adapter, const SwitchTiming& timing);
 
   void AttachEndpoint(const HostEndpoint& endpoint);

@@ -19,10 +19,10 @@ namespace weft::host {
 
 using Json = nlohmann::ordered_json;
 
-// Whatever JSON it is; InvalidArgument for what is none, nests too deep or is too long.
+// Any JSON value; InvalidArgument: it is not JSON, nests too deep or is too long.
 absl::StatusOr<Json> ParseHostDocument(std::string_view text);
 
-// Members of one object; the first that cannot be read is remembered with its place.
+// Reads the members of one object; the first error is kept, with its place.
 class MembersReader {
  public:
   MembersReader(const Json& object, std::string place, absl::Status& status)
@@ -31,7 +31,7 @@ class MembersReader {
   }
 
   const Json* Find(const char* key) const {
-    const auto at = object_.find(key);  // the end where it is no object
+    const auto at = object_.find(key);  // end() if it is not an object
     return at == object_.end() || at->is_null() ? nullptr : &*at;
   }
   bool Bool(const char* key, bool otherwise) {
@@ -60,7 +60,7 @@ class MembersReader {
     if (value && !value->is_string()) Refuse(key, "is not a string");
     return value && value->is_string() ? value->get<std::string>() : "";
   }
-  // Of a member that is there; `parse` from text to an optional.
+  // Reads a member that is present; `parse` converts text to an optional.
   template <typename Parse>
   auto Parsed(const char* key, const Parse& parse) -> decltype(parse(std::string_view())) {
     if (!Find(key)) return std::nullopt;

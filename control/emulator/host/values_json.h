@@ -16,7 +16,7 @@ namespace weft::host {
 std::string AssignedText(const AssignedAddress& address);
 std::optional<AssignedAddress> ParseAssigned(std::string_view text);
 
-// Reading remembers in `status` the first member that is wrong, as MembersReader does.
+// Reading keeps the first error in `status`, as MembersReader does.
 Json JsonOf(const EmulatedAdapter& each);
 EmulatedAdapter ReadAdapter(const Json& json, const std::string& place, absl::Status& status);
 Json JsonOf(const Route& route);

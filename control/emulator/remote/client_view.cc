@@ -4,7 +4,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-constexpr Handle kNobodys = static_cast<Handle>(~0ull);
+constexpr Handle kUnknownHandle = static_cast<Handle>(~0ull);
 
 }  // namespace
 
@@ -23,7 +23,7 @@ Reply ClientView::Keep(Kind kind, Reply reply) {
 
 Handle ClientView::Own(Kind kind, Handle handle) {
   const std::scoped_lock lock(mutex_);
-  return open_.contains({kind, handle}) ? handle : kNobodys;
+  return open_.contains({kind, handle}) ? handle : kUnknownHandle;
 }
 
 Reply ClientView::Enumerate(Kind kind, const std::string& query) {
@@ -73,7 +73,7 @@ Reply ClientView::Subscribe(OnNotification notify) {
 Hresult ClientView::Unsubscribe(Handle handle) {
   {
     const std::scoped_lock lock(mutex_);
-    if (subscriptions_.erase(handle) == 0) handle = kNobodys;
+    if (subscriptions_.erase(handle) == 0) handle = kUnknownHandle;
   }
   return service_.Unsubscribe(handle);
 }

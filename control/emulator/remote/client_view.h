@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service as one of several client processes sees it: a handle is good for nobody else, and all
-// of them end with the process.
+// The service for one of several client processes: its handles are invalid for other processes, and
+// end with the process.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class ClientView final : public Api {
   explicit ClientView(Api& service) : service_(service) {}
   explicit ClientView(std::unique_ptr<Api> process)
       : process_(std::move(process)), service_(*process_) {}
-  // Closes what is open. No call is under way.
+  // Closes all open handles. No call may be in progress.
   ~ClientView() override;
 
   Reply Enumerate(Kind kind, const std::string& query) override;
@@ -35,7 +35,7 @@ class ClientView final : public Api {
 
  private:
   Reply Keep(Kind kind, Reply reply);
-  // The handle, or one that nobody ever got: the service then refuses it as it refuses any.
+  // The handle or, if it is not this process's, one that does not exist, which the service refuses.
   Handle Own(Kind kind, Handle handle);
 
   const std::unique_ptr<Api> process_;  // may be null

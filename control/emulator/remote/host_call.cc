@@ -6,7 +6,7 @@
 namespace weft::emulator {
 namespace {
 
-// The value where there is one, the status else.
+// The value, or the status if there is none.
 template <typename Value>
 absl::Status Take(absl::StatusOr<Value> from, Value& to) {
   if (!from.ok()) return from.status();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls to a host and their answers, as the two ends of a connection exchange them. No I/O here.
-// Private to weft's own two ends, of one version.
+// Calls to a host and their answers on a connection. No I/O here. A private protocol: both ends are
+// weft's, of the same version.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ enum class HostOperation : std::uint8_t {
   kReplaceRoutes,
 };
 
-// The arguments of host::Host's functions; those of others are left alone.
+// The arguments of host::Host's functions; those that an operation does not have are ignored.
 struct HostCall {
   HostOperation operation{};
   IpFamily family = IpFamily::kV4;
@@ -48,20 +48,20 @@ struct HostCall {
 struct HostAnswer {
   absl::Status status;
   std::vector<host::Adapter> adapters;
-  std::vector<host::Route> routes;  // of kRouteTo: the one
+  std::vector<host::Route> routes;  // of kRouteTo: one
   std::vector<IpAddress> name_servers;
   std::vector<absl::Status> results;
-  bool on = false;  // also: there is one
+  bool on = false;  // also: the rule exists
   friend bool operator==(const HostAnswer&, const HostAnswer&) = default;
 };
 
 std::string Encode(const HostCall& call);
 std::string Encode(const HostAnswer& answer);
-// InvalidArgument names what cannot be read.
+// InvalidArgument names the value that cannot be read.
 absl::StatusOr<HostCall> ParseHostCall(std::string_view text);
 absl::StatusOr<HostAnswer> ParseHostAnswer(std::string_view text);
 
-// What `host` answers.
+// Calls `host` and returns its answer.
 HostAnswer CarryOut(host::Host& host, const HostCall& call);
 
 }  // namespace weft::emulator

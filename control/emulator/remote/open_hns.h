@@ -11,9 +11,9 @@
 
 namespace weft::emulator {
 
-// This machine's own, or the emulator that `flannelctl hns emulate` serves on `socket`, whose
-// absence is an error of each call. flanneld.exe links weft::own_hns, which has no emulator and
-// refuses `socket`.
+// This machine's own HNS, or the emulator that `flannelctl hns emulate` serves on `socket`. Without
+// such a server each call returns an error. flanneld.exe links weft::own_hns, which has no emulator
+// and refuses `socket`.
 absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const std::optional<std::string>& socket);
 
 }  // namespace weft::emulator

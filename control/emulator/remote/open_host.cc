@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // host::OpenHost of programs for tests (WEFT_EMULATED_HOST): the host of `flannelctl hns emulate`,
-// which listens where the environment variable WEFT_HNS_EMULATOR says.
+// at the path in the environment variable WEFT_HNS_EMULATOR.
 #include <cstdlib>
 
 #include "control/emulator/remote/remote_host.h"

@@ -19,7 +19,7 @@ Request Make(RequestKind operation, Kind kind, Handle handle, const Guid& id, st
 
 }  // namespace
 
-// One connection, whose thread carries notifications to `notify`.
+// One connection, with a thread that passes notifications to `notify`.
 class RemoteApi::Subscription {
  public:
   Subscription(Connection connection, OnNotification notify)
@@ -51,51 +51,52 @@ class RemoteApi::Subscription {
         return;
       }
       const Notice& notice = std::get<Notice>(*answer);
-      told_ = told_ || notice.type == Notification::kServiceDisconnect;
+      disconnect_notified_ =
+          disconnect_notified_ || notice.type == Notification::kServiceDisconnect;
       notify_(notice.type, notice.data);
     }
-    if (!told_) notify_(Notification::kServiceDisconnect, "");
+    if (!disconnect_notified_) notify_(Notification::kServiceDisconnect, "");
   }
 
   const Connection connection_;
   const OnNotification notify_;
-  Hresult code_ = hresult::kOk;  // of thread_, read after its end
-  bool told_ = false;            // that the service has gone
-  std::thread thread_;           // begins last
+  Hresult code_ = hresult::kOk;       // set by thread_, read after its end
+  bool disconnect_notified_ = false;  // the end of the service was notified
+  std::thread thread_;                // starts last
 };
 
 RemoteApi::RemoteApi(std::string path) : client_(std::move(path)) {}
 
 RemoteApi::~RemoteApi() = default;
 
-Reply RemoteApi::Ask(const Request& request) { return client_.Ask(request); }
+Reply RemoteApi::Send(const Request& request) { return client_.Send(request); }
 
 Reply RemoteApi::Enumerate(Kind kind, const std::string& query) {
-  return Ask(Make(RequestKind::kEnumerate, kind, Handle::kNone, Guid(), query));
+  return Send(Make(RequestKind::kEnumerate, kind, Handle::kNone, Guid(), query));
 }
 
 Reply RemoteApi::Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) {
-  return Ask(Make(RequestKind::kCreate, kind, parent, id, settings));
+  return Send(Make(RequestKind::kCreate, kind, parent, id, settings));
 }
 
 Reply RemoteApi::Open(Kind kind, const Guid& id) {
-  return Ask(Make(RequestKind::kOpen, kind, Handle::kNone, id, ""));
+  return Send(Make(RequestKind::kOpen, kind, Handle::kNone, id, ""));
 }
 
 Reply RemoteApi::Modify(Kind kind, Handle handle, const std::string& settings) {
-  return Ask(Make(RequestKind::kModify, kind, handle, Guid(), settings));
+  return Send(Make(RequestKind::kModify, kind, handle, Guid(), settings));
 }
 
 Reply RemoteApi::Query(Kind kind, Handle handle, const std::string& query) {
-  return Ask(Make(RequestKind::kQuery, kind, handle, Guid(), query));
+  return Send(Make(RequestKind::kQuery, kind, handle, Guid(), query));
 }
 
 Reply RemoteApi::Delete(Kind kind, const Guid& id) {
-  return Ask(Make(RequestKind::kDelete, kind, Handle::kNone, id, ""));
+  return Send(Make(RequestKind::kDelete, kind, Handle::kNone, id, ""));
 }
 
 Hresult RemoteApi::Close(Kind kind, Handle handle) {
-  return Ask(Make(RequestKind::kClose, kind, handle, Guid(), "")).code;
+  return Send(Make(RequestKind::kClose, kind, handle, Guid(), "")).code;
 }
 
 Reply RemoteApi::Call(const std::string& method, const std::string& path,
@@ -103,11 +104,11 @@ Reply RemoteApi::Call(const std::string& method, const std::string& path,
   Request call = Make(RequestKind::kCall, Kind::kNetwork, Handle::kNone, Guid(), request);
   call.method = method;
   call.path = path;
-  return Ask(call);
+  return Send(call);
 }
 
 Reply RemoteApi::Control(const std::string& command) {
-  return Ask(Make(RequestKind::kControl, Kind::kNetwork, Handle::kNone, Guid(), command));
+  return Send(Make(RequestKind::kControl, Kind::kNetwork, Handle::kNone, Guid(), command));
 }
 
 Reply RemoteApi::Subscribe(OnNotification notify) {

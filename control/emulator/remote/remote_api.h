@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulator in another process, as an Api. A server that is not there answers as a stopped
-// service does.
+// The emulator in another process, as an Api. Without a server, calls return what a stopped service
+// returns.
 #pragma once
 
 #include <map>
@@ -31,18 +31,18 @@ class RemoteApi final : public Api {
   Hresult Close(Kind kind, Handle handle) override;
   Reply Call(const std::string& method, const std::string& path,
              const std::string& request) override;
-  // A server that is lost is told as kServiceDisconnect too.
+  // The loss of the server is notified as kServiceDisconnect too.
   Reply Subscribe(OnNotification notify) override;
   Hresult Unsubscribe(Handle handle) override;
 
-  // A command to the emulator itself, as JSON; so is the reply's text.
+  // Sends a command to the emulator itself, as JSON; the reply's text is JSON too.
   Reply Control(const std::string& command);
 
  private:
   class Subscription;
   using Connection = std::unique_ptr<Stream>;
 
-  Reply Ask(const Request& request);
+  Reply Send(const Request& request);
 
   RemoteClient client_;
   std::mutex mutex_;

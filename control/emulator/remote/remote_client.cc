@@ -16,7 +16,7 @@ Reply Failure(Hresult code) {
   return reply;
 }
 
-// Nothing: the connection is at its end.
+// Empty: the connection has ended.
 std::optional<Reply> Exchange(Stream& stream, const Request& request) {
   if (!WriteDocument(stream, Encode(request))) return std::nullopt;
   const absl::StatusOr<std::string> document = ReadDocument(stream);
@@ -56,7 +56,7 @@ RemoteClient::Connection RemoteClient::TakeConnection() {
   return Dial();
 }
 
-Reply RemoteClient::Ask(const Request& request) {
+Reply RemoteClient::Send(const Request& request) {
   Connection connection = TakeConnection();
   if (connection == nullptr) return Failure(hresult::kNoMoreEndpoints);
   std::optional<Reply> reply = Exchange(*connection, request);

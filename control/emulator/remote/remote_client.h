@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client's connections to a server. One that was lost is made again with the next call.
+// A client's connections to a server. A lost connection is replaced at the next call.
 #pragma once
 
 #include <memory>
@@ -19,16 +19,15 @@ class RemoteClient {
   explicit RemoteClient(std::string path);
 
   const std::string& path() const { return path_; }
-  // kNoMoreEndpoints: no server there; kRpcCallFailed: the connection was lost during the call.
-  Reply Ask(const Request& request);
-  // The connection on which this was answered, for the notices that come after; null where the
-  // reply is no success.
+  // kNoMoreEndpoints: no server listens; kRpcCallFailed: the connection was lost during the call.
+  Reply Send(const Request& request);
+  // The reply and its connection, for the notices that follow; null if the reply is an error.
   std::pair<Reply, std::unique_ptr<Stream>> Begin(const Request& request);
 
  private:
   using Connection = std::unique_ptr<Stream>;
 
-  Connection TakeConnection();  // null: nobody answers
+  Connection TakeConnection();  // null: no server answers
   Connection Dial() const;
 
   const std::string path_;

@@ -29,15 +29,14 @@ absl::Status FailureOf(const hns::Reply& reply, const RemoteClient& client) {
   if (reply.code == hns::hresult::kRpcCallFailed)
     return absl::UnavailableError(
         absl::StrCat("host emulator: the one at ", client.path(), " ended during a call", start));
-  return absl::UnimplementedError(
-      absl::StrCat("host emulator: ", client.path(), " answers for no host",
-                   reply.error_record.empty() ? "" : ": ", reply.error_record,
-                   "; use programs of one version of weft"));
+  return absl::UnimplementedError(absl::StrCat(
+      "host emulator: ", client.path(), " serves no host", reply.error_record.empty() ? "" : ": ",
+      reply.error_record, "; use programs of one version of weft"));
 }
 
 }  // namespace
 
-// A connection that brings notices, and its thread.
+// A connection that receives notices, and its thread.
 class RemoteHost::RemoteWatch final : public host::Watch {
  public:
   RemoteWatch(std::shared_ptr<RemoteClient> client, std::unique_ptr<Stream> stream,
@@ -65,15 +64,15 @@ class RemoteHost::RemoteWatch final : public host::Watch {
   void Run() {
     for (;;) {
       if (stream_) {
-        while (hns::emulator::ReadDocument(*stream_).ok()) Tell();
+        while (hns::emulator::ReadDocument(*stream_).ok()) Notify();
         Put(nullptr);
-        Tell();
+        Notify();
       }
       if (!Pause()) return;
       std::unique_ptr<Stream> stream = Connect(*client_).second;
       if (!stream) continue;
       Put(std::move(stream));
-      Tell();  // of what was missed
+      Notify();  // changes may have been missed
     }
   }
 
@@ -82,12 +81,12 @@ class RemoteHost::RemoteWatch final : public host::Watch {
     stream_ = std::move(stream);
     if (stream_ && ending_) stream_->Shutdown();
   }
-  // False: the end.
+  // False: the watch ends.
   bool Pause() {
     std::unique_lock lock(mutex_);
     return !wake_.wait_for(lock, kDialAgain, [this] { return ending_; });
   }
-  void Tell() {
+  void Notify() {
     {
       const std::scoped_lock lock(mutex_);
       if (ending_) return;
@@ -100,18 +99,18 @@ class RemoteHost::RemoteWatch final : public host::Watch {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool ending_ = false;             // guarded by mutex_
-  std::unique_ptr<Stream> stream_;  // changed by thread_ alone, under mutex_
+  std::unique_ptr<Stream> stream_;  // only thread_ changes it, under mutex_
   std::thread thread_;
 };
 
 RemoteHost::RemoteHost(std::string path)
     : client_(std::make_shared<RemoteClient>(std::move(path))) {}
 
-HostAnswer RemoteHost::Ask(const HostCall& call) {
+HostAnswer RemoteHost::Send(const HostCall& call) {
   Request request;
   request.operation = RequestKind::kHost;
   request.text = Encode(call);
-  const hns::Reply reply = client_->Ask(request);
+  const hns::Reply reply = client_->Send(request);
   absl::StatusOr<HostAnswer> answer =
       reply.ok() ? ParseHostAnswer(reply.text) : FailureOf(reply, *client_);
   if (answer.ok()) return *std::move(answer);
@@ -120,12 +119,12 @@ HostAnswer RemoteHost::Ask(const HostCall& call) {
   return failed;
 }
 
-std::vector<absl::Status> RemoteHost::AskAbout(HostOperation operation,
-                                               const std::vector<host::Route>& routes) {
+std::vector<absl::Status> RemoteHost::SendRoutes(HostOperation operation,
+                                                 const std::vector<host::Route>& routes) {
   HostCall call;
   call.operation = operation;
   call.routes = routes;
-  HostAnswer answer = Ask(call);
+  HostAnswer answer = Send(call);
   if (answer.status.ok() && answer.results.size() != routes.size())
     answer.status = absl::InternalError(
         absl::StrCat("host emulator: ", client_->path(), " answered for ", answer.results.size(),
@@ -137,7 +136,7 @@ std::vector<absl::Status> RemoteHost::AskAbout(HostOperation operation,
 absl::StatusOr<std::vector<host::Adapter>> RemoteHost::Adapters() {
   HostCall call;
   call.operation = HostOperation::kAdapters;
-  HostAnswer answer = Ask(call);
+  HostAnswer answer = Send(call);
   if (!answer.status.ok()) return answer.status;
   return std::move(answer.adapters);
 }
@@ -148,7 +147,7 @@ absl::StatusOr<std::vector<host::Route>> RemoteHost::Routes(IpFamily family,
   call.operation = HostOperation::kRoutes;
   call.family = family;
   call.adapter = adapter_index;
-  HostAnswer answer = Ask(call);
+  HostAnswer answer = Send(call);
   if (!answer.status.ok()) return answer.status;
   return std::move(answer.routes);
 }
@@ -156,7 +155,7 @@ absl::StatusOr<std::vector<host::Route>> RemoteHost::Routes(IpFamily family,
 absl::StatusOr<std::vector<IpAddress>> RemoteHost::NameServers() {
   HostCall call;
   call.operation = HostOperation::kNameServers;
-  HostAnswer answer = Ask(call);
+  HostAnswer answer = Send(call);
   if (!answer.status.ok()) return answer.status;
   return std::move(answer.name_servers);
 }
@@ -165,7 +164,7 @@ absl::StatusOr<host::Route> RemoteHost::RouteTo(const IpAddress& destination) {
   HostCall call;
   call.operation = HostOperation::kRouteTo;
   call.address = {destination, 0};
-  HostAnswer answer = Ask(call);
+  HostAnswer answer = Send(call);
   if (!answer.status.ok()) return answer.status;
   if (answer.routes.size() != 1)
     return absl::InternalError(absl::StrCat("host emulator: ", client_->path(), " named ",
@@ -179,7 +178,7 @@ absl::Status RemoteHost::SetLinkUp(std::uint32_t adapter_index, std::uint32_t mt
   call.operation = HostOperation::kSetLinkUp;
   call.adapter = adapter_index;
   call.mtu = mtu;
-  return Ask(call).status;
+  return Send(call).status;
 }
 
 absl::Status RemoteHost::AddAddress(std::uint32_t adapter_index,
@@ -188,19 +187,19 @@ absl::Status RemoteHost::AddAddress(std::uint32_t adapter_index,
   call.operation = HostOperation::kAddAddress;
   call.adapter = adapter_index;
   call.address = address;
-  return Ask(call).status;
+  return Send(call).status;
 }
 
 std::vector<absl::Status> RemoteHost::PutRoutes(const std::vector<host::Route>& routes) {
-  return AskAbout(HostOperation::kPutRoutes, routes);
+  return SendRoutes(HostOperation::kPutRoutes, routes);
 }
 
 std::vector<absl::Status> RemoteHost::ReplaceRoutes(const std::vector<host::Route>& routes) {
-  return AskAbout(HostOperation::kReplaceRoutes, routes);
+  return SendRoutes(HostOperation::kReplaceRoutes, routes);
 }
 
 std::vector<absl::Status> RemoteHost::RemoveRoutes(const std::vector<host::Route>& routes) {
-  return AskAbout(HostOperation::kRemoveRoutes, routes);
+  return SendRoutes(HostOperation::kRemoveRoutes, routes);
 }
 
 absl::Status RemoteHost::SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) {
@@ -209,7 +208,7 @@ absl::Status RemoteHost::SetForwarding(std::uint32_t adapter_index, IpFamily fam
   call.family = family;
   call.adapter = adapter_index;
   call.on = on;
-  return Ask(call).status;
+  return Send(call).status;
 }
 
 absl::StatusOr<bool> RemoteHost::Forwarding(std::uint32_t adapter_index, IpFamily family) {
@@ -217,7 +216,7 @@ absl::StatusOr<bool> RemoteHost::Forwarding(std::uint32_t adapter_index, IpFamil
   call.operation = HostOperation::kForwarding;
   call.family = family;
   call.adapter = adapter_index;
-  const HostAnswer answer = Ask(call);
+  const HostAnswer answer = Send(call);
   if (!answer.status.ok()) return answer.status;
   return answer.on;
 }
@@ -227,14 +226,14 @@ absl::Status RemoteHost::AllowUdpIn(const std::string& rule, std::uint16_t port)
   call.operation = HostOperation::kAllowUdpIn;
   call.rule = rule;
   call.port = port;
-  return Ask(call).status;
+  return Send(call).status;
 }
 
 absl::StatusOr<bool> RemoteHost::HasFirewallRule(const std::string& rule) {
   HostCall call;
   call.operation = HostOperation::kHasFirewallRule;
   call.rule = rule;
-  const HostAnswer answer = Ask(call);
+  const HostAnswer answer = Send(call);
   if (!answer.status.ok()) return answer.status;
   return answer.on;
 }
@@ -243,7 +242,7 @@ absl::Status RemoteHost::RemoveFirewallRule(const std::string& rule) {
   HostCall call;
   call.operation = HostOperation::kRemoveFirewallRule;
   call.rule = rule;
-  return Ask(call).status;
+  return Send(call).status;
 }
 
 absl::StatusOr<std::unique_ptr<host::Watch>> RemoteHost::WatchChanges(

@@ -12,8 +12,7 @@
 
 namespace weft::emulator {
 
-// Any thread. A connection that was lost is an Unavailable error of the call that lost it; the next
-// one connects again.
+// Any thread. A call that loses the connection returns Unavailable; the next call connects again.
 class RemoteHost final : public host::Host {
  public:
   // `path` as RemoteClient takes it. Connects when it is first called.
@@ -35,17 +34,17 @@ class RemoteHost final : public host::Host {
   absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override;
   absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override;
   absl::Status RemoveFirewallRule(const std::string& rule) override;
-  // A lost connection is told as a change, and so is the one that comes in its place.
+  // The loss of the connection is reported as a change, and so is a new connection.
   absl::StatusOr<std::unique_ptr<host::Watch>> WatchChanges(std::function<void()> changed) override;
   bool is_windows() const override { return true; }
 
  private:
   class RemoteWatch;
 
-  // With the status of both: of the way there, and the host's own.
-  HostAnswer Ask(const HostCall& call);
-  std::vector<absl::Status> AskAbout(HostOperation operation,
-                                     const std::vector<host::Route>& routes);
+  // The status is that of the connection or of the host.
+  HostAnswer Send(const HostCall& call);
+  std::vector<absl::Status> SendRoutes(HostOperation operation,
+                                       const std::vector<host::Route>& routes);
 
   // Watches outlive the host that made them.
   const std::shared_ptr<hns::emulator::RemoteClient> client_;

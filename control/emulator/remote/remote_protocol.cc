@@ -18,7 +18,7 @@ constexpr std::string_view kOperations[] = {
     "close", "call",      "subscribe", "unsubscribe", "control", "host",  "watch host"};
 constexpr std::string_view kKinds[] = {"network", "endpoint", "namespace", "load balancer"};
 
-// Half a UTF-16 pair is no UTF-8, and goes over as U+FFFD.
+// Half a UTF-16 surrogate pair is not valid UTF-8, and is sent as U+FFFD.
 std::string Text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -34,7 +34,7 @@ std::string String(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// Nothing: it is there and is no number from 0 to `most`. Absent: 0.
+// Empty: the member is present but not a number from 0 to `most`. Absent: 0.
 std::optional<std::uint64_t> Number(const Json& object, const char* key, std::uint64_t most) {
   const auto found = object.find(key);
   if (found == object.end()) return 0;

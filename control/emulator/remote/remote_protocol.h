@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Api calls on a connection: JSON documents, each behind its length. One request is answered by one
-// reply before the next is sent; a connection that subscribed also brings notifications. Private to
-// weft's own two ends, of one version.
+// Api calls on a connection: JSON documents, each preceded by its length. Each request is answered
+// by one reply before the next is sent; a connection that subscribed also carries notifications. A
+// private protocol: both ends are weft's, of the same version.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 namespace weft::hns::emulator {
 
 enum class RequestKind : std::uint8_t {
-  kHello,  // the first on a connection; `text` is the client's identity, the same on all of its own
+  kHello,  // the first on a connection; `text` is the client's identity, equal on its connections
   kEnumerate,
   kCreate,
   kOpen,
@@ -31,8 +31,8 @@ enum class RequestKind : std::uint8_t {
   kSubscribe,
   kUnsubscribe,  // on the connection that subscribed
   kControl,      // `text` is a command to the emulator itself
-  kHost,         // `text` is a call to the machine next to the service
-  kWatchHost,    // from here on the connection brings kHostChanged only
+  kHost,         // `text` is a call to the host of the service
+  kWatchHost,    // from here on the connection carries kHostChanged only
 };
 
 struct Request {
@@ -45,7 +45,7 @@ struct Request {
   friend bool operator==(const Request&, const Request&) = default;
 };
 
-// The type of a notice that the machine next to the service has changed; the service has none such.
+// The type of a notice that the host has changed; HNS has no such type.
 inline constexpr Notification kHostChanged{};
 
 struct Notice {
@@ -53,7 +53,7 @@ struct Notice {
   std::string data;
 };
 
-// Documents, without their length.
+// The document, without its length.
 std::string Encode(const Request& request);
 std::string Encode(const Reply& reply);
 std::string Encode(const Notice& notice);
@@ -64,9 +64,9 @@ inline constexpr std::size_t kLengthSize = 4;
 // A network of 100,000 routes is 25 MB.
 inline constexpr std::size_t kMostBytes = 64u << 20;
 
-// The document behind its length, 4 bytes, network order.
+// The document preceded by its length: 4 bytes, network order.
 std::string Frame(std::string_view document);
-// The length that these bytes say; refused beyond kMostBytes.
+// The length in these bytes; refused above kMostBytes.
 absl::StatusOr<std::size_t> ParseLength(const std::array<char, kLengthSize>& bytes);
 
 // One thread reads, one writes.

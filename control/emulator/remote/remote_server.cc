@@ -27,7 +27,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// A connection of the listener's, for the thread that serves it: waits while `io` works.
+// A connection of the listener, for the thread that serves it: waits while `io` does the I/O.
 class AcceptedConnection final : public Stream {
  public:
   AcceptedConnection(asio::io_context& io, std::shared_ptr<admin::ByteStream> stream)
@@ -48,7 +48,7 @@ class AcceptedConnection final : public Stream {
     };
     return asio::co_spawn(io_, read, asio::use_future).get();
   }
-  bool HasInput() override { return false; }  // a client's question
+  bool HasInput() override { return false; }  // only clients use it
   void Shutdown() override {
     asio::post(io_, [stream = stream_] { stream->Close(); });
   }
@@ -58,11 +58,12 @@ class AcceptedConnection final : public Stream {
   const std::shared_ptr<admin::ByteStream> stream_;
 };
 
-// Writes a subscriber's notifications, so that one who does not read them holds up no other.
+// Writes a subscriber's notifications on a thread, so that a subscriber that does not read delays
+// no other.
 class NoticeWriter {
  public:
   explicit NoticeWriter(Stream& stream) : stream_(stream) {}
-  // Nothing else writes to the stream from here on.
+  // From here on nothing else may write to the stream.
   void Begin() {
     thread_ = std::thread([this] { Run(); });
   }
@@ -76,7 +77,7 @@ class NoticeWriter {
     if (thread_.joinable()) thread_.join();
   }
 
-  // Any thread; never waits. A reader that is kMostWaiting behind loses the connection.
+  // Any thread; never waits. A reader that is kMostWaiting notices behind loses the connection.
   void Add(Notification type, std::string_view data) {
     {
       const std::scoped_lock lock(mutex_);
@@ -154,7 +155,7 @@ class RemoteServer::Acceptor {
       if (closed_) co_return;
       if (stream) {
         server_.Add(std::make_unique<AcceptedConnection>(io_, std::move(stream)));
-      } else {  // no descriptor was left
+      } else {  // out of file descriptors
         pause.expires_after(std::chrono::milliseconds(10));
         co_await pause.async_wait(asio::use_awaitable);
       }
@@ -165,7 +166,7 @@ class RemoteServer::Acceptor {
   asio::io_context io_;
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   std::shared_ptr<admin::Listener> listener_;
-  bool closed_ = false;  // of thread_
+  bool closed_ = false;  // used by thread_ only
   std::thread thread_;
 };
 
@@ -185,14 +186,14 @@ class RemoteServer::Connection {
   void Run() {
     while (ServeOne()) {
     }
-    Shutdown();  // a writer that waits for the client ends with it
+    Shutdown();  // also ends a writer that waits for the client
     Unsubscribe();
     EndWatch();
     view_.reset();
     ended_ = true;
   }
 
-  // False: this connection has ended, or its client makes no sense.
+  // False: the connection has ended, or the request is invalid.
   bool ServeOne() {
     const absl::StatusOr<std::string> document = ReadDocument(*stream_);
     if (!document.ok()) return false;
@@ -248,7 +249,7 @@ class RemoteServer::Connection {
   std::shared_ptr<ClientView> view_;
   std::unique_ptr<NoticeWriter> writer_;  // while subscribed
   Handle subscription_ = Handle::kNone;
-  std::shared_ptr<void> host_watch_;  // while it watches the host: then writer_ is for that
+  std::shared_ptr<void> host_watch_;  // while it watches the host; writer_ then writes for that
   std::atomic<bool> ended_ = false;
   std::thread thread_;  // begins last
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves an Api to other processes (RemoteApi at their end).
+// Serves an Api to other processes, which use RemoteApi.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,14 @@ namespace weft::hns::emulator {
 
 // Answers RemoteApi::Control. Any thread.
 using OnControl = std::function<Reply(const std::string& command)>;
-// The service as a process sees it that begins now (Emulator::NewProcess).
+// Returns the service for a new client process (Emulator::NewProcess).
 using NewProcess = std::function<std::unique_ptr<Api>()>;
 
-// A thread for each connection, so that slow calls hold up nobody else's. `service`, `control` and
-// `host` outlive it. Without `process` all clients see `service` itself.
+// A thread for each connection, so that a slow call delays no other client's. `service`, `control`
+// and `host` outlive it. Without `process` all clients use `service` itself.
 class RemoteServer {
  public:
-  // `path`: of a Unix-domain socket or a named pipe, which its owner alone can reach. `answered` is
+  // `path`: of a Unix-domain socket or a named pipe, accessible to its owner only. `answered` is
   // called after each request, before its reply.
   static absl::StatusOr<std::unique_ptr<RemoteServer>> Start(
       const std::string& path, Api& service, OnControl control, HostFace* host = nullptr,

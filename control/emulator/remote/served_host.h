@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host for other processes: RemoteHost at their end.
+// Serves a host to other processes, which use RemoteHost.
 #pragma once
 
 #include "control/emulator/remote/host_face.h"

@@ -11,25 +11,25 @@
 
 namespace weft::hns::emulator {
 
-// One thread reads, one writes. False: the connection is at its end, whatever the reason.
+// One thread reads, one writes. False: the connection has ended, for whatever reason.
 class Stream {
  public:
   virtual ~Stream() = default;
   virtual bool Write(std::string_view bytes) = 0;
   // All of `size` bytes.
   virtual bool Read(char* into, std::size_t size) = 0;
-  // Whether a Read would return at once: between a reply and the next request that means the end.
+  // Whether a Read would return at once. Between a reply and the next request, this means the end.
   virtual bool HasInput() = 0;
-  // Any thread: reads and writes under way return false, and so do all later ones.
+  // Any thread. Current and later reads and writes return false.
   virtual void Shutdown() = 0;
 };
 
 class Listener {
  public:
   virtual ~Listener() = default;
-  // Null: it did not work; the next one may.
+  // Null: it failed; the next call may succeed.
   virtual std::unique_ptr<Stream> Accept() = 0;
-  // Where it listens, as Connect takes it: the port that was chosen where 0 was asked for.
+  // The address it listens on, for Connect: with the chosen port if 0 was given.
   virtual const std::string& address() const = 0;
 };
 

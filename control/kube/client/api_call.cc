@@ -22,7 +22,7 @@ struct ApiCall::Impl final : ExchangeHandler {
       answer.body.append(bytes);
       return;
     }
-    exchange.reset();  // `done` is the last that is done here: it may destroy us
+    exchange.reset();  // call `done` last: it may destroy this object
     Done(std::move(done))(absl::ResourceExhaustedError(
         absl::StrCat(server, ": the answer is longer than ", kMaxBody >> 20, " MiB")));
   }

@@ -15,7 +15,7 @@
 
 namespace weft::kube {
 
-// Whatever its status is.
+// An answer of any status.
 struct ApiAnswer {
   int status = 0;
   std::string content_type;
@@ -23,7 +23,7 @@ struct ApiAnswer {
   std::string body;
 };
 
-// Destroying it ends the request; `done` is not called any more.
+// Destroying it ends the request; `done` is not called then.
 class ApiCall {
  public:
   static constexpr std::size_t kMaxBody = std::size_t{1} << 20;

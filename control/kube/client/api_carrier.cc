@@ -23,7 +23,7 @@ using Progress = CarrierStream::Progress;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kBuffer = AnswerParser::kHeadLimit + (std::size_t{16} << 10);  // a TLS record
-constexpr std::size_t kTurn = std::size_t{1} << 20;  // bytes, before others have theirs
+constexpr std::size_t kTurn = std::size_t{1} << 20;  // bytes, before other handlers run
 
 std::string Seconds(milliseconds time) {
   return absl::StrCat(static_cast<double>(time.count()) / 1000, " s");
@@ -49,19 +49,20 @@ void Carrier::Start() {
   Arm(dial_timer_, options_.dial_limit,
       absl::DeadlineExceededError(
           absl::StrCat("no connection within ", Seconds(options_.dial_limit),
-                       "; is the API server there, and does a firewall stand between?")));
+                       "; check that the API server runs and that no firewall blocks it")));
   if (options_.limit != milliseconds::max()) {
     Arm(limit_timer_, options_.limit,
         absl::DeadlineExceededError(
-            absl::StrCat("no whole answer within ", Seconds(options_.limit))));
+            absl::StrCat("no complete answer within ", Seconds(options_.limit))));
   }
   asio::post(io_, [self = shared_from_this()] {
     if (self->over()) return;
     asio::co_spawn(
         self->io_, self->Carry(),
         [self](const std::exception_ptr& thrown, const absl::Status& status) {
-          self->Finish(thrown ? absl::InternalError("an exception ended it; is there memory left?")
-                              : status);
+          self->Finish(
+              thrown ? absl::InternalError("an exception ended the request; check the free memory")
+                     : status);
         });
   });
 }
@@ -149,7 +150,7 @@ Carrier::Task<absl::Status> Carrier::Send(std::string bytes) {
 }
 
 Carrier::Task<absl::Status> Carrier::Receive(AnswerParser& parser) {
-  std::size_t held = 0;  // bytes in front of the buffer that the parser wants to see again
+  std::size_t held = 0;  // bytes at the start of the buffer that the parser has not consumed
   std::size_t turn = 0;
   for (;;) {
     const Progress got = stream_.Read({buffer_.get() + held, kBuffer - held});
@@ -162,7 +163,7 @@ Carrier::Task<absl::Status> Carrier::Receive(AnswerParser& parser) {
     }
     const std::size_t size = held + got.bytes;
     const absl::StatusOr<std::size_t> taken = parser.Take({buffer_.get(), size});
-    if (over()) co_return NobodyListens();
+    if (over()) co_return Abandoned();
     if (!taken.ok()) co_return taken.status();
     if (parser.done()) co_return absl::OkStatus();
     held = size - *taken;
@@ -170,18 +171,18 @@ Carrier::Task<absl::Status> Carrier::Receive(AnswerParser& parser) {
     turn += got.bytes;
     if (turn < kTurn) continue;
     co_await asio::post(io_, asio::use_awaitable);
-    if (over()) co_return NobodyListens();
+    if (over()) co_return Abandoned();
     turn = 0;
   }
 }
 
 Carrier::Task<absl::Status> Carrier::Wait(Outcome desired) {
-  if (desired == Outcome::kEnd) co_return absl::UnavailableError("it cut the connection");
+  if (desired == Outcome::kEnd) co_return absl::UnavailableError("it closed the connection");
   if (desired == Outcome::kFailed) co_return stream_.failure();
   const auto kind =
       desired == Outcome::kWantRead ? tcp::socket::wait_read : tcp::socket::wait_write;
   const auto [error] = co_await stream_.socket().async_wait(kind, kErrorsReturned);
-  if (over()) co_return NobodyListens();
+  if (over()) co_return Abandoned();
   if (error) co_return absl::UnavailableError("the connection broke: " + CauseOf(error));
   co_return absl::OkStatus();
 }

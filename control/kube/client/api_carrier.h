@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One exchange, carried over a connection of its own: resolve, connect, proxy, TLS, request,
-// answer.
+// One exchange on a connection of its own: resolve, connect, proxy, TLS, request, answer.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>
@@ -35,10 +34,10 @@ struct CarrierOptions {
   std::string user_agent;
   std::chrono::milliseconds dial_limit;
   std::chrono::milliseconds limit;         // milliseconds::max(): none
-  std::shared_ptr<std::string> reached{};  // of all exchanges: the address last connected to
+  std::shared_ptr<std::string> reached{};  // shared by all exchanges: the last connected address
 };
 
-// Lives as long as its own coroutine does.
+// Exists as long as its coroutine.
 using http1::AnswerParser;
 using http1::AnswerSink;
 
@@ -48,9 +47,9 @@ class Carrier final : public std::enable_shared_from_this<Carrier>, private Answ
           ExchangeHandler& handler);
   ~Carrier() override;
 
-  // Begins once the loop comes round.
+  // Starts in the next iteration of the event loop.
   void Start();
-  // Nobody wants to hear of it any more.
+  // Ends the exchange without calling the handler.
   void Abandon();
 
  private:
@@ -62,7 +61,7 @@ class Carrier final : public std::enable_shared_from_this<Carrier>, private Answ
   Task<absl::Status> Carry();
   Task<absl::Status> Send(std::string bytes);
   Task<absl::Status> Receive(AnswerParser& parser);
-  // Until the stream can go on; an error at once if it cannot.
+  // Waits until the stream is ready; returns an error at once if it has failed.
   Task<absl::Status> Wait(CarrierStream::Outcome desired);
 
   // api_carrier_dial.cc
@@ -79,17 +78,17 @@ class Carrier final : public std::enable_shared_from_this<Carrier>, private Answ
   void Finish(const absl::Status& status);
   void Close();
   bool over() const { return handler_ == nullptr; }
-  static absl::Status NobodyListens() { return absl::CancelledError("nobody listens"); }
+  static absl::Status Abandoned() { return absl::CancelledError("the request was abandoned"); }
 
   boost::asio::io_context& io_;
   const CarrierOptions options_;
   const HttpRequest request_;
-  ExchangeHandler* handler_;  // null: it is over, or nobody listens
+  ExchangeHandler* handler_;  // null: finished or abandoned
   CarrierStream stream_;
   boost::asio::ip::tcp::resolver resolver_;
   Timer dial_timer_, limit_timer_, connect_timer_;
-  std::size_t attempt_ = 0;  // connections begun
-  bool late_ = false;        // the current one took too long
+  std::size_t attempt_ = 0;  // number of connection attempts
+  bool late_ = false;        // the current attempt timed out
   std::unique_ptr<char[]> buffer_;
 };
 

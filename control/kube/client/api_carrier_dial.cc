@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way to the server: everything before the request.
+// The connection to the server: everything before the request.
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/address.hpp>
@@ -23,7 +23,7 @@ using Outcome = CarrierStream::Outcome;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kShortestTry = std::chrono::seconds(2);  // of one address among several
-constexpr std::size_t kMostTriesTold = 4;
+constexpr std::size_t kMostTriesNamed = 4;
 
 class ProxyAnswer final : public AnswerSink {
  public:
@@ -44,11 +44,11 @@ Carrier::Task<absl::StatusOr<std::vector<tcp::endpoint>>> Carrier::Resolve(std::
   if (!not_literal) co_return std::vector<tcp::endpoint>{{literal, port}};
   const auto [error, found] = co_await resolver_.async_resolve(
       host, std::to_string(port), tcp::resolver::numeric_service, kErrorsReturned);
-  if (over()) co_return NobodyListens();
+  if (over()) co_return Abandoned();
   if (error) {
     co_return absl::UnavailableError(
         absl::StrCat("no address of ", host, " can be found: ", CauseOf(error),
-                     "; correct the name, or see to this machine's DNS"));
+                     "; correct the name, or check this machine's DNS"));
   }
   std::vector<tcp::endpoint> all;
   for (const auto& entry : found) all.push_back(entry.endpoint());
@@ -84,17 +84,17 @@ Carrier::Task<absl::Status> Carrier::Dial(std::string host, std::uint16_t port) 
   const std::string proxy =
       options_.access->proxy ? absl::StrCat("proxy ", HostAndPort(host, port), ": ") : "";
   const auto found = co_await Resolve(host, port);
-  if (over()) co_return NobodyListens();
+  if (over()) co_return Abandoned();
   if (!found.ok())
     co_return absl::Status(found.status().code(), absl::StrCat(proxy, found.status().message()));
   std::vector<std::string> tries;
   for (std::size_t i = 0; i < found->size(); ++i) {
-    // A silent address leaves time for the others.
+    // Limits each try, so that an address that does not answer leaves time for the others.
     const auto rest =
         std::chrono::duration_cast<milliseconds>(dial_timer_.expiry() - Timer::clock_type::now());
     const auto share = rest / static_cast<int>(found->size() - i);
     const std::string cause = co_await Connect((*found)[i], std::max(share, kShortestTry));
-    if (over()) co_return NobodyListens();
+    if (over()) co_return Abandoned();
     if (cause.empty()) {
       if (options_.reached) *options_.reached = (*found)[i].address().to_string();
       co_return absl::OkStatus();
@@ -102,13 +102,13 @@ Carrier::Task<absl::Status> Carrier::Dial(std::string host, std::uint16_t port) 
     const std::string address = (*found)[i].address().to_string();
     tries.push_back(address == host ? cause : absl::StrCat(address, ": ", cause));
   }
-  if (tries.size() > kMostTriesTold) {
-    tries.resize(kMostTriesTold);
+  if (tries.size() > kMostTriesNamed) {
+    tries.resize(kMostTriesNamed);
     tries.push_back("and so on");
   }
-  co_return absl::UnavailableError(absl::StrCat(proxy, absl::StrJoin(tries, ", "), "; is ",
+  co_return absl::UnavailableError(absl::StrCat(proxy, absl::StrJoin(tries, ", "), "; check that ",
                                                 proxy.empty() ? "the API server" : "it",
-                                                " running, and does nothing block the way?"));
+                                                " runs and that no firewall blocks it"));
 }
 
 Carrier::Task<absl::Status> Carrier::Tunnel() {
@@ -123,11 +123,11 @@ Carrier::Task<absl::Status> Carrier::Tunnel() {
   }
   if (!status.ok()) co_return absl::Status(status.code(), absl::StrCat(proxy, status.message()));
   if (answer.status / 100 == 2) co_return absl::OkStatus();
-  co_return absl::UnavailableError(absl::StrCat(
-      proxy, "it refuses a connection to ", HostAndPort(access.host, access.port),
-      " with HTTP status ", answer.status,
-      answer.status == 407 ? "; give a user name and password in the proxy's URL"
-                           : "; let it through there, or name the API server in NO_PROXY"));
+  co_return absl::UnavailableError(
+      absl::StrCat(proxy, "it refuses a connection to ", HostAndPort(access.host, access.port),
+                   " with HTTP status ", answer.status,
+                   answer.status == 407 ? "; give a user name and password in the proxy's URL"
+                                        : "; allow it there, or name the API server in NO_PROXY"));
 }
 
 Carrier::Task<absl::Status> Carrier::Handshake() {

@@ -23,7 +23,7 @@ std::string ProxyLine(const Proxy& proxy) {
   return "Proxy-Authorization: " + Basic(proxy.username, proxy.password);
 }
 
-// Without the port that the scheme implies, and without a zone, which means nothing elsewhere.
+// Without the scheme's default port, and without a zone, which is valid on this machine only.
 std::string HostField(const ClusterAccess& access) {
   const std::string host = access.host.substr(0, access.host.find('%'));
   const std::string both = HostAndPort(host, access.port);
@@ -43,7 +43,7 @@ absl::StatusOr<std::string> AuthorizationLine(const ClusterAccess& access) {
       return absl::InvalidArgumentError(absl::StrCat(
           access.token.text.empty() ? absl::StrCat("the token file ", access.token.file)
                                     : "the token",
-          " holds characters that no token has; write it anew, on one line"));
+          " has characters that are not valid in a token; write it again, on one line"));
     }
     return absl::StrCat("Authorization: Bearer ", token, "\r\n");
   }
@@ -53,7 +53,7 @@ absl::StatusOr<std::string> AuthorizationLine(const ClusterAccess& access) {
 
 std::string WriteRequest(const HttpRequest& request, const ClusterAccess& access,
                          const std::string& user_agent, const std::string& authorization) {
-  // Of a proxy an "http://" resource is asked by its whole name.
+  // A request for an "http://" resource to a proxy has the whole URL.
   const bool by_proxy = access.proxy && !access.tls;
   const std::string content =
       request.body.empty() && request.content_type.empty()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a request. They hold secrets: never printed.
+// The bytes of a request. They contain secrets: never print them.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace weft::kube {
 
-// Field lines that let us in, each with its CRLF; empty without credentials. Reads them now.
-// kUnauthenticated or kInvalidArgument, as http_exchange.h has them.
+// The authorization field lines, each with its CRLF; empty without credentials, which are read now.
+// Errors: kUnauthenticated or kInvalidArgument, as in http_exchange.h.
 absl::StatusOr<std::string> AuthorizationLine(const ClusterAccess& access);
 
-// `authorization`: lines as AuthorizationLine gives them.
+// `authorization`: lines from AuthorizationLine.
 std::string WriteRequest(const HttpRequest& request, const ClusterAccess& access,
                          const std::string& user_agent, const std::string& authorization);
 
-// Asks `access`'s proxy for a tunnel to the server.
+// The request to `access`'s proxy for a tunnel to the server.
 std::string WriteConnect(const ClusterAccess& access, const std::string& user_agent);
 
 }  // namespace weft::kube

@@ -15,7 +15,7 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// A call that does not wait is never interrupted.
+// Non-blocking calls are never interrupted, so EINTR does not occur.
 bool IsLater(const error_code& error) { return error == asio::error::would_block; }
 
 absl::Status Broken(const error_code& error) {
@@ -25,7 +25,7 @@ absl::Status Broken(const error_code& error) {
 }  // namespace
 
 std::string CauseOf(const error_code& error) {
-  // Windows has its messages in the machine's language and encoding.
+  // On Windows the system's messages are in the machine's language and encoding.
   const std::pair<error_code, const char*> known[] = {
       {asio::error::connection_refused, "connection refused"},
       {asio::error::connection_reset, "connection reset by the other side"},
@@ -49,7 +49,7 @@ std::string CauseOf(const error_code& error) {
 CarrierStream::CarrierStream(asio::io_context& io) : socket_(io) {}
 CarrierStream::~CarrierStream() = default;
 
-// OpenSSL's own socket BIO would raise SIGPIPE and cannot say what was wrong.
+// OpenSSL's own socket BIO would raise SIGPIPE, and does not return the cause of an error.
 BIO_METHOD* CarrierStream::SocketMethod() {
   static const std::unique_ptr<BIO_METHOD, decltype(&BIO_meth_free)> kMethod = [] {
     BIO_METHOD* const made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "asio");
@@ -166,7 +166,7 @@ CarrierStream::Progress CarrierStream::Write(std::string_view data) {
 
 void CarrierStream::Close() {
   if (tls_ && failure_.ok() && socket_.is_open()) {
-    SSL_shutdown(tls_->ssl());  // refuses while the handshake lasts
+    SSL_shutdown(tls_->ssl());  // does nothing during the handshake
     ERR_clear_error();
   }
   error_code ignored;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TCP connection, plain first and then perhaps with TLS over it, that never waits.
+// A non-blocking TCP connection, plain at first, optionally with TLS later.
 #pragma once
 
 #include <openssl/bio.h>
@@ -18,7 +18,7 @@
 
 namespace weft::kube {
 
-// "connection refused", in our words and language where the system's differ.
+// "connection refused": our own text for common errors, else the system's.
 std::string CauseOf(const boost::system::error_code& error);
 
 class CarrierStream {
@@ -27,8 +27,8 @@ class CarrierStream {
     kDone,
     kWantRead,   // again once the socket is readable
     kWantWrite,  // again once it is writable
-    kEnd,        // the other side has closed its
-    kFailed,     // failure() says why
+    kEnd,        // the other side has closed its direction
+    kFailed,     // see failure()
   };
   struct Progress {
     Outcome outcome = Outcome::kFailed;
@@ -41,13 +41,13 @@ class CarrierStream {
   CarrierStream& operator=(const CarrierStream&) = delete;
 
   boost::asio::ip::tcp::socket& socket() { return socket_; }
-  // All that follows goes through `session`, beginning with Handshake.
+  // From now on all data goes through `session`; call Handshake first.
   void StartTls(std::unique_ptr<TlsSession> session);
   Outcome Handshake();
   Progress Read(std::span<char> into);
   Progress Write(std::string_view bytes);
   const absl::Status& failure() const { return failure_; }
-  // Takes leave as TLS wants it, if it can be done at once, and closes.
+  // Sends TLS's close_notify if that does not block, and closes.
   void Close();
 
  private:
@@ -55,7 +55,7 @@ class CarrierStream {
   static int BioRead(BIO* bio, char* into, std::size_t size, std::size_t* read);
   static int BioWrite(BIO* bio, const char* bytes, std::size_t size, std::size_t* written);
   static long BioControl(BIO* bio, int command, long, void*);
-  // What a call that did not do its work came to.
+  // The outcome of a call that failed or must be repeated.
   Outcome Judge(int result);
   Progress PlainProgress(std::size_t bytes, const boost::system::error_code& error,
                          Outcome desired);

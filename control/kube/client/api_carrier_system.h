@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a connection needs of the operating system.
+// The functions of the operating system that a connection needs.
 #pragma once
 
 #include <openssl/x509.h>
@@ -8,12 +8,12 @@
 
 namespace weft::kube {
 
-// Adds the authorities that this system trusts. None at all is no error here: nothing will then
-// verify.
+// Adds the authorities that this system trusts. If there are none, this is no error, but no
+// certificate will verify.
 void AddSystemAuthorities(X509_STORE* store);
 
-// After 30 s of silence the other side is asked whether it is there; a minute later the connection
-// is dead if it was not. As far as the system allows it.
+// Enables TCP keep-alive, as far as the system allows: probes after 30 s of silence; a minute later
+// without an answer the connection fails.
 void KeepAlive(boost::asio::ip::tcp::socket& socket);
 
 }  // namespace weft::kube

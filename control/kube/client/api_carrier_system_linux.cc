@@ -11,7 +11,7 @@
 namespace weft::kube {
 namespace {
 
-// Where distributions other than the one we were built on keep theirs, as Go looks for them.
+// The CA bundles of other distributions than the one we were built on; Go searches the same.
 constexpr const char* kBundles[] = {
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -23,7 +23,7 @@ constexpr const char* kBundles[] = {
 }  // namespace
 
 void AddSystemAuthorities(X509_STORE* store) {
-  X509_STORE_set_default_paths(store);  // heeds SSL_CERT_FILE and SSL_CERT_DIR
+  X509_STORE_set_default_paths(store);  // uses SSL_CERT_FILE and SSL_CERT_DIR
   std::error_code error;
   if (std::getenv(X509_get_default_cert_file_env()) != nullptr ||
       std::filesystem::exists(X509_get_default_cert_dir(), error))

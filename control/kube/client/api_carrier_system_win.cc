@@ -22,7 +22,7 @@ void AddSystemAuthorities(X509_STORE* store) {
   while ((root = ::CertEnumCertificatesInStore(roots, root)) != nullptr) {
     const unsigned char* at = root->pbCertEncoded;
     X509* const parsed = d2i_X509(nullptr, &at, static_cast<long>(root->cbCertEncoded));
-    if (parsed == nullptr) continue;  // one that OpenSSL does not understand
+    if (parsed == nullptr) continue;  // OpenSSL cannot parse it
     X509_STORE_add_cert(store, parsed);
     X509_free(parsed);
   }
@@ -33,7 +33,7 @@ void KeepAlive(boost::asio::ip::tcp::socket& socket) {
   tcp_keepalive desired{};
   desired.onoff = 1;
   desired.keepalivetime = 30'000;     // milliseconds
-  desired.keepaliveinterval = 6'000;  // ten times: Windows does not let that be chosen
+  desired.keepaliveinterval = 6'000;  // ten times: the number is fixed on Windows
   DWORD unused = 0;
   ::WSAIoctl(socket.native_handle(), SIO_KEEPALIVE_VALS, &desired, sizeof desired, nullptr, 0,
              &unused, nullptr, nullptr);

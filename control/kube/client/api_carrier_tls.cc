@@ -30,7 +30,7 @@ namespace {
 constexpr std::size_t kLongestName = 120;
 constexpr std::size_t kMostNames = 8;
 
-// What a stranger's certificate holds: escaped and bounded.
+// Text from an untrusted certificate: escaped and limited in length.
 std::string Shown(std::string_view text) { return absl::CHexEscape(text.substr(0, kLongestName)); }
 
 // "CN=kubernetes"
@@ -55,7 +55,7 @@ std::string AddressText(const ASN1_OCTET_STRING& bytes) {
   return boost::asio::ip::make_address_v6(v6).to_string();
 }
 
-// The names and addresses that it is for.
+// The names and addresses that the certificate is valid for.
 std::string AltNames(const X509* certificate) {
   const std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)> all(
       static_cast<GENERAL_NAMES*>(
@@ -96,27 +96,26 @@ std::string Now() {
   return text;
 }
 
-// Why `error` (X509_V_ERR_...) happened at `certificate` (may be null), and what to do. `name` is
-// who the server should be; `authorities` names where the CAs come from: "the CA file /k/ca.crt".
+// The cause of `error` (X509_V_ERR_...) at `certificate` (may be null), and the next step. `name`:
+// the expected name of the server; `authorities`: the source of the CAs, "the CA file /k/ca.crt".
 std::string DescribeDistrust(int error, const X509* certificate, std::string_view name,
                              std::string_view authorities) {
   if (certificate == nullptr) {
-    return absl::StrCat("its certificate is not to be trusted: ",
-                        X509_verify_cert_error_string(error));
+    return absl::StrCat("its certificate is not trusted: ", X509_verify_cert_error_string(error));
   }
   switch (error) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       return absl::StrCat("its certificate is for ", AltNames(certificate), ", not for ", name,
-                          "; ask it by one of those, or set tls-server-name to one");
+                          "; use one of those as its address, or set tls-server-name to one");
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return absl::StrCat("the certificate ", NameText(X509_get_subject_name(certificate)),
                           " has expired on ", Date(X509_get0_notAfter(certificate)),
-                          "; renew it, or set this machine's clock, which says ", Now());
+                          "; renew it, or set this machine's clock, which shows ", Now());
     case X509_V_ERR_CERT_NOT_YET_VALID:
       return absl::StrCat("the certificate ", NameText(X509_get_subject_name(certificate)),
                           " is not valid before ", Date(X509_get0_notBefore(certificate)),
-                          "; set this machine's clock, which says ", Now());
+                          "; set this machine's clock, which shows ", Now());
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
@@ -124,17 +123,17 @@ std::string DescribeDistrust(int error, const X509* certificate, std::string_vie
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
       return absl::StrCat("its certificate, issued by ",
-                          NameText(X509_get_issuer_name(certificate)), ", is not vouched for by ",
+                          NameText(X509_get_issuer_name(certificate)), ", cannot be verified with ",
                           authorities, "; is that the CA of this cluster?");
     default:
       return absl::StrCat("its certificate ", NameText(X509_get_subject_name(certificate)),
-                          " is not to be trusted: ", X509_verify_cert_error_string(error));
+                          " is not trusted: ", X509_verify_cert_error_string(error));
   }
 }
 
-constexpr int kSessionIndex = 0;  // OpenSSL leaves this one to the application
-// As much as is read off the socket at once: two records. More leaves the cache: 900 MB cost 0.39 s
-// of CPU so, 0.43 s without reading ahead, 0.63 s with 256 KiB.
+constexpr int kSessionIndex = 0;  // OpenSSL reserves this one for the application
+// Bytes read from the socket at once: two records. More does not fit the cache: 900 MB cost 0.39 s
+// of CPU with this value, 0.43 s without reading ahead, 0.63 s with 256 KiB.
 constexpr std::size_t kReadAhead = std::size_t{34} << 10;
 
 using Context = std::unique_ptr<SSL_CTX, SslFree>;
@@ -150,7 +149,7 @@ absl::Status Unusable(const Secret& secret, std::string_view what, std::string_v
   return absl::InvalidArgumentError(absl::StrCat(Where(secret, what), " ", why));
 }
 
-// A terminal is never asked for a password.
+// Prevents OpenSSL from asking for a password on the terminal.
 int NoPassword(char*, int, int, void*) { return -1; }
 
 // Walks over the PEM blocks of a text.
@@ -177,7 +176,8 @@ absl::Status AddAuthorities(SSL_CTX* context, const Secret& secret) {
   const auto text = ReadSecret(secret, "CA");
   if (!text.ok()) return text.status();
   int added = 0;
-  // Block by block: as in Go one that is no certificate, or is broken, spoils no other.
+  // Block by block, as in Go: a block that is not a certificate, or is broken, does not affect
+  // others.
   constexpr std::string_view kBegin = "-----BEGIN ";
   for (std::size_t at = text->find(kBegin); at != std::string::npos;) {
     const std::size_t next = text->find(kBegin, at + 1);
@@ -186,7 +186,7 @@ absl::Status AddAuthorities(SSL_CTX* context, const Secret& secret) {
     at = next;
   }
   if (added == 0)
-    return Unusable(secret, "CA", "holds no PEM certificate; write the cluster's CA into it");
+    return Unusable(secret, "CA", "has no PEM certificate; write the cluster's CA into it");
   return absl::OkStatus();
 }
 
@@ -201,14 +201,14 @@ absl::Status AddClientCertificate(SSL_CTX* context, const ClusterAccess& access)
   const Certificate own = chain.NextCertificate();
   if (SSL_CTX_use_certificate(context, own.get()) != 1) {  // null is refused too
     return Unusable(access.client_certificate, "client certificate",
-                    "is no PEM certificate that OpenSSL takes; write it anew");
+                    "is not a PEM certificate that OpenSSL accepts; write it again");
   }
   while (const Certificate each = chain.NextCertificate())
     SSL_CTX_add1_chain_cert(context, each.get());
   const auto parsed = PemText(*key).Key();
   if (!parsed) {
     return Unusable(access.client_key, "client key",
-                    "is no PEM private key without a password; write it anew");
+                    "is not a PEM private key without a password; write it again");
   }
   if (SSL_CTX_use_PrivateKey(context, parsed.get()) != 1) {
     return Unusable(
@@ -234,7 +234,7 @@ absl::StatusOr<Context> MakeContext(const ClusterAccess& access) {
   if (!access.insecure_skip_tls_verify) {
     if (auto added = AddAuthorities(context.get(), access.certificate_authority); !added.ok())
       return added;
-    // The end of a PEM text. Left in the thread's queue it would be the error of another exchange.
+    // The end of a PEM text. If it stayed in the thread's queue, another exchange would report it.
     ERR_clear_error();
   }
   if (auto added = AddClientCertificate(context.get(), access); !added.ok()) return added;
@@ -248,8 +248,8 @@ bool IsAddress(const std::string& name) {
   return !error;
 }
 
-// As Go verifies: what the CAs hold is trusted even if it is not self-signed, and a subject is no
-// host name. False: `name` can be nobody's.
+// Verifies as Go does: certificates of the CA file are trusted even if they are not self-signed,
+// and a subject is not a host name. False: `name` cannot be a server's name.
 bool Expect(SSL* ssl, std::string name) {
   X509_VERIFY_PARAM* const param = SSL_get0_param(ssl);
   X509_VERIFY_PARAM_set_flags(param, X509_V_FLAG_PARTIAL_CHAIN);
@@ -336,7 +336,7 @@ absl::Status TlsSession::Failure() const {
     }
     switch (reason) {
       case SSL_R_UNEXPECTED_EOF_WHILE_READING:
-        return absl::UnavailableError("it cut the connection");
+        return absl::UnavailableError("it closed the connection");
       case SSL_R_WRONG_VERSION_NUMBER:
       case SSL_R_HTTP_REQUEST:
       case SSL_R_PACKET_LENGTH_TOO_LONG:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS as the API server is asked: who it must be, and who we are.
+// TLS to the API server: verifies its identity and proves ours.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -22,13 +22,13 @@ struct SslFree {
 // The client's side of one connection. Reads the credentials now.
 class TlsSession {
  public:
-  // kUnauthenticated or kInvalidArgument, as http_exchange.h has them.
+  // Errors: kUnauthenticated or kInvalidArgument, as in http_exchange.h.
   static absl::StatusOr<std::unique_ptr<TlsSession>> Make(const ClusterAccess& access);
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
 
   SSL* ssl() const { return ssl_.get(); }
-  // What the last call's entries in OpenSSL's error queue mean, for people; empties the queue.
+  // The error of the last call from OpenSSL's error queue, for people; empties the queue.
   absl::Status Failure() const;
 
  private:
@@ -36,9 +36,9 @@ class TlsSession {
   static int Judge(int trusted, X509_STORE_CTX* chain);
 
   std::unique_ptr<SSL, SslFree> ssl_;
-  std::string name_;         // who the server must be
-  std::string authorities_;  // where the CAs come from
-  std::string distrust_;     // why its certificate was refused, in words
+  std::string name_;         // the expected name of the server
+  std::string authorities_;  // the source of the CAs
+  std::string distrust_;     // why its certificate was refused, a sentence
 };
 
 }  // namespace weft::kube

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exchanges with the API server over HTTP/1.1 and TLS 1.2 or newer, each on a connection of its
-// own: none is ever found dead, and every one sees today's addresses and credentials.
+// own: no connection goes stale, and each uses the current addresses and credentials.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ class io_context;
 
 namespace weft::kube {
 
-// Destroying it ends the connection; its handler is not called any more.
+// Destroying it ends the connection; its handler is not called then.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -27,7 +27,7 @@ class Exchange {
 // One thread: the io_context's.
 class ApiClient {
  public:
-  // From Start until the request can be sent: name, connection, TLS.
+  // The limit from Start until the request can be sent: name resolution, connection, TLS.
   static constexpr std::chrono::milliseconds kDialLimit = std::chrono::seconds(30);
   static constexpr std::chrono::milliseconds kNoLimit = std::chrono::milliseconds::max();
 
@@ -36,14 +36,14 @@ class ApiClient {
             std::chrono::milliseconds dial_limit = kDialLimit);
   ~ApiClient();
 
-  // `limit`: for all of it, until OnEnd. The handler is called later, never from within; it
+  // `limit`: for the whole exchange, until OnEnd. The handler is never called from within Start; it
   // outlives the exchange, which may outlive the client.
   std::unique_ptr<Exchange> Start(HttpRequest request, ExchangeHandler& handler,
                                   std::chrono::milliseconds limit = kNoLimit);
   // For people: "https://10.0.0.1:6443 (in-cluster)".
   std::string Describe() const;
-  // Where requests go: the server's address, where it is given as one; and the address that the
-  // last connection was made to, the server's or the proxy's.
+  // The addresses of requests: the server's, if it is given as an address; and that of the last
+  // connection, the server's or the proxy's.
   std::vector<IpAddress> ServerAddresses() const;
 
  private:

@@ -20,7 +20,7 @@ constexpr std::string_view kServiceAccount = "/var/run/secrets/kubernetes.io/ser
 constexpr std::string_view kOutside =
     "outside a pod give --kubeconfig-file (or FLANNELD_KUBECONFIG_FILE)";
 
-// "" for the pod's own root, then where a HostProcess container finds its files.
+// "" for the pod's own root, then the root of a HostProcess container's files.
 std::vector<std::string> Roots(const Environment& environment) {
   std::vector<std::string> roots;
   if (auto mount = environment("CONTAINER_SANDBOX_MOUNT_POINT"); mount && !mount->empty()) {
@@ -73,7 +73,7 @@ absl::StatusOr<std::string> AbsolutePath(const std::string& path) {
         std::filesystem::absolute(std::filesystem::path(std::u8string(path.begin(), path.end())));
     const std::u8string text = absolute.u8string();
     return std::string(text.begin(), text.end());
-  } catch (const std::exception&) {  // not UTF-8, no current folder
+  } catch (const std::exception&) {  // not UTF-8, or no current folder
     return absl::InvalidArgumentError(
         absl::StrCat("kubeconfig ", path, ": its name cannot be used on this system; rename it"));
   }
@@ -125,10 +125,10 @@ absl::Status SetServer(std::string_view url, std::string_view field, ClusterAcce
                          !access.client_certificate.empty();
   if (parsed->scheme.empty()) parsed->scheme = needs_tls ? "https" : "http";
   if (parsed->scheme != "https" && parsed->scheme != "http")
-    return BadUrl(field, absl::StrCat("\"", parsed->scheme, "://\" is not spoken here"), kExample);
+    return BadUrl(field, absl::StrCat("\"", parsed->scheme, "://\" is not supported"), kExample);
   if (!parsed->username.empty() || !parsed->password.empty()) {
     return BadUrl(field, "it holds a user name or password",
-                  "they belong into the kubeconfig's user, as username and password");
+                  "they belong in the kubeconfig's user, as username and password");
   }
   access.tls = parsed->scheme == "https";
   access.host = parsed->host;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the API server is and how to be let in, as a kubeconfig or a pod's service account says it.
+// The address of the API server and our credentials, from a kubeconfig or a pod's service account.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace weft::kube {
 
-// Text given inline, or the file that holds it; a file is read again for every connection, so that
-// rotated credentials are taken up. Never printed.
+// Text given inline, or the file that contains it. A file is read again for every connection, so
+// that rotated credentials are used. Never printed.
 struct Secret {
   std::string text;
-  std::string file;  // absolute, UTF-8; counts only when `text` is empty
+  std::string file;  // absolute, UTF-8; used only if `text` is empty
   bool empty() const { return text.empty() && file.empty(); }
 };
 
-// An HTTP proxy, asked for a tunnel by CONNECT, or, for an "http://" server, for the resource
-// itself.
+// An HTTP proxy, used by CONNECT for a tunnel or, for an "http://" server, with the resource's
+// whole URL.
 struct Proxy {
   std::string host;
   std::uint16_t port = 80;
@@ -34,10 +34,10 @@ struct ClusterAccess {
   bool tls = true;  // false: "http://"
   std::string host;
   std::uint16_t port = 443;
-  std::string path;             // before "/api", without a slash at its end
+  std::string path;             // precedes "/api"; no slash at its end
   std::string tls_server_name;  // empty: `host`
   bool insecure_skip_tls_verify = false;
-  Secret certificate_authority;           // PEM; empty: what the system trusts
+  Secret certificate_authority;           // PEM; empty: the system's authorities
   Secret client_certificate, client_key;  // PEM; both or none
   Secret token;
   std::string username, password;  // basic authentication
@@ -46,26 +46,26 @@ struct ClusterAccess {
   std::vector<std::string> warnings;  // each one sentence
 };
 
-// The process's variables.
+// Looks up a variable of the process's environment.
 using Environment = std::function<std::optional<std::string>(const std::string&)>;
 
-// Upstream v0.28.9's rule: with neither flag the pod's service account (KUBERNETES_SERVICE_HOST and
-// _PORT, also under CONTAINER_SANDBOX_MOUNT_POINT), else the current context of `kubeconfig_file`,
-// its server replaced by `api_url` when that is given; `api_url` alone: without credentials.
-// Errors name file, field and next step, and never a secret.
+// Upstream v0.28.9's rule: with neither flag, the pod's service account (KUBERNETES_SERVICE_HOST
+// and _PORT, also under CONTAINER_SANDBOX_MOUNT_POINT); else the current context of
+// `kubeconfig_file`, its server replaced by `api_url` if given; `api_url` alone means no
+// credentials. Errors name file, field and next step, and never a secret.
 absl::StatusOr<ClusterAccess> ReadClusterAccess(const std::string& kubeconfig_file,
                                                 const std::string& api_url,
                                                 const Environment& environment);
 
-// Sets tls, host, port and path of `access` from a server's address. One without a scheme is https
-// when `access` already has something that only TLS needs. Errors begin with `field`.
+// Sets tls, host, port and path of `access` from a server's address. An address without a scheme is
+// https if `access` already has a setting that only TLS uses. Errors begin with `field`.
 absl::Status SetServer(std::string_view url, std::string_view field, ClusterAccess& access);
 
 // "http://user:password@host:port", or without the scheme. Errors begin with `field`.
 absl::StatusOr<Proxy> ParseProxy(std::string_view url, std::string_view field);
 
-// HTTPS_PROXY, HTTP_PROXY and NO_PROXY, also in lower case, as Go reads them: the proxy for
-// `access`'s host, if there is to be one. Never for localhost and loopback addresses.
+// The proxy for `access`'s host by HTTPS_PROXY, HTTP_PROXY and NO_PROXY, also in lower case, as Go
+// reads them; empty: no proxy. Never for localhost and loopback addresses.
 absl::StatusOr<std::optional<Proxy>> ProxyOfEnvironment(const ClusterAccess& access,
                                                         const Environment& environment);
 

@@ -20,7 +20,7 @@ struct Variable {
   std::string name, value;
 };
 
-// The variable `name`, in upper case, else in lower case.
+// The variable `name` in upper case or, if unset, in lower case.
 std::optional<Variable> Find(const Environment& environment, const std::string& name) {
   for (const std::string& each : {name, absl::AsciiStrToLower(name)}) {
     auto value = environment(each);
@@ -29,7 +29,7 @@ std::optional<Variable> Find(const Environment& environment, const std::string& 
   return std::nullopt;
 }
 
-// Where the request goes, in lower case.
+// The destination of the request, in lower case.
 struct Target {
   std::string host;
   std::optional<IpAddress> address;  // if `host` is one

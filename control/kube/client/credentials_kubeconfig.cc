@@ -94,8 +94,7 @@ class Kubeconfig {
                             known.empty() ? "there are none" : absl::StrJoin(known, ", "), ")"));
   }
 
-  // What `contexts`, `clusters` or `users` hold under `name`; `desired_by` is the field that says
-  // so.
+  // The entry `name` of `contexts`, `clusters` or `users`; `desired_by` is the field that names it.
   absl::StatusOr<Fields> Entry(const std::string& what, const std::string& name,
                                std::string_view desired_by) const {
     const std::string list = what + "s";
@@ -120,7 +119,7 @@ class Kubeconfig {
     return Fields{*found, where};
   }
 
-  // The cluster or user that a context names; an empty one if it names none.
+  // The cluster or user that a context names; empty Fields if it names none.
   absl::StatusOr<Fields> Referred(const Fields& context, const std::string& what) const {
     const auto name = context.Text(what);
     if (!name.ok()) return name.status();
@@ -137,7 +136,7 @@ class Kubeconfig {
     if (!path.ok()) return path.status();
     if (!data->empty()) {
       if (!absl::Base64Unescape(*data, &into.text) || into.text.empty())
-        return Bad(fields.where, absl::StrCat(inline_key, " is not base64; write it anew"));
+        return Bad(fields.where, absl::StrCat(inline_key, " is not base64; write it again"));
     } else if (!path->empty()) {
       into.file = Absolute(*path);
     }
@@ -253,8 +252,8 @@ class Kubeconfig {
       }
     } else if (access.insecure_skip_tls_verify) {
       access.warnings.push_back(absl::StrCat(
-          access.origin, ": insecure-skip-tls-verify is set, so whoever answers at ", access.host,
-          " is taken for the API server and is sent our credentials; give certificate-authority "
+          access.origin, ": insecure-skip-tls-verify is set, so any server at ", access.host,
+          " is accepted as the API server and receives our credentials; give certificate-authority "
           "instead"));
     }
   }
@@ -273,7 +272,7 @@ absl::StatusOr<ClusterAccess> ParseKubeconfig(std::string_view text, const std::
     if (!document.node.IsMap()) return Bad(where, "is not a kubeconfig: no mapping of fields");
     return Kubeconfig(file, std::move(document)).CurrentContext(api_url);
   } catch (const YAML::ParserException& error) {
-    // Its message may repeat a piece of the text.
+    // The exception's message may contain a piece of the text, so it is not used.
     return Bad(where, absl::StrCat("line ", error.mark.line + 1, ", column ", error.mark.column + 1,
                                    ": neither YAML nor JSON"));
   } catch (const std::exception&) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP request and its answer as values: what the state machines ask for and what the API
-// client carries out.
+// One HTTP request and its answer as values: made by the state machines, executed by the API
+// client.
 #pragma once
 
 #include <string>
@@ -22,17 +22,17 @@ struct HttpRequest {
 
 using http1::HttpHead;
 
-// What becomes of a request, on the control thread: OnHead at most once, then any number of OnBody,
-// then OnEnd once, whatever happened. The exchange may be destroyed within any of them; nothing
-// comes after that.
+// Receives the answer to a request, on the control thread: OnHead at most once, then OnBody any
+// number of times, then OnEnd exactly once. The exchange may be destroyed within any of them; then
+// no further call follows.
 class ExchangeHandler {
  public:
   virtual ~ExchangeHandler() = default;
   virtual void OnHead(const HttpHead& head) = 0;
-  // Without transfer coding; cut anywhere. The bytes live until it returns.
+  // A piece of the body without transfer coding, cut anywhere. Valid until the call returns.
   virtual void OnBody(std::string_view bytes) = 0;
-  // OK: the answer is complete. Otherwise what went wrong between us and the server, for people:
-  //   kUnauthenticated     the server's certificate is not to be trusted, it refuses ours, or no
+  // OK: the answer is complete. Otherwise the error of the connection, for people:
+  //   kUnauthenticated     the server's certificate is not trusted, it refuses ours, or no
   //                        credentials can be read; kInvalidArgument: they are unusable
   //   kUnavailable         no address, no connection, cut
   //   kDeadlineExceeded    no answer in time

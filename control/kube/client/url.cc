@@ -28,7 +28,7 @@ absl::Status TakeScheme(std::string_view& text, Url& url) {
   const std::string_view scheme = text.substr(0, end);
   const auto fits = [](char c) { return IsAlphanumeric(c) || c == '+' || c == '-' || c == '.'; };
   if (scheme.empty() || scheme.size() > 16 || !std::all_of(scheme.begin(), scheme.end(), fits))
-    return Bad("what stands before \"://\" is no scheme");
+    return Bad("the text before \"://\" is not a scheme");
   url.scheme = absl::AsciiStrToLower(scheme);
   text.remove_prefix(end + 3);
   return absl::OkStatus();
@@ -65,7 +65,7 @@ absl::Status ReadHost(std::string_view authority, Url& url) {
     if (close == std::string_view::npos) return Bad("its '[' has no ']'");
     auto host = http1::DecodePercent(authority.substr(1, close - 1));  // a zone: "fe80::1%25eth0"
     if (!host || host->find(':') == std::string::npos)
-      return Bad("what stands in brackets is no IPv6 address");
+      return Bad("the text in brackets is not an IPv6 address");
     url.host = *std::move(host);
     port = authority.substr(close + 1);
     if (!port.empty() && !absl::ConsumePrefix(&port, ":"))
@@ -75,7 +75,7 @@ absl::Status ReadHost(std::string_view authority, Url& url) {
     url.host = std::string(authority.substr(0, colon));
     if (colon != std::string_view::npos) port = authority.substr(colon + 1);
     if (port.find(':') != std::string_view::npos)
-      return Bad("it has more than one ':'; an IPv6 address stands in brackets");
+      return Bad("it has more than one ':'; write an IPv6 address in brackets");
   }
   const bool v6 = url.host.find(':') != std::string::npos;
   const auto fits = [v6](char c) {

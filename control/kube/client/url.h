@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "https://host:port/path": addresses of servers and proxies as kubeconfig and environment give
-// them.
+// "https://host:port/path": addresses of servers and proxies in kubeconfig and environment.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +19,15 @@ struct Url {
   std::string username, password;
 };
 
-// Without a port: 443 for https, 80 for http, else 0. Refuses a query, a fragment and whatever
-// could not stand in a request. Messages ("its port is not ...") show nothing of the text but its
-// scheme: the rest may hold a password.
+// The default port is 443 for https, 80 for http, else 0. Refuses a query, a fragment and
+// characters that are not valid in a request. Messages ("its port is not ...") contain only the
+// scheme: the rest of the text may contain a password.
 absl::StatusOr<Url> ParseUrl(std::string_view text);
 
-// Of `field`, which holds one: what is wrong, and what to do next.
+// The error of `field`, which contains a URL: the cause and the next step.
 absl::Status BadUrl(std::string_view field, std::string_view what, std::string_view next);
 
-// "host:port", with brackets about an IPv6 address.
+// "host:port", with an IPv6 address in brackets.
 std::string HostAndPort(std::string_view host, std::uint16_t port);
 
 }  // namespace weft::kube

@@ -50,7 +50,7 @@ absl::StatusOr<AnnotationKeys> AnnotationKeys::Of(std::string_view prefix) {
   const std::vector<std::string_view> parts = absl::StrSplit(full, '/');
   const std::vector<std::string_view> labels = absl::StrSplit(parts[0], '.');
   const bool domain_ok = labels.size() >= 2 && std::all_of(labels.begin(), labels.end(), IsWord);
-  // The word keeps its final "-", and is more than that.
+  // The word may end in "-", but is not "-" alone.
   const bool word_ok = parts.back().empty() || (parts.back().size() > 1 && IsWord(parts.back()));
   if (parts.size() != 2 || !domain_ok || !word_ok) {
     return absl::InvalidArgumentError(

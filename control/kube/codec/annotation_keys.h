@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of flannel's Node annotations under a configurable prefix, formed as
-// upstream v0.28.9 forms them.
+// The names of flannel's Node annotations with a configurable prefix, formed as in upstream
+// v0.28.9.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ struct AnnotationKeys {
   // `prefix` as the --kube-annotation-prefix flag gives it: a DNS name of at least two labels,
   // optionally with one "/" and a word, lower case. Refuses what upstream refuses.
   static absl::StatusOr<AnnotationKeys> Of(std::string_view prefix);
-  // Those of kDefaultAnnotationPrefix.
+  // The keys with kDefaultAnnotationPrefix.
   AnnotationKeys();
 
   std::string subnet_manager;
@@ -37,8 +37,7 @@ struct AnnotationKeys {
   explicit AnnotationKeys(const std::string& full);
 };
 
-// Every annotation, once: its place, its name after the prefix, and what it means, without a full
-// stop.
+// One annotation: its member, its name after the prefix, and its meaning, without a full stop.
 struct AnnotationRow {
   std::string AnnotationKeys::*key;
   std::string_view name;

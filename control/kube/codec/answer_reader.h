@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The body of a list or watch of Nodes, read as its bytes arrive: single Nodes are cut out of the
-// stream and decoded one by one; nothing else of it is kept. A list in JSON is read when all of it
-// has arrived.
+// Reads the body of a list or watch of Nodes as its bytes arrive: single Nodes are cut out of the
+// stream and decoded one by one, and nothing else is kept. A list in JSON is read once it is
+// complete.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ enum class AnswerKind : std::uint8_t { kList, kWatch };
 
 enum class NodeChange : std::uint8_t { kListed, kAdded, kModified, kDeleted };
 
-// What an answer reports, in its order. Arguments live until the call returns, and so does the
-// reader.
+// Receives the items of an answer, in order. Arguments are valid until the call returns; the reader
+// must exist until then.
 class AnswerListener {
  public:
   virtual ~AnswerListener() = default;
-  // `resource_version` of this Node; may be empty for a Node that is refused.
+  // `resource_version`: of this Node; may be empty for a refused Node.
   virtual void OnNode(NodeChange change, const DecodedNode& node,
                       std::string_view resource_version) = 0;
   // `initial_events_end`: the mark that ends the first part of a streaming list.
   virtual void OnBookmark(std::string_view resource_version, bool initial_events_end) = 0;
-  // An ERROR event. The stream is of no more use.
+  // An ERROR event. It ends the stream.
   virtual void OnErrorEvent(const ApiStatus& status) = 0;
-  // The list's own metadata, once all of it has been read.
+  // The list's own metadata, once the list is complete.
   virtual void OnListEnd(std::string_view resource_version, std::string_view continue_token) = 0;
 };
 
@@ -45,10 +45,10 @@ class AnswerReader {
   static constexpr std::size_t kMaxPage = std::size_t{64} << 20;    // 500 Nodes of 128 KiB
 
   virtual ~AnswerReader() = default;
-  // Cut anywhere. Reports to the listener what became complete. An error, which names the byte
-  // where the stream is broken, ends it: what was reported before stays true.
+  // Reads a piece, cut anywhere, and reports the items that are complete. An error, which names the
+  // byte where the stream is broken, ends it; what was reported before stays valid.
   virtual absl::Status Read(std::string_view bytes) = 0;
-  // The body has ended: an error when that was inside an object, or before a list's end.
+  // The body has ended: returns an error if that is within an object, or before a list's end.
   virtual absl::Status Finish() = 0;
 
  protected:
@@ -58,7 +58,7 @@ class AnswerReader {
   // For a codec to fill, before ReportNode.
   NodeFields& fields() { return fields_; }
   void ReportNode(NodeChange change);
-  // No watch could continue from an answer without a version: that is an error.
+  // An answer without a version is an error, because no watch could continue from it.
   absl::Status ReportBookmark(std::string_view resource_version, bool initial_events_end);
   absl::Status ReportListEnd(std::string_view resource_version, std::string_view continue_token);
   void ReportError(const ApiStatus& status) { listener_.OnErrorEvent(status); }
@@ -76,9 +76,9 @@ std::unique_ptr<AnswerReader> MakeAnswerReader(Encoding encoding, AnswerKind kin
                                                std::string_view own_node_name,
                                                AnswerListener& listener);
 
-// What the readers share.
+// Shared by the readers.
 
-// In the annotations of the bookmark that ends the first part of a streaming list.
+// The annotation of the bookmark that ends the first part of a streaming list.
 inline constexpr std::string_view kInitialEventsEnd = "k8s.io/initial-events-end";
 
 enum class EventType : std::uint8_t { kAdded, kModified, kDeleted, kBookmark, kError };
@@ -86,7 +86,7 @@ std::optional<EventType> EventTypeOf(std::string_view text);
 // For kAdded, kModified and kDeleted.
 NodeChange ChangeOf(EventType type);
 
-// "the answer is broken at byte 17: ...", counted from 0; of a broken object, its first byte.
+// "the answer is broken at byte 17: ...", counted from 0; for a broken object, its first byte.
 absl::Status BrokenAt(std::uint64_t byte, std::string_view what);
 
 }  // namespace weft::kube

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The beginning of an object whose end has not come yet.
+// The beginning of an object whose end has not arrived yet.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@ struct ByteRange {
   std::size_t from = 0, to = 0;
 };
 
-// Grows with what has come, never with what was announced.
+// Grows with the bytes that arrived, never with an announced length.
 class HeldBytes {
  public:
-  // Room that is kept from object to object; more is given back.
+  // Memory that is kept from object to object; more is released.
   static constexpr std::size_t kKept = std::size_t{64} << 10;
 
   std::size_t size() const { return size_; }
@@ -31,7 +31,7 @@ class HeldBytes {
     Copy(bytes, unread_.to, size_ + bytes.size());
     size_ += bytes.size();
   }
-  // Of the object that comes: nobody looks at these, they may be anything.
+  // These bytes of the next object are never read: they need not be copied.
   void LeaveOut(ByteRange unread) { unread_ = unread; }
   bool leaves_out() const { return unread_.from < unread_.to; }
   void Clear() {
@@ -42,8 +42,8 @@ class HeldBytes {
     held_.shrink_to_fit();
   }
 
-  // Takes from the front of `bytes` what is missing of an object of `size` bytes. Once it is
-  // whole it is returned, in place where nothing was held; Clear() before the next.
+  // Takes the missing bytes of an object of `size` bytes from the front of `bytes`. Returns the
+  // object once it is complete, without a copy if nothing was held; call Clear() before the next.
   std::optional<std::string_view> Take(std::string_view& bytes, std::size_t size) {
     const std::size_t missing = size - size_;
     const std::string_view part = bytes.substr(0, missing);
@@ -55,15 +55,15 @@ class HeldBytes {
   }
 
  private:
-  // What `bytes`, the next ones, have of the object's [from, to).
+  // Copies the object's range [from, to), as far as `bytes`, the next ones, contain it.
   void Copy(std::string_view bytes, std::size_t from, std::size_t to) {
     from = std::max(from, size_);
     to = std::min(to, size_ + bytes.size());
     if (from < to) bytes.copy(held_.data() + from, to - from, from - size_);
   }
 
-  std::string held_;      // more than is held: the room is not cleared from object to object
-  std::size_t size_ = 0;  // of what is held
+  std::string held_;      // may be larger than `size_`: it is not cleared between objects
+  std::size_t size_ = 0;  // bytes held
   ByteRange unread_;
 };
 

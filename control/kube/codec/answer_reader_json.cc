@@ -20,7 +20,7 @@ struct Bookmark {
   bool initial_events_end = false;
 };
 
-// A bookmark's object is a Node of which only the metadata counts.
+// A bookmark's object is a Node of which only the metadata is used.
 absl::Status ReadBookmark(element value, Bookmark& bookmark) {
   const auto node = AsObject(value, "the object of a BOOKMARK");
   if (!node.ok()) return node.status();
@@ -101,11 +101,11 @@ absl::Status JsonAnswerReader::Finish() {
     return list_read_ ? absl::OkStatus() : BrokenAt(at_, "it ends before the list does");
   }
   if (!end_.inside()) return absl::OkStatus();
-  return BrokenAt(at_, absl::StrCat("it ends amid the event that began at byte ", begin_));
+  return BrokenAt(at_, absl::StrCat("it ends within the event that began at byte ", begin_));
 }
 
 absl::Status JsonAnswerReader::ReadObject(std::string_view text) {
-  // The parser's room is some twenty times the text: that of a large object is not kept.
+  // The parser needs about twenty times the text in memory: after a large object it is released.
   if (parser_.capacity() > HeldBytes::kKept) parser_ = simdjson::dom::parser();
   object root;
   const auto error = parser_.parse(text.data(), text.size()).get_object().get(root);
@@ -149,7 +149,7 @@ absl::Status JsonAnswerReader::ReadList(object list) {
     return absl::DataLossError(absl::StrCat("it is a ", Show(*kind), ", not a \"NodeList\""));
   }
   if (list.at_key("items").get(items) != simdjson::SUCCESS) {
-    return absl::DataLossError("it is no list of Nodes: no \"items\"");
+    return absl::DataLossError("it is not a list of Nodes: no \"items\"");
   }
   std::string_view version, token;
   const auto metadata = ObjectMember(list, "metadata", "metadata");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists and watches in JSON, one whole object at a time: an event of a watch, or all of a list,
+// Lists and watches in JSON, one whole object at a time: an event of a watch, or a whole list,
 // which list_watch therefore requests in pages.
 #pragma once
 
@@ -12,12 +12,13 @@
 
 namespace weft::kube {
 
-// Finds where an object ends, as its bytes arrive: counts brackets outside of strings, and knows no
-// more of the grammar. Whether the object is JSON, simdjson decides.
+// Finds the end of an object as its bytes arrive, by counting brackets outside of strings. simdjson
+// then checks whether the object is JSON.
 class JsonObjectEnd {
  public:
   bool inside() const { return depth_ > 0; }
-  // How many of `bytes` belong to the object, which begins with the first one unless inside().
+  // The number of `bytes` that belong to the object, which begins with the first one unless
+  // inside().
   std::size_t Take(std::string_view bytes);
 
  private:

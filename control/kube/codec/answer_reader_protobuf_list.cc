@@ -10,10 +10,10 @@
 namespace weft::kube {
 namespace {
 
-// Longer than any answer; sums of two do not wrap.
+// Longer than any answer; the sum of two does not overflow.
 constexpr std::uint64_t kNoAnswerIsSoLong = std::uint64_t{1} << 62;
 
-// Fields that are looked at.
+// Fields that are read.
 constexpr std::uint64_t kTypeMeta = 1, kRaw = 2, kContentEncoding = 3;  // runtime.Unknown
 constexpr std::uint64_t kListMeta = 1, kItems = 2;                      // NodeList
 
@@ -57,7 +57,7 @@ absl::Status ProtobufListReader::TakeMark(std::string_view& bytes) {
 }
 
 absl::Status ProtobufListReader::TakeVarintByte(std::string_view& bytes) {
-  if (in_list() && at_ == *list_end_) return BrokenAt(at_, "the list ends amid a field");
+  if (in_list() && at_ == *list_end_) return BrokenAt(at_, "the list ends within a field");
   if (step_ == Step::kKey && varint_shift_ == 0) field_at_ = at_;
   const auto byte = static_cast<unsigned char>(bytes.front());
   bytes.remove_prefix(1);
@@ -96,7 +96,7 @@ absl::Status ProtobufListReader::OnKey(std::uint64_t key) {
 absl::Status ProtobufListReader::OnLength(std::uint64_t length) {
   if (length > kNoAnswerIsSoLong || TooLong(length)) {
     return BrokenAt(field_at_, absl::StrCat("field ", field_, " of ", length,
-                                            " bytes is longer than what it stands in"));
+                                            " bytes is longer than the message that contains it"));
   }
   if (!in_list() && field_ == kRaw) {
     if (ended_) return BrokenAt(field_at_, "a second list");
@@ -118,7 +118,7 @@ absl::Status ProtobufListReader::OnLength(std::uint64_t length) {
 }
 
 absl::Status ProtobufListReader::Skip(std::uint64_t length) {
-  if (TooLong(length)) return BrokenAt(field_at_, "the list ends amid a field");
+  if (TooLong(length)) return BrokenAt(field_at_, "the list ends within a field");
   left_ = length;
   step_ = Step::kSkip;
   return length == 0 ? EndField() : absl::OkStatus();
@@ -163,7 +163,7 @@ absl::Status ProtobufListReader::OnField(std::string_view bytes) {
   return absl::DataLossError(absl::StrCat("it is a ", Quoted(kind), ", not a \"NodeList\""));
 }
 
-// Also the beginning of the list, where no field has gone before.
+// Also called at the beginning of the list, before its first field.
 absl::Status ProtobufListReader::EndField() {
   step_ = Step::kKey;
   if (!in_list() || at_ < *list_end_) return absl::OkStatus();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list in protobuf: the mark, and one runtime.Unknown whose `raw` is a NodeList, some hundred
-// megabytes long. Its fields are followed as they come; only single ones are held.
+// A list in protobuf: the magic prefix, and one runtime.Unknown whose `raw` is a NodeList, which
+// may have hundreds of megabytes. Its fields are parsed as they arrive; only single fields are
+// held.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ class ProtobufListReader : public AnswerReader {
  private:
   enum class Step : std::uint8_t { kMark, kKey, kNumber, kLength, kSkip, kField };
 
-  // Each takes from the front of `bytes`, at least one.
+  // Each consumes at least one byte from the front of `bytes`.
   absl::Status TakeMark(std::string_view& bytes);
   absl::Status TakeVarintByte(std::string_view& bytes);
   absl::Status TakeSkipped(std::string_view& bytes);
@@ -37,12 +38,12 @@ class ProtobufListReader : public AnswerReader {
   absl::Status EndField();
 
   bool in_list() const { return list_end_.has_value() && !ended_; }
-  // Whether the field goes on beyond the list that it stands in.
+  // Whether a field of this length would exceed the list that contains it.
   bool TooLong(std::uint64_t length) const { return in_list() && length > *list_end_ - at_; }
 
   HeldBytes held_;
   Step step_ = Step::kMark;
-  std::uint64_t at_ = 0;  // bytes taken so far
+  std::uint64_t at_ = 0;  // bytes consumed so far
   std::uint64_t varint_ = 0;
   int varint_shift_ = 0;                   // zero: none has begun
   std::uint64_t field_at_ = 0;             // where the field's key began

@@ -43,7 +43,7 @@ absl::Status ProtobufWatchReader::Read(std::string_view bytes) {
 absl::Status ProtobufWatchReader::Finish() {
   if (!size_ && held_.empty()) return absl::OkStatus();
   return BrokenAt(frame_at_ + held_.size() + (size_ ? kLengthSize : 0),
-                  absl::StrCat("it ends amid the frame that began at byte ", frame_at_));
+                  absl::StrCat("it ends within the frame that began at byte ", frame_at_));
 }
 
 absl::Status ProtobufWatchReader::ReadEvent(std::string_view bytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A watch in protobuf: frames, each its length in four bytes, big endian, and a WatchEvent.
+// A watch in protobuf: frames, each of a length in four bytes, big endian, and a WatchEvent.
 #pragma once
 
 #include <cstdint>

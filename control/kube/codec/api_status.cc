@@ -59,7 +59,7 @@ bool DecodeJsonStatus(std::string_view text, ApiStatus& status) {
 namespace {
 
 constexpr std::size_t kMaxMessage = 300;
-constexpr std::chrono::hours kLongestWait{24};  // more is no answer but a mistake
+constexpr std::chrono::hours kLongestWait{24};  // more is a mistake of the server
 
 bool DecodeBody(std::string_view content_type, std::string_view body, ApiStatus& status) {
   if (absl::StartsWithIgnoreCase(content_type, "application/vnd.kubernetes.protobuf")) {
@@ -90,7 +90,7 @@ void SetRetryAfter(std::int64_t seconds, ApiStatus& status) {
   status.retry_after = std::min<std::chrono::seconds>(std::chrono::seconds(seconds), kLongestWait);
 }
 
-// As client-go knows it; the message alone is that of servers before 1.18.6.
+// The reason as in client-go; servers before 1.18.6 send only the message.
 void AddCause(std::string_view reason, std::string_view message, ApiStatus& status) {
   if (reason == "ResourceVersionTooLarge" || message == "Too large resource version") {
     status.resource_version_too_large = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the decoders of a Status share.
+// Shared by the decoders of a Status.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace weft::kube {
 
-// The start of a message of the server's as one line of printable ASCII: it goes to the log.
+// The start of a server's message as one line of printable ASCII, for the log.
 std::string StatusLine(std::string_view text);
 
-// The same way in both encodings.
+// Sets the code, with the same rules for both encodings.
 void SetCode(std::int64_t code, ApiStatus& status);
 void SetRetryAfter(std::int64_t seconds, ApiStatus& status);
-// One of details.causes.
+// Adds one of details.causes.
 void AddCause(std::string_view reason, std::string_view message, ApiStatus& status);
 
-// False when it is none. Members of a wrong type count as absent.
+// False if it is not a Status. Members of a wrong type count as absent.
 bool ReadJsonStatus(simdjson::dom::element value, ApiStatus& status);
-// The same out of a body.
+// The same for a body.
 bool DecodeJsonStatus(std::string_view text, ApiStatus& status);
 
-// The message itself, without the body's envelope. An error when the bytes are no protobuf.
+// Decodes the message without the body's envelope. An error if the bytes are not protobuf.
 absl::Status DecodeProtobufStatus(std::string_view bytes, ApiStatus& status);
 
 }  // namespace weft::kube

@@ -18,7 +18,7 @@ absl::StatusOr<std::optional<std::uint32_t>> ReadVni(simdjson::dom::element valu
   if (value.get(number) != simdjson::SUCCESS) {
     return absl::InvalidArgumentError(absl::StrCat("VNI is ", Show(value), ", not a whole number"));
   }
-  const auto vni = Vni::Of(number);
+  const auto vni = Vni::From(number);
   if (!vni) {
     return absl::InvalidArgumentError(
         absl::StrCat("VNI is ", number, ", more than 24 bits (", Vni::kMax, ")"));
@@ -54,13 +54,13 @@ bool Take(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-// The text that every healthy node has, without a JSON parser. None for any other, be it right or
-// wrong.
+// Reads the text that every healthy node has, without a JSON parser. Empty for any other text,
+// valid or not.
 std::optional<BackendData> ReadUsual(std::string_view text) {
   if (!Take(text, kBeforeVni) || text.starts_with('0')) return std::nullopt;
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const auto vni = Vni::Of(number);
+  const auto vni = Vni::From(number);
   if (error != std::errc() || !vni) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   if (!Take(text, kBeforeMac) || text.size() != kMacSize + kBehindMac.size()) return std::nullopt;

@@ -13,11 +13,11 @@ namespace {
 
 using simdjson::dom::element;
 
-// Absent and null are one.
+// Absent and null are treated the same.
 using Member = std::optional<element>;
 bool Has(const Member& member) { return member && !member->is_null(); }
 
-// Empty where absent; of another type, a problem.
+// Empty if absent; another type is reported in `problem`.
 std::string_view TextOf(const Member& member, std::string_view field, std::string& problem) {
   if (!Has(member)) return {};
   const auto text = AsString(*member, field);
@@ -42,7 +42,7 @@ void ReadAnnotations(element value, const AnnotationKeys& keys, NodeFields& fiel
   }
 }
 
-// "2026-08-14T12:00:00Z", as an API server writes it; none for other forms and what is no time.
+// "2026-08-14T12:00:00Z", as an API server writes it; empty for other forms and invalid times.
 std::optional<std::int64_t> SecondsOfUsualTime(std::string_view text) {
   constexpr std::string_view kForm = "0000-00-00T00:00:00Z";
   if (text.size() != kForm.size()) return std::nullopt;
@@ -105,7 +105,7 @@ void ReadMetadata(simdjson::dom::object metadata, const AnnotationKeys& keys, No
   if (Has(annotations) && fields.problem.empty()) ReadAnnotations(*annotations, keys, fields);
 }
 
-// Upstream's rule: podCIDR counts only where podCIDRs has no entry.
+// Upstream's rule: podCIDR is used only if podCIDRs has no entry.
 void ReadPodCidrs(element spec, NodeFields& fields) {
   std::string& problem = fields.pod_cidr_problem;
   const auto members = AsObject(spec, "spec");
@@ -143,7 +143,7 @@ void ReadJsonNode(element node, const AnnotationKeys& keys, NodeFields& fields) 
     fields.problem = object.status().message();
     return;
   }
-  // One pass: `status`, most of a Node, is stepped over once.
+  // In one pass, so that `status`, most of a Node, is skipped only once.
   Member kind, metadata, spec;
   for (const auto [key, value] : *object) {
     if (key == "kind") {

@@ -85,7 +85,7 @@ std::optional<std::size_t> FindJsonError(std::string_view text) {
   try {
     std::ignore = nlohmann::json::parse(text, keep_nothing);
   } catch (const nlohmann::json::parse_error& error) {
-    return error.byte - 1;                      // it counts from 1
+    return error.byte - 1;                      // counted from 1
   } catch (const nlohmann::json::exception&) {  // a number out of range
   }
   return std::nullopt;

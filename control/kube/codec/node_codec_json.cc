@@ -41,7 +41,7 @@ absl::StatusOr<element> Parse(simdjson::dom::parser& parser, std::string_view te
                    Quoted(text.substr(std::min(*byte, text.size()), 20))));
 }
 
-// The last of each name; an earlier one is refused next to it.
+// Uses the last Node of each name; an earlier one makes the name refused as well.
 DecodedNodes Collect(std::vector<DecodedNode> decoded) {
   using Kind = DecodedNode::Kind;
   absl::flat_hash_map<std::string, std::size_t> last;
@@ -94,7 +94,7 @@ absl::StatusOr<std::vector<element>> Entries(element root) {
                               : Find(*object, "metadata").has_value();
     if (!is_node) {
       return absl::InvalidArgumentError(
-          absl::StrCat("it is no list of Nodes: no \"items\"",
+          absl::StrCat("it is not a list of Nodes: no \"items\"",
                        kind ? ", and kind is " + Show(*kind) : std::string(),
                        "; write the output of: kubectl get nodes -o json"));
     }

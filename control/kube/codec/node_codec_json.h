@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases out of a file of Kubernetes Nodes in JSON. No text, however broken, does more than be
-// refused.
+// Reads leases from a file of Kubernetes Nodes in JSON. Any broken text is refused without other
+// effects.
 #pragma once
 
 #include <cstddef>
@@ -32,10 +32,10 @@ class NodeJsonCodec {
   // `own_node_name` empty: no Node is ours.
   explicit NodeJsonCodec(AnnotationKeys keys = {}, std::string own_node_name = {});
 
-  // What `kubectl get nodes -o json` prints: an object with "items"; also a bare array of Nodes, or
-  // one Node. An error (with the position where it can be told) when it is none of these or not
-  // JSON; a Node that cannot be read is refused by name and the others live. Of two Nodes with one
-  // name the last wins, and the name is refused next to it. At most 4 GiB.
+  // Reads the output of `kubectl get nodes -o json`: an object with "items"; also a bare array of
+  // Nodes, or one Node. An error, with the position if it is known, if the text is none of these or
+  // not JSON; a Node that cannot be read is refused by name, and the others are read. Of two Nodes
+  // with one name the last is used, and the name is also reported as refused. At most 4 GiB.
   absl::StatusOr<DecodedNodes> DecodeNodeList(std::string_view text) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Field numbers: the .proto files of k8s.io/api and k8s.io/apimachinery, which never change one.
+// Field numbers are from the .proto files of k8s.io/api and k8s.io/apimachinery, and never change.
 #include "control/kube/codec/node_codec_protobuf.h"
 
 #include <optional>
@@ -31,10 +31,10 @@ Entry ReadAnyEntry(std::string_view bytes) {
   return entry;
 }
 Entry ReadEntry(std::string_view bytes) {
-  // As API servers write it, when both are short: the key, the value, nothing else.
+  // The form that API servers write if both are short: the key, the value, nothing else.
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(bytes[at]); };
   if (bytes.size() < 4 || byte(0) != Text(1)) return ReadAnyEntry(bytes);
-  const std::size_t value = byte(1) + 4U;  // where it begins
+  const std::size_t value = byte(1) + 4U;  // offset of the value
   if (value > bytes.size() || value >= 0x84 || byte(value - 2) != Text(2) ||
       byte(value - 1) != bytes.size() - value || bytes.size() - value >= 0x80)
     return ReadAnyEntry(bytes);
@@ -112,16 +112,16 @@ void ReadBookmarkMeta(std::string_view bytes, ProtobufBookmark& bookmark) {
   });
 }
 
-// Nested messages of which only the beginning has come. Keys are an byte long, and lengths at most
-// three: API servers write no others, and from anything else this turns away.
+// Nested messages of which only the beginning has arrived. Keys have one byte, and lengths at most
+// three: API servers write no others, and any other form is rejected.
 class BegunMessage {
  public:
-  // `left`: of the message, whatever has come of it.
+  // `left`: the length of the message, however much of it has arrived.
   BegunMessage(std::string_view come, std::size_t left) : come_(come), left_(left) {}
 
   std::size_t come() const { return come_.size(); }
   std::size_t left() const { return left_; }
-  // To the contents of the next field, which must be this one.
+  // Moves to the contents of the next field, which must have this key.
   std::optional<std::size_t> LengthOf(std::uint64_t key) {
     if (come_.size() < 4 || left_ < 4 || Byte(0) != key) return std::nullopt;
     std::size_t length = Byte(1), head = 2;
@@ -135,7 +135,7 @@ class BegunMessage {
     const auto length = LengthOf(key);
     return length && Skip(*length);
   }
-  // Never out again.
+  // Enters a field; there is no way back out.
   bool Into(std::uint64_t key) {
     const auto length = LengthOf(key);
     if (length) left_ = *length;
@@ -196,9 +196,9 @@ absl::Status DecodeProtobufWatchEvent(std::string_view bytes, ProtobufWatchEvent
 ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size) {
   BegunMessage message(begun, size);
   if (!message.Over(Text(1))) return {};
-  // Of an error's Status every field is looked at.
+  // All of an ERROR event's Status is read.
   if (begun.substr(0, begun.size() - message.come()).ends_with("ERROR")) return {};
-  // Behind the object, another type might come.
+  // The object must be the last field: another type could follow it.
   if (!message.Into(Text(2)) || begun.size() - message.come() + message.left() != size) return {};
   if (!message.Into(Text(1)) || !message.Skip(kProtobufMagic.size())) return {};
   if (!message.Over(Text(1)) || !message.Into(Text(2))) return {};  // the kind, the Node
@@ -223,7 +223,7 @@ absl::Status DecodeProtobufNode(std::string_view bytes, const AnnotationKeys& ke
                                 NodeFields& fields) {
   fields.Clear();
   return Decoded("Node", [&] {
-    // `status`, most of a Node, is stepped over by its length.
+    // `status`, most of a Node, is skipped by its length.
     ForEachField(bytes, [&](const Field& field) {
       if (field.key == Text(1)) ReadObjectMeta(field.text, keys, fields);
       if (field.key == Text(2)) ReadNodeSpec(field.text, fields);

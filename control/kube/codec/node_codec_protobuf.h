@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole Kubernetes objects in protobuf. Fields that are not known, or known under another wire
-// type, are stepped over, as protobuf wants it; an error means that the bytes are no protobuf.
+// Whole Kubernetes objects in protobuf. Unknown fields, and known ones of another wire type, are
+// skipped, as protobuf requires; an error means that the bytes are not protobuf.
 #pragma once
 
 #include <cstddef>
@@ -13,32 +13,32 @@
 
 namespace weft::kube {
 
-// What stands before every body, and before the object of every watch event.
+// The prefix of every body, and of the object of every watch event.
 inline constexpr std::string_view kProtobufMagic("k8s\0", 4);
 
-// All views are into what was decoded.
+// All views refer to the decoded bytes.
 
-// runtime.Unknown: what follows the mark.
+// runtime.Unknown, which follows the prefix.
 struct ProtobufBody {
   std::string_view kind;
   std::string_view raw;
 };
-// A whole body, mark and all.
+// Decodes a whole body, including the prefix.
 absl::Status DecodeProtobufBody(std::string_view bytes, ProtobufBody& body);
-// contentEncoding: nobody has ever set it.
+// contentEncoding must be empty: no server sets it.
 absl::Status CheckProtobufEncoding(std::string_view encoding);
 // runtime.TypeMeta.
 absl::Status DecodeProtobufKind(std::string_view bytes, std::string_view& kind);
 
-// meta/v1 WatchEvent, its object a body.
+// meta/v1 WatchEvent, whose object is a body.
 struct ProtobufWatchEvent {
   std::string_view type;
   std::string_view object;
 };
 absl::Status DecodeProtobufWatchEvent(std::string_view bytes, ProtobufWatchEvent& event);
-// Of an event of `size` bytes that begins with `begun`: what decoding it and its object never
-// looks at, whatever comes. It is a Node's status, most of it, when `begun` has all fields before
-// it in the order in which API servers write them; else nothing.
+// For an event of `size` bytes that begins with `begun`: the range that decoding it and its object
+// never reads, whatever follows. This is most of a Node's status if `begun` has all fields before
+// it in the order in which API servers write them; else it is empty.
 ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size);
 
 // meta/v1 ListMeta.
@@ -48,11 +48,11 @@ struct ProtobufListMeta {
 };
 absl::Status DecodeProtobufListMeta(std::string_view bytes, ProtobufListMeta& meta);
 
-// core/v1 Node. `fields.kind` is left empty: a body says it.
+// core/v1 Node. `fields.kind` stays empty: it is in the body.
 absl::Status DecodeProtobufNode(std::string_view bytes, const AnnotationKeys& keys,
                                 NodeFields& fields);
 
-// A Node of which a BOOKMARK holds the metadata only.
+// The metadata of the Node in a BOOKMARK.
 struct ProtobufBookmark {
   std::string_view resource_version;
   bool initial_events_end = false;

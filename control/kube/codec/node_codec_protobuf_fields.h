@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the protobuf codecs share around protozero. Its pbf_reader would do as well, at twice the
-// cost: here what is read stays in registers.
+// Shared by the protobuf codecs, on top of protozero. Its pbf_reader would do the same at twice the
+// cost: here the values stay in registers.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace weft::kube::protobuf {
 
-// A field's key: its number together with the wire type that it is known under. Under another one
-// it is another field, which nobody knows.
+// A field's key: its number with its known wire type. With another wire type it is an unknown
+// field.
 constexpr std::uint64_t Text(std::uint32_t field) {
   return protozero::tag_and_type(field, protozero::pbf_wire_type::length_delimited);
 }
@@ -30,15 +30,15 @@ struct Field {
   std::uint64_t number = 0;  // under Number
 };
 
-// A number, and where what follows it begins: both are returned in registers.
+// A number and the position after it, both returned in registers.
 struct Varint {
   std::uint64_t number;
   const char* next;
 };
-// Of any length. Throws protozero's exceptions.
+// Reads a varint of any length. Throws protozero's exceptions.
 Varint ReadAnyVarint(const char* at, const char* end);
 
-// Nearly all are of one byte or two.
+// Fast path: nearly all varints have one byte or two.
 inline std::uint64_t ReadVarint(const char*& at, const char* end) {
   if (at != end && static_cast<signed char>(*at) >= 0) return static_cast<unsigned char>(*at++);
   if (end - at >= 2 && static_cast<signed char>(at[1]) >= 0) {
@@ -55,7 +55,7 @@ inline std::uint64_t ReadVarint(const char*& at, const char* end) {
 // The end of a field that is neither text nor a varint. Throws protozero's exceptions.
 const char* SkipOther(std::uint64_t key, const char* at, const char* end);
 
-// `take` is given each field of a message in its order. Throws protozero's exceptions.
+// Calls `take` for each field of a message in order. Throws protozero's exceptions.
 template <class Take>
 void ForEachField(std::string_view message, Take take) {
   const char* at = message.data();
@@ -80,7 +80,7 @@ void ForEachField(std::string_view message, Take take) {
   }
 }
 
-// Runs `decode`; protozero's exceptions end here.
+// Runs `decode`; converts protozero's exceptions to a status.
 template <class Decode>
 absl::Status Decoded(std::string_view what, Decode decode) {
   try {

@@ -6,7 +6,7 @@
 namespace weft::kube {
 namespace {
 
-// The usual ones first.
+// The most frequent ones first.
 constexpr std::pair<std::string AnnotationKeys::*, std::string_view NodeFields::*> kAnnotations[] =
     {
         {&AnnotationKeys::subnet_manager, &NodeFields::subnet_manager},
@@ -23,7 +23,7 @@ constexpr std::pair<std::string AnnotationKeys::*, std::string_view NodeFields::
 
 }  // namespace
 
-// The strings keep their room.
+// The strings keep their memory.
 void NodeFields::Clear() {
   kind = name = uid = resource_version = pod_cidr = {};
   created = 0;

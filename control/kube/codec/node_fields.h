@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a Node a lease can depend on, as its encoding wrote it: filled by a codec, understood by
-// NodeReader. All else of a Node is stepped over.
+// The parts of a Node that a lease can depend on, as encoded: filled by a codec, interpreted by
+// NodeReader. The rest of a Node is skipped.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace weft::kube {
 
-// Views into what the codec decoded. Empty where absent.
+// Views of the bytes that the codec decoded. Empty if absent.
 struct NodeFields {
   std::string_view kind;
   std::string_view name;
@@ -37,13 +37,13 @@ struct NodeFields {
   std::string_view public_ip_overwrite;
   std::string_view public_ipv6_overwrite;
 
-  // What was of the wrong type, as a sentence; the field is then empty above.
+  // A sentence about a value of the wrong type; the field is then empty above.
   std::string problem;  // with the Node as a whole
   std::string created_problem;
   std::string pod_cidr_problem;
 
   void Clear();
-  // Takes the annotation if a lease can depend on it. Of two with one key the last counts.
+  // Stores the annotation if a lease can depend on it. Of two with one key the last counts.
   void SetAnnotation(const AnnotationKeys& keys, std::string_view key, std::string_view value);
 };
 

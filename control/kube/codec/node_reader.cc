@@ -25,8 +25,8 @@ struct NodeReader::Half {
 
 namespace {
 
-// Whether one of eight bytes is a space, a control byte or outside ASCII. An byte that is sets
-// its own highest bit in one of the three; no other does before it.
+// Whether one of eight bytes is a space, a control byte or outside ASCII. Such a byte sets its own
+// highest bit in one of the three terms; a byte before it that is none of these does not.
 bool HasHidden(const char* eight) {
   constexpr std::uint64_t kOnes = 0x0101010101010101U;
   std::uint64_t word;
@@ -34,8 +34,8 @@ bool HasHidden(const char* eight) {
   return (((word - kOnes * '!') | (word + kOnes) | word) & kOnes << 7) != 0;
 }
 
-// An API server takes DNS names (RFC 1123) of at most 253 bytes; hand-written files may be freer,
-// but not invisible.
+// An API server accepts DNS names (RFC 1123) of at most 253 bytes; hand-written files may have
+// other names, but only of visible characters.
 bool IsNodeName(std::string_view name) {
   if (name.empty() || name.size() > 253 || name.front() == '#') return false;
   if (name.size() < 8) {
@@ -47,8 +47,8 @@ bool IsNodeName(std::string_view name) {
   return !HasHidden(name.data() + name.size() - 8);
 }
 
-// ::ffff:0:0/96, RFC 4291 section 2.5.5.2: an IPv4 address in disguise, which no peer would route
-// as IPv6.
+// ::ffff:0:0/96, RFC 4291 section 2.5.5.2: an IPv4-mapped address, which no peer would route as
+// IPv6.
 bool IsMapped(const IpAddress& address) {
   static const IpPrefix kMapped = *IpPrefix::Parse("::ffff:0:0/96");
   return kMapped.Contains(address);
@@ -65,7 +65,7 @@ absl::StatusOr<IpPrefix> ReadPodCidr(std::string_view text, std::string_view fie
 
 bool IsManaged(const NodeFields& fields) { return fields.subnet_manager == "true"; }
 
-// Of a Node that is not managed.
+// The reason why a Node is not managed.
 std::string Missing(const NodeFields& fields, const AnnotationKeys& keys) {
   return fields.subnet_manager.empty()
              ? absl::StrCat("annotation ", keys.subnet_manager,
@@ -113,7 +113,7 @@ void NodeReader::Read(const NodeFields& fields, DecodedNode& node) const {
   if (!status.ok()) node.refusal = status.message();
 }
 
-// `key.name` is set whenever the Node has one that can be shown.
+// Sets `key.name` whenever the Node has a printable name.
 absl::Status NodeReader::ReadName(const NodeFields& fields, lease::NodeKey& key) const {
   key.name.clear();
   key.uid.clear();
@@ -237,7 +237,7 @@ absl::Status NodeReader::ReadFamily(const NodeFields& fields, const IpPrefix& su
   lease::FamilyLease& lease = into.emplace();
   lease.subnet = subnet;
   lease.public_ip = *public_ip;
-  // Other backends put other things there; whose lease it is, the table says.
+  // Other backends have other data there; the table judges the backend.
   if (!IsVxlan(fields)) return absl::OkStatus();
   const auto data = ReadBackendData(half.data, half.data_key);
   if (!data.ok()) return data.status();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Node's fields mean for leases (upstream v0.28.9), whatever encoding they came in.
+// Interprets a Node's fields as a lease (upstream v0.28.9), independent of the encoding.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,24 @@ namespace weft::kube {
 struct DecodedNode {
   enum class Kind : std::uint8_t {
     kLease,
-    kNotManaged,  // no kube-subnet-manager "true": no lease, and nothing wrong with it
+    kNotManaged,  // no kube-subnet-manager "true": no lease, and not an error
     kRefused,
   };
   Kind kind = Kind::kNotManaged;
-  lease::Lease lease;   // kLease: all of it; otherwise only `node`, its name empty where unreadable
+  lease::Lease lease;   // kLease: complete; otherwise only `node`, its name empty if unreadable
   std::string refusal;  // kRefused: the reason; kNotManaged: what is missing
-  std::optional<lease::OwnNode> own;  // when it is the Node we asked for, whatever `kind` is
+  std::optional<lease::OwnNode> own;  // if it is our own Node, whatever `kind` is
 };
 
-// A value. Its results differ only with what it is given.
+// A value. Its results depend on its arguments only.
 class NodeReader {
  public:
   // `own_node_name` empty: no Node is ours.
   NodeReader(AnnotationKeys keys, std::string own_node_name);
 
   const AnnotationKeys& keys() const { return keys_; }
-  // `node` is overwritten, its strings' room kept. An unreadable field of a family that it has a
-  // podCIDR of refuses the whole Node, by field and value.
+  // Overwrites `node`, keeping the memory of its strings. An unreadable field of a family that has
+  // a podCIDR makes the whole Node refused; the reason names field and value.
   void Read(const NodeFields& fields, DecodedNode& node) const;
 
  private:
@@ -48,7 +48,7 @@ class NodeReader {
   Half HalfOf(const NodeFields& fields, IpFamily family) const;
   absl::Status ReadName(const NodeFields& fields, lease::NodeKey& key) const;
   absl::Status ReadLease(const NodeFields& fields, lease::Lease& lease) const;
-  // Never fails: what cannot be read is absent and among the problems.
+  // Never fails: an unreadable field is absent and among the problems.
   lease::OwnNode ReadOwn(const NodeFields& fields, const lease::NodeKey& key) const;
   static absl::StatusOr<PodCidrs> ReadPodCidrs(const NodeFields& fields);
   static absl::StatusOr<std::optional<IpAddress>> ReadPublicIp(const Half& half, IpFamily family);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one thing a pod tells of itself that matters here: its node.
+// Reads the node name of a Pod.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace weft::kube {
 
-// spec.nodeName of a Pod in JSON. An error says what is not as it should be; kNotFound: the pod is
-// not on a node yet.
+// spec.nodeName of a Pod in JSON. An error names what is wrong; kNotFound: the pod is not scheduled
+// to a node yet.
 absl::StatusOr<std::string> DecodePodNodeName(std::string_view pod);
 
 }  // namespace weft::kube

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator reads when the daemon is away, old, deaf or closed.
+// The errors for a daemon that does not run, is old, does not answer or refuses access.
 #include "control/admin/admin_client.h"
 
 #include <filesystem>
@@ -84,7 +84,7 @@ TEST(AdminClientTest, NoDaemon) {
   EXPECT_EQ(AdminClient(endpoint).ReadPlan(/*repair=*/false).status(), status);
 }
 
-TEST(AdminClientTest, ADaemonThatStopsWhileAsked) {
+TEST(AdminClientTest, ADaemonThatStopsDuringARequest) {
   std::promise<void> asked;
   RunningServer server([&](const Request&) {
     asked.set_value();
@@ -109,7 +109,7 @@ TEST(AdminClientTest, ADaemonThatDoesNotAnswerInTime) {
   });
   const absl::Status status = AdminClient(server.endpoint(), 20ms).ReadStatus().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
-  EXPECT_THAT(Text(status), AllOf(HasSubstr(server.endpoint()), HasSubstr("look at its log")));
+  EXPECT_THAT(Text(status), AllOf(HasSubstr(server.endpoint()), HasSubstr("check its log")));
 }
 
 TEST(AdminClientTest, AnotherVersion) {
@@ -141,17 +141,17 @@ struct Answer {
   const char* description;
   std::string bytes;
   absl::StatusCode code;
-  const char* says;
+  const char* text;
 };
 
 // Something listens where flanneld should, or flanneld died while it answered.
-TEST(AdminClientTest, AnswersThatAreNone) {
+TEST(AdminClientTest, InvalidAnswers) {
   const Answer rows[] = {
-      {"nothing", "", absl::StatusCode::kUnavailable, "the answer is cut short or is not HTTP"},
+      {"nothing", "", absl::StatusCode::kUnavailable, "the answer is truncated or is not HTTP"},
       {"another protocol", "SSH-2.0-OpenSSH_9.2\r\n", absl::StatusCode::kUnavailable,
        "is not HTTP"},
       {"half a header", "HTTP/1.1 200 OK\r\nContent-Le", absl::StatusCode::kUnavailable,
-       "the answer is cut short"},
+       "the answer is truncated"},
       {"half a document", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"apiVersion\"",
        absl::StatusCode::kUnavailable, "start it on this node"},
       {"no JSON", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
@@ -162,22 +162,22 @@ TEST(AdminClientTest, AnswersThatAreNone) {
        "HTTP/1.1 200 OK\r\n\r\n{\"apiVersion\": \"weft/v1\", \"kind\": \"LeaseList\"}",
        absl::StatusCode::kFailedPrecondition, "kind is \"LeaseList\""},
       {"full", "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 10\r\n\r\ntry later\n",
-       absl::StatusCode::kUnavailable, "refuses /v1/status: 503: try later; look at its log"},
+       absl::StatusCode::kUnavailable, "refuses /v1/status: 503: try later; check its log"},
       {"an error document", "HTTP/1.1 400 Bad Request\r\n\r\n{\"message\": \"no such number\"}",
-       absl::StatusCode::kUnavailable, "400: no such number; look at its log"},
+       absl::StatusCode::kUnavailable, "400: no such number; check its log"},
       {"an error document of another form", "HTTP/1.1 400 Bad Request\r\n\r\n{\"message\": 7}",
-       absl::StatusCode::kUnavailable, "400: {\"message\": 7}; look at its log"},
+       absl::StatusCode::kUnavailable, "400: {\"message\": 7}; check its log"},
   };
   for (const Answer& row : rows) {
     SCOPED_TRACE(row.description);
     const RawServer server(row.bytes);
     const absl::Status status = AdminClient(server.endpoint()).ReadStatus().status();
     EXPECT_EQ(status.code(), row.code);
-    EXPECT_THAT(Text(status), AllOf(HasSubstr(row.says), HasSubstr(server.endpoint())));
+    EXPECT_THAT(Text(status), AllOf(HasSubstr(row.text), HasSubstr(server.endpoint())));
   }
 }
 
-TEST(AdminClientTest, EveryFormOfALengthIsTaken) {
+TEST(AdminClientTest, EveryFormOfALengthIsAccepted) {
   for (const char* bytes : {
            "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody",
            "HTTP/1.0 200 OK\r\n\r\nbody",

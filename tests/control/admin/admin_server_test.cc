@@ -61,7 +61,7 @@ TEST_F(AdminHandlerTest, OnlyAPostRepairs) {
   EXPECT_EQ(handler_(request).status, 405);
 }
 
-TEST_F(AdminHandlerTest, ElsewhereIsAnErrorDocument) {
+TEST_F(AdminHandlerTest, AnUnknownPathIsAnErrorDocument) {
   for (const char* path : {"/", "/v1", "/v1/leases/", "/v2/leases", "/v1/../v1/leases"}) {
     const Response response = handler_(Get(path));
     EXPECT_EQ(response.status, 404) << path;
@@ -101,14 +101,14 @@ TEST_F(AdminHandlerTest, LongPoll) {
   }
 }
 
-TEST_F(AdminHandlerTest, WhatIsNoNumberIsRefused) {
+TEST_F(AdminHandlerTest, ANonNumberIsRefused) {
   for (const char* text : {"", "x", "-1", "1.5", "99999999999999999999999"}) {
     EXPECT_EQ(handler_(Get("/v1/leases", {{"after", text}})).status, 400) << text;
     EXPECT_EQ(handler_(Get("/v1/leases", {{"after", "1"}, {"wait", text}})).status, 400) << text;
   }
 }
 
-TEST_F(AdminHandlerTest, RefusalsSayWhatThereIs) {
+TEST_F(AdminHandlerTest, RefusalsListWhatExists) {
   EXPECT_THAT(handler_(Get("/nothing")).body,
               ::testing::HasSubstr("no such document: /nothing; there are /v1/leases, /v1/status, "
                                    "/v1/plan and /v1/repair"));
@@ -116,7 +116,7 @@ TEST_F(AdminHandlerTest, RefusalsSayWhatThereIs) {
               ::testing::HasSubstr("/v1/leases?after=GENERATION&wait=SECONDS"));
 }
 
-TEST_F(AdminHandlerTest, TextThatIsNotUtf8IsReplacedNotThrownOver) {
+TEST_F(AdminHandlerTest, InvalidUtf8IsReplaced) {
   state_.leases.refused = {{"node\xff", "name \xc3 is cut"}};
   const Response response = handler_(Get("/v1/leases"));
   EXPECT_EQ(ParseLeaseList(response.body).value().refused[0].name, "node\xef\xbf\xbd");

@@ -38,7 +38,7 @@ std::string FirstDifference(std::string_view got, std::string_view desired) {
   if (text == desired) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure()
          << path << " differs at " << FirstDifference(text, desired)
-         << "\nIf this is meant: UPDATE_GOLDEN=1, and look at the difference. Got:\n"
+         << "\nIf this is meant: UPDATE_GOLDEN=1, and read the difference. Got:\n"
          << text;
 }
 

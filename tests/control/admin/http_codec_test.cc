@@ -81,7 +81,7 @@ struct Refusal {
   int status;
 };
 
-TEST(RequestReaderTest, APostIsTakenWhereItIsDesired) {
+TEST(RequestReaderTest, APostIsAcceptedWhereAllowed) {
   RequestReader reader(kLimit, /*post=*/true);
   EXPECT_EQ(reader.Take(WriteRequest("/v1/repair?ask=1", "POST")), Reading::kDone);
   EXPECT_EQ(reader.request().method, "POST");
@@ -190,19 +190,19 @@ TEST(ResponseReaderTest, AnEndBeforeTheEndIsRefused) {
   }
 }
 
-TEST(ResponseReaderTest, WhatIsNotHttpIsRefused) {
+TEST(ResponseReaderTest, NonHttpIsRefused) {
   ResponseReader reader;
   EXPECT_EQ(reader.Take("SSH-2.0-OpenSSH_9.2\r\n"), Reading::kRefused);
 }
 
-TEST(ResponseReaderTest, WhatFollowsTheEndIsNotThisResponse) {
+TEST(ResponseReaderTest, BytesAfterTheEndAreNotPartOfTheResponse) {
   ResponseReader reader;
   EXPECT_EQ(reader.Take("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500"),
             Reading::kDone);
   EXPECT_EQ(reader.TakeResponse().body, "ok");
 }
 
-// 100,000 leases are some 60 MB; a length of terabytes is believed by nobody.
+// 100,000 leases are some 60 MB; a length of terabytes is refused.
 TEST(ResponseReaderTest, ABodyHasALimit) {
   const auto take = [](std::uint64_t length) {
     ResponseReader reader;

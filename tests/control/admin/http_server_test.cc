@@ -34,7 +34,7 @@ std::unique_ptr<LocalConnection> Connect(const RunningServer& server) {
   return *std::move(connection);
 }
 
-// Bytes until the end or an error; the server closing is both on the systems that tell.
+// Bytes until the end or an error; a close by the server is either, depending on the system.
 std::size_t ReadToEnd(LocalConnection& connection) {
   std::array<char, 4096> buffer;
   std::size_t all = 0;
@@ -79,7 +79,7 @@ TEST(HttpServerTest, RefusesWhatItDoesNotServe) {
   EXPECT_THAT(RawExchange(server.endpoint(), WriteRequest("/still-there")), HasSubstr(" 200 "));
 }
 
-TEST(HttpServerTest, WhatAHandlerThrowsIsAnInternalError) {
+TEST(HttpServerTest, AnExceptionOfAHandlerIsAnInternalError) {
   RunningServer server([](const Request&) -> Response { throw std::runtime_error("secret"); });
   const std::string answer = RawExchange(server.endpoint(), WriteRequest("/"));
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 "));
@@ -112,7 +112,7 @@ TEST(HttpServerTest, CutsAClientThatDoesNotTakeItsAnswer) {
   EXPECT_LT(ReadToEnd(*client), kMuch);
 }
 
-// A pod that opens connections and says nothing keeps nobody else out.
+// A pod that opens connections and sends nothing does not block other clients.
 TEST(HttpServerTest, AboveTheLimitTheOldestThatWaitsForItsClientIsCut) {
   RunningServer server(Echo, {.connections = 4, .deadline = 60s});
   std::vector<std::unique_ptr<LocalConnection>> idle;
@@ -128,7 +128,7 @@ TEST(HttpServerTest, AboveTheLimitTheOldestThatWaitsForItsClientIsCut) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
 }
 
-TEST(HttpServerTest, ThousandsOfIdleConnectionsKeepNobodyOut) {
+TEST(HttpServerTest, ThousandsOfIdleConnectionsDoNotBlockNewOnes) {
   RunningServer server(Echo, {.connections = 128, .deadline = 60s});
   std::vector<std::unique_ptr<LocalConnection>> idle;
   for (int i = 0; i < 600; ++i) {
@@ -139,7 +139,7 @@ TEST(HttpServerTest, ThousandsOfIdleConnectionsKeepNobodyOut) {
   }
 }
 
-TEST(HttpServerTest, WhereAllAreOnHoldAFurtherOneIsRefused) {
+TEST(HttpServerTest, AConnectionIsRefusedWhileAllAreOnHold) {
   std::atomic<int> asked = 0;
   RunningServer server(
       [&](const Request& request) {
@@ -157,8 +157,8 @@ TEST(HttpServerTest, WhereAllAreOnHoldAFurtherOneIsRefused) {
   server.Do([](HttpServer& s) { s.Close(); });
 }
 
-// flannelctl as root may ask for all leases as often as it likes; who does not read is cut.
-TEST(HttpServerTest, ResponsesThatNobodyTakesAreBounded) {
+// flannelctl as root may request all leases at any rate; a client that does not read is cut.
+TEST(HttpServerTest, UnreadResponsesAreBounded) {
   constexpr std::size_t kEach = 4 << 20;
   RunningServer server([](const Request&) { return Response{.body = std::string(kEach, 'x')}; },
                        {.connections = 64, .response_bytes = 3 * kEach, .deadline = 60s});
@@ -173,7 +173,7 @@ TEST(HttpServerTest, ResponsesThatNobodyTakesAreBounded) {
   EXPECT_GE(ReadToEnd(*readers.back()), kEach) << "the last one is served";
 }
 
-TEST(HttpServerTest, AnyMethodIsTheHandlersWhereItIsAskedFor) {
+TEST(HttpServerTest, AnyMethodReachesTheHandlerWhereEnabled) {
   RunningServer server([](const Request& request) { return Response{.body = request.method}; },
                        {.any_method = true});
   for (const char* request :
@@ -183,7 +183,7 @@ TEST(HttpServerTest, AnyMethodIsTheHandlersWhereItIsAskedFor) {
 }
 
 // No memory, for a moment.
-TEST(HttpServerTest, AnAcceptThatThrowsEndsNothing) {
+TEST(HttpServerTest, AnAcceptThatThrowsDoesNotEndTheServer) {
   class Throwing final : public Listener {
    public:
     explicit Throwing(std::shared_ptr<Listener> behind) : behind_(std::move(behind)) {}
@@ -228,7 +228,7 @@ TEST(HttpServerTest, ServesManyAtATime) {
   EXPECT_EQ(right, 16 * 25);
 }
 
-TEST(HttpServerTest, AHeldRequestIsAskedAgainAtEachWake) {
+TEST(HttpServerTest, AHeldRequestIsHandledAgainAtEachWake) {
   std::promise<void> asked;
   int calls = 0;
   bool ready = false;
@@ -251,7 +251,7 @@ TEST(HttpServerTest, AHeldRequestIsAskedAgainAtEachWake) {
   EXPECT_GE(calls, 2);
 }
 
-TEST(HttpServerTest, AHeldRequestIsAskedForTheLastTimeWhenItsTimeIsOver) {
+TEST(HttpServerTest, AHeldRequestIsHandledOnceMoreAtItsTimeout) {
   RunningServer server([](const Request& request) {
     Response response{.body = request.held ? "late\n" : "early\n"};
     response.hold = 20ms;
@@ -291,7 +291,7 @@ TEST(HttpServerTest, CloseCutsHeldAndSilentClientsAndStopsListening) {
               ::testing::Not(HasSubstr("HTTP/1.1")));
 }
 
-TEST(HttpServerTest, AnAddressThatIsNoneIsRefusedByName) {
+TEST(HttpServerTest, AnInvalidAddressIsRefusedByName) {
   RunningServer server(Echo);
   server.Do([](HttpServer& s) {
     const absl::Status status = s.ListenTcp("localhost", 0).status();
@@ -300,7 +300,7 @@ TEST(HttpServerTest, AnAddressThatIsNoneIsRefusedByName) {
   });
 }
 
-TEST(HttpServerTest, APortThatIsTakenIsNamed) {
+TEST(HttpServerTest, APortInUseIsNamed) {
   RunningServer server(Echo);
   const std::uint16_t port = server.tcp_port();
   server.Do([port](HttpServer& s) {
@@ -313,7 +313,7 @@ TEST(HttpServerTest, APortThatIsTakenIsNamed) {
 TEST(HttpServerTest, AnAddressThatIsNotOursIsNamed) {
   RunningServer server(Echo);
   server.Do([](HttpServer& s) {
-    const absl::Status status = s.ListenTcp("192.0.2.1", 0).status();  // RFC 5737: nobody's
+    const absl::Status status = s.ListenTcp("192.0.2.1", 0).status();  // RFC 5737: no host's
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
     EXPECT_THAT(std::string(status.message()),
                 ::testing::AllOf(HasSubstr("cannot bind on TCP 192.0.2.1 port 0: "),
@@ -321,7 +321,7 @@ TEST(HttpServerTest, AnAddressThatIsNotOursIsNamed) {
   });
 }
 
-TEST(HttpServerTest, AnEndpointThatIsAnsweredOnIsNotTaken) {
+TEST(HttpServerTest, AnEndpointInUseIsNotReplaced) {
   RunningServer server(Echo);
   const std::string endpoint = server.endpoint();
   server.Do([&endpoint](HttpServer& s) {

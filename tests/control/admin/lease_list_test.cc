@@ -90,7 +90,7 @@ TEST(LeaseListTest, TheFirstFiveOfAStateAreNamed) {
   EXPECT_NE(counts[0].examples[4].why, "");
 }
 
-TEST(LeaseListTest, WhatIsKeptAndWhoHasNotJoinedSurviveTheirJson) {
+TEST(LeaseListTest, KeptLeasesAndUnjoinedNodesSurviveTheirJson) {
   lease::LeaseTable table({}, [] { return 1'795'046'400; });
   Lease one{.node = {"one", ""}, .created = 0, .backend_type = "vxlan", .v4 = {}, .v6 = {}};
   one.v4 = Half("10.244.1.0/24", "192.0.2.1", "02:00:00:00:00:01");
@@ -109,7 +109,7 @@ TEST(LeaseListTest, WhatIsKeptAndWhoHasNotJoinedSurviveTheirJson) {
 }
 
 // A flannelctl of this version reads what an earlier flanneld answers, and the reverse.
-TEST(LeaseListTest, WhatIsNewMayBeAbsent) {
+TEST(LeaseListTest, NewMembersMayBeAbsent) {
   const nlohmann::ordered_json json = ToJson(LeaseList());
   EXPECT_FALSE(json.contains("notJoined"));
   EXPECT_TRUE(ParseLeaseList(json.dump()).ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose pipe it is: any user of the machine may have made one of flanneld's name before it.
+// The owner of the pipe: any user of the machine may create one with flanneld's name first.
 #include <winsock2.h>
 
 #include <windows.h>
@@ -54,7 +54,7 @@ std::string PathOfThis(const char* name) {
 
 TEST(LocalConnectionWindowsTest, AnotherUsersPipeIsNotFlanneld) {
   const std::string path = PathOfThis("foreign");
-  EXPECT_EQ(WhoElseHolds(path), "") << "nobody does";
+  EXPECT_EQ(ForeignHolder(path), "") << "no other user does";
   const ForeignPipe pipe(path);
   const auto connection = ConnectLocal(path, 1s);
   EXPECT_TRUE(absl::IsUnavailable(connection.status())) << connection.status();
@@ -62,18 +62,18 @@ TEST(LocalConnectionWindowsTest, AnotherUsersPipeIsNotFlanneld) {
             "the pipe belongs to S-1-5-21-1-2-3-1001 and is not flanneld's");
 }
 
-TEST(LocalConnectionWindowsTest, WhoHoldsAPipeIsTold) {
+TEST(LocalConnectionWindowsTest, TheOwnerOfAPipeIsNamed) {
   const std::string path = PathOfThis("held");
   const ForeignPipe pipe(path);
-  EXPECT_EQ(WhoElseHolds(path), "belongs to S-1-5-21-1-2-3-1001");
+  EXPECT_EQ(ForeignHolder(path), "belongs to S-1-5-21-1-2-3-1001");
   boost::asio::io_context io;
   HttpServer server(io, [](const Request&) { return Response(); });
   const std::string own = PathOfThis("own");
   ASSERT_TRUE(server.ListenLocal(own).ok());
-  EXPECT_EQ(WhoElseHolds(own), "");
+  EXPECT_EQ(ForeignHolder(own), "");
 }
 
-TEST(LocalConnectionWindowsTest, AHeldDefaultIsReplacedByOneThatUsersCannotMake) {
+TEST(LocalConnectionWindowsTest, ATakenDefaultPipeIsReplacedByAProtectedOne) {
   boost::asio::io_context io;
   FakeState state;
   AdminServer server(io, state);
@@ -87,7 +87,7 @@ TEST(LocalConnectionWindowsTest, AHeldDefaultIsReplacedByOneThatUsersCannotMake)
   }
   {
     const ForeignPipe pipe{std::string(DefaultEndpoint())};
-    EXPECT_TRUE(ConnectLocal(std::string(DefaultEndpoint()), 1s).ok()) << "who asks finds it";
+    EXPECT_TRUE(ConnectLocal(std::string(DefaultEndpoint()), 1s).ok()) << "a client finds it";
   }
 }
 
@@ -101,18 +101,18 @@ TEST(LocalConnectionWindowsTest, ABusyDefaultIsReplacedToo) {
   const HANDLE client = ::CreateFileA(path.c_str(), GENERIC_READ | GENERIC_WRITE, 0, nullptr,
                                       OPEN_EXISTING, FILE_FLAG_OVERLAPPED, nullptr);
   ASSERT_NE(client, INVALID_HANDLE_VALUE) << ::GetLastError();
-  EXPECT_EQ(WhoElseHolds(path), "is held by a program that serves nobody");
+  EXPECT_EQ(ForeignHolder(path), "is held by a program that serves no client");
   boost::asio::io_context io;
   FakeState state;
   AdminServer server(io, state);
   const absl::Status status = server.Listen(path);
   EXPECT_TRUE(status.ok()) << status;
-  EXPECT_THAT(server.note(), HasSubstr("serves nobody"));
+  EXPECT_THAT(server.note(), HasSubstr("serves no client"));
   ::CloseHandle(client);
   ::CloseHandle(pipe);
 }
 
-TEST(LocalConnectionWindowsTest, AnyOtherThatIsHeldIsRefused) {
+TEST(LocalConnectionWindowsTest, AnyOtherTakenPipeIsRefused) {
   const std::string path = PathOfThis("other");
   const ForeignPipe pipe(path);
   boost::asio::io_context io;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The socket's file: whose it is, whom it lets in, and what it never replaces.
+// The socket's file: its owner, who may connect, and what it never replaces.
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -43,7 +43,7 @@ mode_t ModeOf(const std::string& path) {
   return info.st_mode & 0777;
 }
 
-// Leaves the file of a socket on which nobody listens any more.
+// Leaves the file of a socket that has no listener any more.
 void MakeStaleSocket(const std::string& path) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
   const sockaddr_un address = UnixAddress(path).value();
@@ -84,7 +84,7 @@ TEST_F(LocalListenerTest, AStaleSocketIsReplaced) {
   EXPECT_TRUE(ConnectLocal(Path("s"), 1s).ok());
 }
 
-TEST_F(LocalListenerTest, ASocketThatIsAnsweredOnIsLeft) {
+TEST_F(LocalListenerTest, ASocketInUseIsKept) {
   ASSERT_TRUE(Listen(Path("s")).ok());
   HttpServer second(io_, [](const Request&) { return Response(); });
   const absl::Status status = second.ListenLocal(Path("s"));
@@ -95,7 +95,7 @@ TEST_F(LocalListenerTest, ASocketThatIsAnsweredOnIsLeft) {
   EXPECT_TRUE(ConnectLocal(Path("s"), 1s).ok());
 }
 
-TEST_F(LocalListenerTest, WhatIsNoSocketIsLeft) {
+TEST_F(LocalListenerTest, AnOrdinaryFileIsKept) {
   std::ofstream(Path("file")) << "precious";
   fs::create_symlink("file", Path("link"));
   fs::create_directory(Path("folder"));
@@ -107,11 +107,12 @@ TEST_F(LocalListenerTest, WhatIsNoSocketIsLeft) {
   EXPECT_EQ(fs::file_size(Path("file")), 8u);
 }
 
-TEST_F(LocalListenerTest, AFolderThatOthersMayWriteIsRefusedUnlessSticky) {
+TEST_F(LocalListenerTest, AFolderWritableByOtherUsersIsRefusedUnlessSticky) {
   const std::string open = Path("open");
   fs::create_directory(open);
   fs::permissions(open, fs::perms(0777));
-  EXPECT_THAT(Text(Listen(open + "/s")), AllOf(HasSubstr(open), HasSubstr("written by others")));
+  EXPECT_THAT(Text(Listen(open + "/s")),
+              AllOf(HasSubstr(open), HasSubstr("writable by other users")));
   fs::permissions(open, fs::perms(01777));
   EXPECT_TRUE(Listen(open + "/s").ok());
 }
@@ -124,7 +125,7 @@ TEST_F(LocalListenerTest, AFolderOfAnotherUserIsRefused) {
 }
 
 // Not as root: the folder of the user that flanneld runs as.
-TEST_F(LocalListenerTest, AFolderOfOurOwnIsTaken) {
+TEST_F(LocalListenerTest, OurOwnFolderIsAccepted) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
   fs::permissions(folder_.path(), fs::perms(0755));
   fs::create_directory(Path("ours"));
@@ -155,7 +156,7 @@ TEST_F(LocalListenerTest, ALongPathIsRefusedByName) {
   EXPECT_EQ(ConnectLocal(longer, 1s).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(Text(Listen("")), HasSubstr("has 0 bytes"));
   EXPECT_THAT(Text(ConnectLocal("", 1s).status()), HasSubstr("has 0 bytes"));
-  // And so the client says it: not as a daemon that does not run.
+  // The client reports the permission, not a daemon that does not run.
   const absl::Status asked = AdminClient(longer).ReadStatus().status();
   EXPECT_EQ(asked.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(Text(asked), HasSubstr("107"));
@@ -167,7 +168,7 @@ TEST_F(LocalListenerTest, AFileWhereTheFolderShouldBeIsNamed) {
   EXPECT_EQ(ConnectLocal(Path("file/s"), 1s).status().code(), absl::StatusCode::kNotFound);
   fs::create_symlink("nowhere", Path("dangling"));
   EXPECT_THAT(Text(Listen(Path("dangling/s"))),
-              HasSubstr("cannot look at " + Path("dangling") + ": No such file or directory; "));
+              HasSubstr("cannot inspect " + Path("dangling") + ": No such file or directory; "));
 }
 
 TEST_F(LocalListenerTest, WithoutDescriptorsLeft) {
@@ -187,7 +188,7 @@ TEST_F(LocalListenerTest, WithoutDescriptorsLeft) {
   EXPECT_EQ(Text(connecting), "Too many open files");
 }
 
-// The server's loop does not run: nothing takes what is sent.
+// The server's loop does not run: nothing reads what is sent.
 TEST_F(LocalListenerTest, AServerThatDoesNotReadIsGivenUp) {
   ASSERT_TRUE(Listen(Path("s")).ok());
   const auto connection = ConnectLocal(Path("s"), 20ms);
@@ -198,7 +199,7 @@ TEST_F(LocalListenerTest, AServerThatDoesNotReadIsGivenUp) {
             absl::StatusCode::kDeadlineExceeded);
 }
 
-TEST_F(LocalListenerTest, WhatIsClosedToUsIsSaidSo) {
+TEST_F(LocalListenerTest, APermissionErrorIsReported) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
   fs::create_directory(Path("closed"));
   ASSERT_TRUE(Listen(Path("closed/s")).ok());
@@ -209,10 +210,10 @@ TEST_F(LocalListenerTest, WhatIsClosedToUsIsSaidSo) {
   if (child == 0) {
     if (::setuid(65534) != 0) ::_exit(2);
     const absl::Status status = AdminClient(path).ReadStatus().status();
-    const bool said = absl::IsPermissionDenied(status) &&
-                      Text(status).find("closed to this user") != std::string::npos &&
-                      Text(status).find("run as root") != std::string::npos;
-    ::_exit(said ? 0 : 1);
+    const bool named = absl::IsPermissionDenied(status) &&
+                       Text(status).find("closed to this user") != std::string::npos &&
+                       Text(status).find("run as root") != std::string::npos;
+    ::_exit(named ? 0 : 1);
   }
   int result = -1;
   ASSERT_EQ(::waitpid(child, &result, 0), child);
@@ -220,8 +221,8 @@ TEST_F(LocalListenerTest, WhatIsClosedToUsIsSaidSo) {
   EXPECT_EQ(WEXITSTATUS(result), 0);
 }
 
-// Not as root: what a flanneld that may not write there says of each step.
-TEST_F(LocalListenerTest, WhatWeMayNotDoInTheFolderIsNamed) {
+// Not as root: the error of each step of a flanneld that may not write there.
+TEST_F(LocalListenerTest, AForbiddenChangeOfTheFolderIsNamed) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
   fs::permissions(folder_.path(), fs::perms(0755));
   MakeStaleSocket(Path("closed"));
@@ -230,19 +231,19 @@ TEST_F(LocalListenerTest, WhatWeMayNotDoInTheFolderIsNamed) {
   fs::permissions(Path("open"), fs::perms(0777));
   const std::pair<const char*, const char*> rows[] = {
       {"new", "cannot bind "},
-      {"closed", "cannot tell whether anybody answers on "},
+      {"closed", "cannot determine whether a program answers on "},
       {"open", "cannot remove the stale socket "},
-      {"folder/s", "cannot make folder "},
+      {"folder/s", "cannot create folder "},
   };
   const pid_t child = ::fork();
   if (child == 0) {
     if (::setuid(65534) != 0) ::_exit(100);
     for (int i = 0; i < 4; ++i) {
       const absl::Status status = Listen(Path(rows[i].first));
-      const bool said = absl::IsPermissionDenied(status) &&
-                        Text(status).starts_with(rows[i].second) &&
-                        Text(status).find("Permission denied; ") != std::string::npos;
-      if (!said) ::_exit(i + 1);
+      const bool named = absl::IsPermissionDenied(status) &&
+                         Text(status).starts_with(rows[i].second) &&
+                         Text(status).find("Permission denied; ") != std::string::npos;
+      if (!named) ::_exit(i + 1);
     }
     ::_exit(0);
   }
@@ -252,8 +253,8 @@ TEST_F(LocalListenerTest, WhatWeMayNotDoInTheFolderIsNamed) {
   EXPECT_EQ(WEXITSTATUS(result), 0) << "the row, from 1 on";
 }
 
-// A listener whose queue is full is alive: its socket is not taken away from it.
-TEST_F(LocalListenerTest, ASocketWhoseQueueIsFullIsLeft) {
+// A listener whose queue is full is alive: its socket is not replaced.
+TEST_F(LocalListenerTest, ASocketWhoseQueueIsFullIsKept) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
   const sockaddr_un address = UnixAddress(Path("s")).value();
   ASSERT_EQ(::bind(fd, Generic(address), sizeof address), 0);
@@ -269,13 +270,13 @@ TEST_F(LocalListenerTest, ASocketWhoseQueueIsFullIsLeft) {
   ::close(fd);
 }
 
-TEST_F(LocalListenerTest, TheFileGoesAwayWithTheServer) {
+TEST_F(LocalListenerTest, TheFileIsRemovedWithTheServer) {
   ASSERT_TRUE(Listen(Path("s")).ok());
   server_.Close();
   EXPECT_FALSE(fs::exists(Path("s")));
 }
 
-TEST_F(LocalListenerTest, AnothersFileInItsPlaceStays) {
+TEST_F(LocalListenerTest, AForeignFileInItsPlaceStays) {
   ASSERT_TRUE(Listen(Path("s")).ok());
   fs::rename(Path("s"), Path("moved"));
   MakeStaleSocket(Path("s"));

@@ -126,7 +126,7 @@ std::string RawExchange(const std::string& endpoint, std::string_view bytes) {
     if (!size.ok()) return all + size.status().ToString();
     if (*size == 0) return all;
     all.append(buffer.data(), *size);
-    // A pipe's end is only seen once this side lets go: what was answered is all there.
+    // A pipe's end is only seen once this side closes: the whole answer has arrived.
     if (endpoint.starts_with('\\')) return all;
   }
 }

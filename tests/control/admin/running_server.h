@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server on a thread of its own, on an endpoint of its own, and clients that send what they like.
+// A server with its own thread and endpoint, and clients that send any bytes.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,7 @@ class RunningServer {
   std::unique_ptr<Impl> impl_;
 };
 
-// Takes one connection on a local endpoint, reads a request and answers it with `bytes`, whatever
-// they are.
+// Accepts one connection on a local endpoint, reads a request and answers it with `bytes`.
 class RawServer {
  public:
   explicit RawServer(std::string bytes);
@@ -64,8 +63,7 @@ class RawServer {
   std::unique_ptr<Impl> impl_;
 };
 
-// Connects, sends `bytes` as they are and returns what comes until the server closes; or the
-// error's text.
+// Connects, sends `bytes` and returns all bytes until the server closes; or the error's text.
 std::string RawExchange(const std::string& endpoint, std::string_view bytes);
 std::string RawTcpExchange(std::uint16_t port, std::string_view bytes);
 

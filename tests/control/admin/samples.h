@@ -13,20 +13,20 @@ namespace weft::admin {
 LeaseList SampleLeases();
 // A ready daemon on "win-1" that has dropped a little.
 Status SampleStatus();
-// One that is not ready: a failing check, trouble with the source, pending items.
+// One that is not ready: a failing check, a condition of the source, pending items.
 Status DegradedStatus();
 
 // One of each: a create and a delete.
 Plan SamplePlan();
 
-// What a test sets. Touched on the server's thread only once a server uses it.
+// Values that a test sets. Once a server uses it, only the server's thread accesses it.
 struct FakeState : StateProvider {
   Status status = SampleStatus();
   LeaseList leases = SampleLeases();
   Status ReadStatus() override { return status; }
   LeaseList ReadLeases() override { return leases; }
   std::uint64_t generation() const override { return leases.generation; }
-  std::optional<absl::StatusOr<Plan>> AskPlan(const std::string&, bool repair) override {
+  std::optional<absl::StatusOr<Plan>> RequestPlan(const std::string&, bool repair) override {
     if (plan && plan->ok()) (*plan)->repaired = repair;
     return plan;
   }

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using ::testing::HasSubstr;
 
-// Where a value stands: keys and indices from the root.
+// The path of a value: keys and indices from the root.
 struct Place {
   std::string name;  // "leases[3].ipv4.subnet"
   Json::json_pointer pointer;
@@ -98,7 +98,7 @@ TEST(SchemaTest, ExtremesComeBackEqual) {
 }
 
 // The promise of "weft/v1": this test fails when a field is renamed, moved or changes its form.
-TEST(SchemaTest, DocumentsAreAsPromised) {
+TEST(SchemaTest, DocumentsMatchTheSchema) {
   EXPECT_TRUE(MatchesGolden(ToJson(SampleLeases()).dump(2) + "\n", "admin/lease_list.json"));
   EXPECT_TRUE(MatchesGolden(ToJson(SampleStatus()).dump(2) + "\n", "admin/status.json"));
   EXPECT_TRUE(MatchesGolden(ToJson(SamplePlan()).dump(2) + "\n", "admin/plan.json"));
@@ -166,7 +166,7 @@ TEST(SchemaTest, WrongValuesAreQuoted) {
   }
 }
 
-TEST(SchemaTest, WhatIsSaidOfPacketsWhenThereIsSomethingToSay) {
+TEST(SchemaTest, OptionalPacketCountsAreWritten) {
   Status status = SampleStatus();
   status.tunnels[0].peer_check = "lease";
   status.tunnels[0].strict_would_drop = 0;
@@ -199,7 +199,7 @@ TEST(SchemaTest, FieldsOfALaterMinorAreIgnored) {
   EXPECT_EQ(*back, SampleLeases());
 }
 
-TEST(SchemaTest, WhatIsNoDocumentIsRefused) {
+TEST(SchemaTest, OtherJsonIsRefused) {
   for (const char* text : {"", "{", "[]", "null", "\"weft/v1\"", "{}", "\xff\xfe"}) {
     EXPECT_FALSE(ParseLeaseList(text).ok()) << text;
     EXPECT_FALSE(ParseStatus(text).ok()) << text;

@@ -87,14 +87,14 @@ TEST_F(NodePlanTest, V6AloneHasNoV4Half) {
 }
 
 TEST_F(NodePlanTest, TheConfiguredMtuReplacesTheLinks) {
-  conf_.mtu = OuterMtu::Of(1400);
+  conf_.mtu = OuterMtu::From(1400);
   EXPECT_EQ(Tunnels()[0].mtu.bytes(), 1350u);
   EXPECT_EQ(Tunnels()[0].link_mtu.bytes(), 1500u);
   EXPECT_EQ(Make().mtu.bytes(), 1350u);
 }
 
-// Nothing is encapsulated: the link's own MTU, and a peer's route by its own address.
-TEST_F(NodePlanTest, HostGwHasRoutesByThePeersOwnAddresses) {
+// Nothing is encapsulated: the link's own MTU, and a peer's route through its own address.
+TEST_F(NodePlanTest, HostGwHasRoutesThroughThePeersOwnAddresses) {
   conf_.type = control::BackendType::kHostGw;
   underlay_.index = 2;
   EnableV6();
@@ -130,7 +130,7 @@ TEST_F(NodePlanTest, ABridgeNeedsRoomForTheHostsEndpoint) {
               ::testing::HasSubstr("10.244.3.0/31 has no room for the host's own endpoint"));
 }
 
-TEST_F(NodePlanTest, DirectRoutingGoesNextToTheTunnel) {
+TEST_F(NodePlanTest, DirectRoutingIsAddedToTheTunnel) {
   auto routes = HostRouteConfigs(Make(), conf_, /*into_tunnels=*/true);
   ASSERT_EQ(routes.size(), 1u);
   EXPECT_FALSE(routes[0].direct);
@@ -158,44 +158,44 @@ TEST_F(NodePlanTest, AnOverlayIsOfIpv4AndOfHns) {
   const auto overlay = OverlayFor(Make(), options_, conf_, {});
   ASSERT_TRUE(overlay.ok()) << overlay.status();
   EXPECT_EQ(overlay->subnet, Prefix("10.244.3.0/24"));
-  conf_.vni = *Vni::Of(1);  // none of HNS's
+  conf_.vni = *Vni::From(1);  // none of HNS's
   EXPECT_FALSE(OverlayFor(Make(), options_, conf_, {}).ok());
 }
 
 TEST_F(NodePlanTest, AJumboLinkGivesJumboPods) {
-  underlay_.mtu = *OuterMtu::Of(9000);
+  underlay_.mtu = *OuterMtu::From(9000);
   EXPECT_EQ(Make().mtu.bytes(), 8950u);
 }
 
 TEST_F(NodePlanTest, TheLargestMtusAreCut) {
-  conf_.mtu = OuterMtu::Of(OuterMtu::kMax);
-  underlay_.mtu = *OuterMtu::Of(OuterMtu::kMax);
+  conf_.mtu = OuterMtu::From(OuterMtu::kMax);
+  underlay_.mtu = *OuterMtu::From(OuterMtu::kMax);
   EXPECT_EQ(Make().mtu.bytes(), InnerMtu::kMax);
 }
 
 TEST_F(NodePlanTest, VniAndPortComeFromNetConf) {
-  conf_.vni = *Vni::Of(1);
+  conf_.vni = *Vni::From(1);
   conf_.port = 8472;
   EXPECT_EQ(Tunnels()[0].device, "flannel.1");
-  EXPECT_EQ(Tunnels()[0].vni, *Vni::Of(1));
+  EXPECT_EQ(Tunnels()[0].vni, *Vni::From(1));
   EXPECT_EQ(Tunnels()[0].port, 8472);
 }
 
 // Linux takes 15 bytes.
 TEST_F(NodePlanTest, DeviceNamesFitTheKernelUnderEveryVni) {
   EnableV6();
-  conf_.vni = *Vni::Of(9'999);
+  conf_.vni = *Vni::From(9'999);
   EXPECT_EQ(Tunnels()[1].device, "flannel-v6.9999");
-  conf_.vni = *Vni::Of(10'000);
+  conf_.vni = *Vni::From(10'000);
   EXPECT_EQ(Tunnels()[0].device, "flannel.10000");
   EXPECT_EQ(Tunnels()[1].device, "flan6.10000");
-  conf_.vni = *Vni::Of(Vni::kMax);
+  conf_.vni = *Vni::From(Vni::kMax);
   EXPECT_EQ(Tunnels()[0].device, "flan.16777215");
   EXPECT_EQ(Tunnels()[1].device, "flan6.16777215");
 }
 
-// Behind NAT, or on another adapter: whoever sends to the public address must be heard.
-TEST_F(NodePlanTest, AnotherPublicAddressIsHeardOnEveryAddress) {
+// Behind NAT, or on another adapter: packets to the public address must be received.
+TEST_F(NodePlanTest, WithAnotherPublicAddressTheSocketIsBoundToEveryAddress) {
   underlay_.v4->public_ip = Address("203.0.113.7");
   EXPECT_TRUE(Tunnels()[0].bind_address.IsUnspecified());
   EnableV6();
@@ -218,17 +218,17 @@ TEST_F(NodePlanTest, OptionsReachTheTunnel) {
 
 TEST_F(NodePlanTest, ALinkTooNarrowForIpv6IsRefusedByName) {
   EnableV6();
-  underlay_.mtu = *OuterMtu::Of(1349);
+  underlay_.mtu = *OuterMtu::From(1349);
   const absl::StatusOr<NodePlan> plan = MakeNodePlan(facts_, conf_, underlay_);
   ASSERT_FALSE(plan.ok());
   EXPECT_THAT(std::string(plan.status().message()),
               ::testing::HasSubstr("the MTU of eth0 leaves 1279 bytes"));
-  underlay_.mtu = *OuterMtu::Of(1350);
+  underlay_.mtu = *OuterMtu::From(1350);
   EXPECT_EQ(Make().mtu.bytes(), 1280u);
 }
 
 // The node's network is built again when this differs.
-TEST_F(NodePlanTest, DiffersWhenAnythingOfOursDoes) {
+TEST_F(NodePlanTest, DiffersWhenAnyMemberDiffers) {
   const NodePlan before = Make();
   const std::vector<TunnelConfig> tunnels = Tunnels();
   EXPECT_EQ(before, Make());

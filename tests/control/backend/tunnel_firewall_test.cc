@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Whose firewall answers with `verdict`.
+// A host whose firewall answers with `verdict`.
 class Firewall final : public weft::testing::HostView {
  public:
   Firewall(host::Host& host, absl::Status verdict) : HostView(host), verdict_(std::move(verdict)) {}
@@ -48,7 +48,7 @@ TEST_F(TunnelFirewallTest, ARuleForEachPortOfTheTunnel) {
   EXPECT_EQ(firewall_.condition().text(), "");
 }
 
-TEST_F(TunnelFirewallTest, AFirewallThatRefusesIsToldOnceAndOneThatIsElsewhereIsNot) {
+TEST_F(TunnelFirewallTest, ARefusalIsReportedOnceAndAnUnsupportedFirewallIsNot) {
   Firewall refusing(host_, absl::PermissionDeniedError("access is denied"));
   TunnelFirewall firewall(refusing);
   firewall.Allow(4789, kStart);
@@ -56,8 +56,8 @@ TEST_F(TunnelFirewallTest, AFirewallThatRefusesIsToldOnceAndOneThatIsElsewhereIs
   EXPECT_EQ(refusing.asked, 1);
   EXPECT_EQ(firewall.condition().times(), 1u);
   EXPECT_EQ(firewall.condition().text(),
-            "peers may not reach this node: access is denied; tried again; else let UDP to port "
-            "4789 in yourself");
+            "peers may not reach this node: access is denied; flanneld tries again; else allow "
+            "inbound UDP port 4789 yourself");
   Firewall elsewhere(host_, absl::UnimplementedError("rules have no names here"));
   TunnelFirewall quiet(elsewhere);
   quiet.Allow(4789, kStart);
@@ -65,7 +65,7 @@ TEST_F(TunnelFirewallTest, AFirewallThatRefusesIsToldOnceAndOneThatIsElsewhereIs
 }
 
 // At boot flanneld may be earlier than the firewall's service.
-TEST_F(TunnelFirewallTest, AFirewallThatIsNotUpYetIsTriedAgainEverMoreRarely) {
+TEST_F(TunnelFirewallTest, AFirewallThatIsNotUpYetIsRetriedWithBackOff) {
   Firewall refusing(host_, absl::UnavailableError("its service is not up"));
   TunnelFirewall firewall(refusing);
   int seconds = 0;
@@ -84,7 +84,7 @@ TEST_F(TunnelFirewallTest, AFirewallThatIsNotUpYetIsTriedAgainEverMoreRarely) {
   EXPECT_EQ(late.condition().text(), "");
 }
 
-TEST_F(TunnelFirewallTest, ARuleThatSomebodyTookAwayIsBackWithinFiveMinutes) {
+TEST_F(TunnelFirewallTest, ARemovedRuleIsRestoredWithinFiveMinutes) {
   firewall_.Allow(4789, kStart);
   ASSERT_TRUE(host_.RemoveFirewallRule("OverlayTraffic4789UDP").ok());
   firewall_.Allow(4789, kStart + std::chrono::minutes(5) - std::chrono::seconds(1));
@@ -93,18 +93,18 @@ TEST_F(TunnelFirewallTest, ARuleThatSomebodyTookAwayIsBackWithinFiveMinutes) {
   EXPECT_EQ(host_.state().firewall.size(), 1u);
 }
 
-TEST_F(TunnelFirewallTest, ARuleThatWasThereStaysAsItIs) {
+TEST_F(TunnelFirewallTest, AnExistingRuleIsNotChanged) {
   host::HostState state = host_.state();
   state.firewall = {{"OverlayTraffic4789UDP", 1}};
   host_.Replace(state);
   firewall_.Allow(4789, kStart);
   EXPECT_EQ(host_.state().firewall, state.firewall);
   EXPECT_THAT(firewall_.condition().text(),
-              HasSubstr("the firewall rule OverlayTraffic4789UDP was there, and it is not of port "
+              HasSubstr("the firewall rule OverlayTraffic4789UDP exists, but it is not for port "
                         "4789"));
 }
 
-TEST_F(TunnelFirewallTest, ARuleIsEnteredAndOneThatWasThereBeforeAsAdopted) {
+TEST_F(TunnelFirewallTest, ANewRuleIsEnteredAndAnExistingOneAsAdopted) {
   const std::string folder = weft::testing::TestPath().string();
   {
     const auto ledger = std::make_shared<ledger::NodeLedger>(folder);
@@ -126,7 +126,7 @@ TEST_F(TunnelFirewallTest, ARuleIsEnteredAndOneThatWasThereBeforeAsAdopted) {
 }
 
 // The answer was lost, not the call.
-TEST_F(TunnelFirewallTest, ARuleWhoseMakingFailedStaysEnteredUnlessItIsCertainlyNotThere) {
+TEST_F(TunnelFirewallTest, AFailedRuleStaysEnteredUnlessItCertainlyDoesNotExist) {
   class Silent final : public weft::testing::HostView {
    public:
     using HostView::HostView;
@@ -158,7 +158,7 @@ TEST_F(TunnelFirewallTest, ARuleWhoseMakingFailedStaysEnteredUnlessItIsCertainly
   std::filesystem::remove_all(folder);
 }
 
-// Whose it would be is not known.
+// The owner of a rule would be unknown.
 TEST_F(TunnelFirewallTest, WhereTheFirewallCannotBeReadNoRuleIsMade) {
   class Unreadable final : public weft::testing::HostView {
    public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program itself, as a shell runs it: streams apart, exit codes, a watch that goes on.
+// The program itself, as a shell runs it: separate streams, exit codes, a watch that continues.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -131,7 +131,7 @@ TEST_F(ChildProcessTest, AWatchOfAFilePrintsChanges) {
   const auto path = folder.path() / "nodes.json";
   std::ofstream(path) << SampleNodes();
   const auto pid_path = (folder.path() / "pid").string();
-  // The shell says its number, which is flannelctl's after exec.
+  // The shell prints its process id, which is flannelctl's after exec.
   Child child("leases --no-headers --watch --node-name win-1 --from " + path.string() +
               " & echo $! >" + pid_path + "; wait");
   for (int i = 0; i < 5; ++i) EXPECT_THAT(child.Line(), ::testing::Not(IsEmpty()));

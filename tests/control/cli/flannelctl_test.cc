@@ -74,7 +74,7 @@ TEST(UsageTest, WithoutArgumentsTheHelpGoesToStderr) {
 
 struct UsageError {
   std::vector<std::string> arguments;
-  const char* says;
+  const char* message;
 };
 
 TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
@@ -145,7 +145,7 @@ TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
       {{"hns", "emulate", "--listen", "no/such/folder", "--gateway", "10.9.9.9"},
        "no --adapter is on its link"},
       {{"hns", "emulate", "--listen", "no/such/folder", "--gateway", "here"},
-       "--gateway here: it is no address"},
+       "--gateway here: not an IP address"},
       {{"hns", "emulate", "--listen", "no/such/folder", "--set", "weather"},
        "\"weather\" must be KEY=VALUE"},
       {{"hns", "emulate", "--listen", "no/such/folder", "--set", "weather=fine"}, "weather"},
@@ -163,12 +163,12 @@ TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
     EXPECT_EQ(outcome.code, 2);
     EXPECT_THAT(outcome.out, IsEmpty());
     EXPECT_THAT(outcome.err, StartsWith("flannelctl"));
-    EXPECT_THAT(outcome.err, HasSubstr(row.says));
+    EXPECT_THAT(outcome.err, HasSubstr(row.message));
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   }
 }
 
-// A pipe whose reader went, or a full disk.
+// A pipe whose reader closed, or a full disk.
 class ClosedOutput : public std::streambuf {
  protected:
   int_type overflow(int_type) override { return traits_type::eof(); }
@@ -188,7 +188,7 @@ TEST(UsageTest, OutputThatCannotBeWrittenIsAnError) {
   }
 }
 
-TEST(HelpTest, AsksForItselfAndForOptionsBeforeAnythingIsDone) {
+TEST(HelpTest, HelpTakesPrecedenceOverEveryVerb) {
   EXPECT_EQ(Call({"help", "help"}).out, Call({"help"}).out);
   const Outcome nested = Call({"help", "hns", "endpoint", "add"});
   EXPECT_THAT(nested.out, HasSubstr("Usage: flannelctl hns endpoint add [OPTION...]\n"));
@@ -227,7 +227,7 @@ TEST(ManualTest, NamesEveryVerbAndFlagOfTheHelp) {
   }
 }
 
-TEST(ManualTest, NamesNoFlagThatIsNotThere) {
+TEST(ManualTest, NamesNoFlagThatDoesNotExist) {
   const std::string manual = Manual();
   std::string helps = config::Usage();  // a state or a drop may name a flag of flanneld
   for (const Verb& verb : kVerbs) helps += Call({"help", std::string(verb.name)}).out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// flannelctl.exe asks a running flanneld.exe: two programs, one pipe.
+// flannelctl.exe queries a running flanneld.exe: two programs, one pipe.
 #include <windows.h>
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ HANDLE Inheritable(const fs::path& path) {
                        CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, nullptr);
 }
 
-// A program whose output goes to files; its end ends it.
+// A program whose output is written to files; the destructor ends it.
 class Program {
  public:
   Program(const std::string& program, const std::vector<std::string>& words, fs::path out,
@@ -133,7 +133,7 @@ class FlannelctlWindowsTest : public ::testing::Test {
     EXPECT_THAT(program->error(), HasSubstr("] ready\n"));
     return program;
   }
-  Answer Ask(std::vector<std::string> words) {
+  Answer RunFlannelctl(std::vector<std::string> words) {
     words.push_back("--admin=" + pipe_);
     const Program program(FLANNELCTL, words, folder_ / "out", folder_ / "err");
     const DWORD code = program.Wait();
@@ -147,7 +147,7 @@ class FlannelctlWindowsTest : public ::testing::Test {
 TEST_F(FlannelctlWindowsTest, ReadsStatusAndLeasesOfARunningFlanneld) {
   const auto flanneld = StartFlanneld();
 
-  const Answer status = Ask({"status"});
+  const Answer status = RunFlannelctl({"status"});
   EXPECT_EQ(status.code, 0u) << status.out;
   EXPECT_EQ(status.err, "");
   EXPECT_THAT(status.out,
@@ -157,7 +157,7 @@ TEST_F(FlannelctlWindowsTest, ReadsStatusAndLeasesOfARunningFlanneld) {
                     HasSubstr("  ipv4       subnet 10.244.1.0/24, public IP 127.0.0.1, VTEP MAC "),
                     HasSubstr("  leases     1 usable, 1 self\n")));
 
-  const Answer leases = Ask({"leases"});
+  const Answer leases = RunFlannelctl({"leases"});
   EXPECT_EQ(leases.code, 0u);
   EXPECT_EQ(leases.err, "");
   EXPECT_EQ(leases.out,
@@ -165,10 +165,10 @@ TEST_F(FlannelctlWindowsTest, ReadsStatusAndLeasesOfARunningFlanneld) {
             "a      10.244.1.0/24   -            -                   self\n"
             "b      10.244.2.0/24   192.0.2.11   02:00:00:00:00:0b   usable\n");
 
-  const Answer plan = Ask({"plan"});
+  const Answer plan = RunFlannelctl({"plan"});
   EXPECT_EQ(plan.code, 2u);
   EXPECT_EQ(plan.out, "");
-  EXPECT_THAT(plan.err, HasSubstr("this flanneld programs no HNS"));
+  EXPECT_THAT(plan.err, HasSubstr("this flanneld does not program HNS"));
 
   EXPECT_TRUE(flanneld->Running()) << flanneld->error();
 }
@@ -188,7 +188,7 @@ TEST_F(FlannelctlWindowsTest, WordsAreUnicode) {
 TEST_F(FlannelctlWindowsTest, ReportsThatNoFlanneldAnswers) {
   for (const bool before : {true, false}) {
     if (!before) StartFlanneld();  // and it ends
-    const Answer status = Ask({"status"});
+    const Answer status = RunFlannelctl({"status"});
     EXPECT_EQ(status.code, 2u) << before;
     EXPECT_EQ(status.out, "") << before;
     EXPECT_THAT(status.err, StartsWith("flannelctl status: flanneld does not answer (" + pipe_));

@@ -47,7 +47,7 @@ TEST(HelpTextTest, EveryKindOfOption) {
             "\nEnd\n");
 }
 
-TEST(HelpTextTest, PositionalsStandInTheUsage) {
+TEST(HelpTextTest, PositionalsAreInTheUsage) {
   Parser parser;
   std::string second;
   parser.app.add_option("first", parser.text, "Must be there")->type_name("FIRST")->required();

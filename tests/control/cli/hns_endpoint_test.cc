@@ -28,7 +28,7 @@ class HnsEndpointTest : public ::testing::Test {
   HnsEndpointTest() {
     const hns::OverlaySpec spec{"flannel.4096",
                                 *IpPrefix::Parse("10.244.9.0/24"),
-                                *hns::IsolationId::Of(4096),
+                                *hns::IsolationId::From(4096),
                                 4789,
                                 "Ethernet",
                                 *IpAddress::Parse("192.168.1.10"),
@@ -76,7 +76,7 @@ TEST_F(HnsEndpointTest, AddedOnesAreListed) {
                               "02:11:00:00:00:01", "--name", "lb"})
                 .code,
             0);
-  EXPECT_THAT(List(), HasSubstr(local.out.substr(0, 36))) << "its id was told";
+  EXPECT_THAT(List(), HasSubstr(local.out.substr(0, 36))) << "its id was printed";
   EXPECT_TRUE(MatchesGolden(Endpoint({"list"}).out, "hns/endpoints.txt"));
   EXPECT_TRUE(MatchesGolden(Endpoint({"list", "-o", "json"}).out, "hns/endpoints.json"));
   EXPECT_EQ(Endpoint({"list", "--network", "flannel.4096"}).out, Endpoint({"list"}).out);
@@ -93,7 +93,7 @@ TEST_F(HnsEndpointTest, TheNewOneAsADocument) {
                     HasSubstr("\"ProviderAddress\": \"172.16.0.11\"")));
 }
 
-TEST_F(HnsEndpointTest, WhatHnsOrTheNetworkRefusesIsAFinding) {
+TEST_F(HnsEndpointTest, ARefusalOfHnsOrTheNetworkIsAFinding) {
   EXPECT_EQ(Add("10.244.9.7").code, 0);
   const Outcome twice = Add("10.244.9.7", {"--name", "weft-again"});
   EXPECT_EQ(twice.code, 1);
@@ -101,13 +101,13 @@ TEST_F(HnsEndpointTest, WhatHnsOrTheNetworkRefusesIsAFinding) {
               AllOf(HasSubstr("create the endpoint weft-again"), HasSubstr("0x80071392")));
   const Outcome elsewhere = Add("10.244.1.5");
   EXPECT_EQ(elsewhere.code, 1);
-  EXPECT_THAT(elsewhere.err, HasSubstr("say --remote"));
+  EXPECT_THAT(elsewhere.err, HasSubstr("add --remote"));
 }
 
-TEST_F(HnsEndpointTest, WrongWordsAreRefusedBeforeHnsIsAsked) {
+TEST_F(HnsEndpointTest, WrongArgumentsAreRefusedBeforeAnyCall) {
   const struct {
     std::vector<std::string> words;
-    const char* says;
+    const char* message;
   } rows[] = {
       {{"--ip", "here"}, "--ip \"here\" is no address"},
       {{"--ip", "10.244.9.7", "--mac", "ff:ff:ff:ff:ff:ff"}, "is no MAC address of one endpoint"},
@@ -123,7 +123,7 @@ TEST_F(HnsEndpointTest, WrongWordsAreRefusedBeforeHnsIsAsked) {
     words.insert(words.end(), row.words.begin(), row.words.end());
     const Outcome outcome = Endpoint(words);
     EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.err, HasSubstr(row.says));
+    EXPECT_THAT(outcome.err, HasSubstr(row.message));
   }
   EXPECT_EQ(List(), "");
 }
@@ -173,7 +173,7 @@ TEST_F(HnsEndpointTest, ACallThatFailsIsNamed) {
 }
 
 // On a node with one broken endpoint these are needed most.
-TEST_F(HnsEndpointTest, OneThatCannotBeReadIsLeftOutAndNamed) {
+TEST_F(HnsEndpointTest, AnUnreadableOneIsSkippedAndNamed) {
   const std::string emulator = "--hns=emulator:" + server_->path();
   ASSERT_EQ(Add("10.244.9.7").code, 0);
   const std::string broken = Add("10.244.9.8").out.substr(0, 36);
@@ -188,7 +188,7 @@ TEST_F(HnsEndpointTest, OneThatCannotBeReadIsLeftOutAndNamed) {
   // Which of the two is read first is HNS's affair.
   const std::uint64_t place =
       List().find("weft-10.244.9.8") < List().find("weft-10.244.9.7") ? 1 : 2;
-  const std::string left_out = "left out: list the endpoints: read the endpoint " + broken;
+  const std::string left_out = "omitted: list the endpoints: read the endpoint " + broken;
   breaks(place);
   const Outcome list = Endpoint({"list", "--no-headers"});
   EXPECT_EQ(list.code, 0);
@@ -206,7 +206,7 @@ TEST_F(HnsEndpointTest, OneThatCannotBeReadIsLeftOutAndNamed) {
   EXPECT_EQ(by_name.code, 1);
   EXPECT_THAT(by_name.err, HasSubstr(left_out));
   breaks(1);
-  EXPECT_THAT(Endpoint({"delete", broken}).err, HasSubstr("--force deletes it all the same"));
+  EXPECT_THAT(Endpoint({"delete", broken}).err, HasSubstr("--force deletes it anyway"));
   breaks(1);
   EXPECT_EQ(Endpoint({"delete", "--force", broken}).code, 0);
   hns_.ClearFaults();
@@ -246,33 +246,33 @@ TEST_F(HnsEndpointTest, OursAreDeletedByNameOrId) {
   EXPECT_THAT(again.err, HasSubstr("HNS has no endpoint"));
 }
 
-TEST_F(HnsEndpointTest, OthersAndThoseInUseGoByForceOnlyAndAreTold) {
+TEST_F(HnsEndpointTest, ForeignOnesAndThoseInUseNeedForceAndAreNamed) {
   ASSERT_EQ(Add("10.244.9.7", {"--name", "c1_flannel.4096"}).code, 0);
   const std::string pod = Add("10.244.9.8").out.substr(0, 36);
   PutIntoNamespace(pod);
   const struct {
-    const char *which, *says;
+    const char *which, *message;
   } rows[] = {{"c1_flannel.4096", "is not weft's"}, {"weft-10.244.9.8", "in use by a container"}};
   for (const auto& row : rows) {
     const Outcome refused = Endpoint({"delete", row.which});
     EXPECT_EQ(refused.code, 1);
-    EXPECT_THAT(refused.err, AllOf(HasSubstr(row.says), HasSubstr("--force")));
+    EXPECT_THAT(refused.err, AllOf(HasSubstr(row.message), HasSubstr("--force")));
     const Outcome forced = Endpoint({"delete", "--force", row.which});
     EXPECT_EQ(forced.code, 0);
-    EXPECT_THAT(forced.err, AllOf(HasSubstr("deleted by --force"), HasSubstr(row.says)));
+    EXPECT_THAT(forced.err, AllOf(HasSubstr("deleted by --force"), HasSubstr(row.message)));
   }
   EXPECT_EQ(List(), "");
 }
 
-TEST_F(HnsEndpointTest, ANameThatSeveralHaveIsNotGuessed) {
+TEST_F(HnsEndpointTest, AnAmbiguousNameIsRefused) {
   for (const char* ip : {"10.244.9.7", "10.244.9.8"})
     ASSERT_EQ(Add(ip, {"--name", "weft-x"}).code, 0);
   const Outcome outcome = Endpoint({"delete", "--force", "weft-x"});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("2 endpoints are called \"weft-x\"; give an id"));
+  EXPECT_THAT(outcome.err, HasSubstr("2 endpoints are named \"weft-x\"; give an id"));
 }
 
-TEST(HnsControlTest, WhatTheEmulatorAnswersIsPrinted) {
+TEST(HnsControlTest, TheAnswerOfTheEmulatorIsPrinted) {
   hns::emulator::SystemClock clock;
   weft::testing::EthernetNode node(clock);
   hns::emulator::Emulator& hns = node.hns();

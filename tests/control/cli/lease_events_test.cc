@@ -15,7 +15,7 @@ using admin::LeaseList;
 using admin::SampleLeases;
 using ::testing::HasSubstr;
 
-// "ADDED linux-1, ...": what Compare says, as text.
+// "ADDED linux-1, ...": the result of Compare as text.
 std::string Text(const LeaseEvents& events) {
   std::string text;
   for (const auto& [change, row] : events.leases)
@@ -28,7 +28,7 @@ std::string Text(const LeaseEvents& events) {
   return text;
 }
 
-TEST(LeaseEventsTest, EqualListsDifferInNothing) {
+TEST(LeaseEventsTest, EqualListsHaveNoEvents) {
   EXPECT_EQ(Text(Compare(SampleLeases(), SampleLeases())), "");
   LeaseList later = SampleLeases();
   ++later.generation;
@@ -70,7 +70,7 @@ LeaseEvents OneOfEach() {
   return Compare(SampleLeases(), after);
 }
 
-TEST(LeasePrinterTest, ChangesInATableStandUnderTheFirstOnes) {
+TEST(LeasePrinterTest, ChangesInATableAlignWithTheFirstOnes) {
   LeasePrinter printer(LeaseForm::kTable, true);
   const std::string whole = printer.Whole(SampleLeases());
   const std::string changes = printer.Changes(OneOfEach());
@@ -80,7 +80,7 @@ TEST(LeasePrinterTest, ChangesInATableStandUnderTheFirstOnes) {
   EXPECT_EQ(printer.Changes({}), "");
 }
 
-TEST(LeasePrinterTest, AWideChangeSaysWhyUnlessTheLeaseIsGone) {
+TEST(LeasePrinterTest, AWideChangeGivesTheReasonUnlessTheLeaseIsGone) {
   LeasePrinter printer(LeaseForm::kWide, true);
   printer.Whole(SampleLeases());
   LeaseList after = SampleLeases();

@@ -115,7 +115,7 @@ TEST_F(LeasesOfFileTest, AnotherVniMakesAllPeersMismatch) {
   EXPECT_THAT(Leases({"--node-name", "win-1", "--vni", "4097"}).out, HasSubstr("vni-mismatch"));
 }
 
-TEST_F(LeasesOfFileTest, AMistypedNodeNameIsToldApartFromAnEmptyView) {
+TEST_F(LeasesOfFileTest, AMistypedNodeNameIsDistinguishedFromAnEmptyView) {
   const Outcome outcome = Leases({"--node-name", "win-9"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("no Node is named \"win-9\" in"));
@@ -138,12 +138,12 @@ TEST_F(LeasesOfFileTest, AnotherAnnotationPrefix) {
     nodes.replace(at, 25, "example.org/net-");
   }
   Write(nodes);
-  EXPECT_THAT(Leases({"-o", "name"}).out, IsEmpty()) << "nobody has flannel's own annotations";
+  EXPECT_THAT(Leases({"-o", "name"}).out, IsEmpty()) << "no Node has flannel's own annotations";
   EXPECT_EQ(Leases({"--kube-annotation-prefix", "example.org/net", "-o", "name"}).out,
             "node/linux-1\nnode/linux-2\nnode/win-1\n");
 }
 
-// In every form a file and a daemon with the same leases say the same.
+// In every form a file and a daemon with the same leases print the same.
 TEST_F(LeasesOfFileTest, InEachForm) {
   for (const std::string form : kForms) {
     const Outcome outcome = Leases({"--node-name", "win-1", "-o", form});

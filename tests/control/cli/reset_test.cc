@@ -44,13 +44,13 @@ class ResetTest : public ::testing::Test {
   hns::OverlaySpec Spec(const std::string& name, const std::string& subnet) const {
     return {name,
             *IpPrefix::Parse(subnet),
-            *hns::IsolationId::Of(4096),
+            *hns::IsolationId::From(4096),
             4789,
             "Ethernet",
             *IpAddress::Parse("192.168.1.10"),
             false};
   }
-  // The id of a network as somebody made it.
+  // The id of a network made outside the test's flanneld.
   std::string Make(const hns::Network& network) {
     auto made = client_.Create(network);
     EXPECT_TRUE(made.ok()) << made.status();
@@ -125,7 +125,7 @@ TEST_F(ResetTest, ASlashAfterTheFoldersNameIsNoPartOfIt) {
             "nothing to do: the ledger " + folder_ + "/ledger.json was never written\n");
 }
 
-TEST_F(ResetTest, OursGoAndNothingElseTwiceInARow) {
+TEST_F(ResetTest, DeletesOursAndNothingElseTwiceInARow) {
   Make(other_);
   const std::string id = Make(ours_);
   Enter({"hns-network", "flannel.4096", id, false, hns::ShapeOf(ours_)});
@@ -146,15 +146,15 @@ TEST_F(ResetTest, OursGoAndNothingElseTwiceInARow) {
   EXPECT_THAT(Reset().out, HasSubstr("nothing to do"));
 }
 
-TEST_F(ResetTest, WhatWasAdoptedIsLeft) {
+TEST_F(ResetTest, AdoptedObjectsAreKept) {
   Enter({"hns-network", "flannel.4096", Make(ours_), true, hns::ShapeOf(ours_)});
   const Outcome outcome = Reset();
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(outcome.out, "left network flannel.4096: it was there before weft\n");
+  EXPECT_EQ(outcome.out, "left network flannel.4096: it existed before weft\n");
   EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
 }
 
-TEST_F(ResetTest, OfAnotherIdItIsAnothers) {
+TEST_F(ResetTest, AnObjectWithAnotherIdIsForeign) {
   Make(ours_);
   Enter({"hns-network", "flannel.4096", "55fedb88-4b11-4da4-8cd1-59970718a804", false, ""});
   EXPECT_EQ(Reset().out, "network flannel.4096 is gone already\n");
@@ -162,12 +162,12 @@ TEST_F(ResetTest, OfAnotherIdItIsAnothers) {
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
-TEST_F(ResetTest, WithoutAnIdItIsFoundByNameAndLooks) {
+TEST_F(ResetTest, WithoutAnIdItIsFoundByNameAndShape) {
   Make(ours_);
   Enter({"hns-network", "flannel.4096", "", false, "Overlay 10.244.9.0/24 VSID 4096"});
   EXPECT_EQ(Reset().out, "network flannel.4096 is gone already\n");
   EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
-  // Of an earlier boot it may be anybody's: upstream makes the same.
+  // After a boot it may be foreign: upstream makes the same.
   Enter({"hns-network", "flannel.4096", "", false, hns::ShapeOf(ours_), "an earlier boot"});
   EXPECT_EQ(Reset().out, "network flannel.4096 is gone already\n");
   EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
@@ -176,7 +176,7 @@ TEST_F(ResetTest, WithoutAnIdItIsFoundByNameAndLooks) {
   EXPECT_THAT(Networks(), IsEmpty());
 }
 
-TEST_F(ResetTest, TheBaseNetworkGoesLastOrNot) {
+TEST_F(ResetTest, TheBaseNetworkIsDeletedLastOrKept) {
   const hns::Network base = hns::BaseNetwork(Spec("flannel.4096", "10.244.1.0/24"));
   Enter({"hns-network", "External", Make(base), false, hns::ShapeOf(base)});
   Enter({"hns-network", "flannel.4096", Make(ours_), false, hns::ShapeOf(ours_)});
@@ -188,7 +188,7 @@ TEST_F(ResetTest, TheBaseNetworkGoesLastOrNot) {
   EXPECT_THAT(Networks(), IsEmpty());
 }
 
-TEST_F(ResetTest, EndpointsGoBeforeTheirNetworkAndPodsWithIt) {
+TEST_F(ResetTest, EndpointsAreDeletedBeforeTheirNetworkAndPodsWithIt) {
   const std::string id = Make(ours_);
   Enter({"hns-network", "flannel.4096", id, false, hns::ShapeOf(ours_)});
   {
@@ -216,7 +216,7 @@ TEST_F(ResetTest, UnderRunningPodsItIsRefusedUnlessForced) {
   MakeEndpoint(id, "source-vip", "10.244.1.200", /*in_a_namespace=*/false);
   MakeEndpoint(id, "pod-a", "10.244.1.7", /*in_a_namespace=*/true);
   MakeEndpoint(id, "pod-b", "10.244.1.8", /*in_a_namespace=*/true);
-  // It is ours, and is deleted as such.
+  // It is ours, and is deleted.
   const std::string own = MakeEndpoint(id, "ours", "10.244.1.2", /*in_a_namespace=*/true);
   Enter({"hns-endpoint", "ours", own, false, "10.244.1.2"});
 
@@ -239,7 +239,7 @@ TEST_F(ResetTest, UnderRunningPodsItIsRefusedUnlessForced) {
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
-TEST_F(ResetTest, PodsInWhatIsLeftHoldNothingUp) {
+TEST_F(ResetTest, PodsInKeptNetworksDoNotPreventIt) {
   const hns::Network base = hns::BaseNetwork(Spec("flannel.4096", "10.244.1.0/24"));
   const std::string kept = Make(base), adopted = Make(other_);
   Enter({"hns-network", "External", kept, false, hns::ShapeOf(base)});
@@ -252,21 +252,21 @@ TEST_F(ResetTest, PodsInWhatIsLeftHoldNothingUp) {
   EXPECT_EQ(Reset().code, 2) << "now the base network would go";
 }
 
-TEST_F(ResetTest, AFolderThatIsNotThereIsAnError) {
+TEST_F(ResetTest, AMissingFolderIsAnError) {
   std::filesystem::remove_all(folder_);
   const Outcome outcome = Reset();
   EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "flannelctl reset: there is no folder " + folder_ +
-                             ", so what flanneld made here is not known; if flanneld ran with "
+                             ", so what flanneld created here is not known; if flanneld ran with "
                              "another --state-dir, give that one\n");
   EXPECT_FALSE(std::filesystem::exists(folder_));
 }
 
-// Else any user of the machine says what an administrator deletes.
-TEST_F(ResetTest, AnotherUsersFolderOrLedgerIsNotBelieved) {
+// Else any user of the machine could choose what an administrator deletes.
+TEST_F(ResetTest, AnotherUsersFolderOrLedgerIsNotTrusted) {
   Enter({"hns-network", "flannel.4096", Make(ours_), false, hns::ShapeOf(ours_)});
-  ASSERT_TRUE(weft::testing::LetOthersWrite(folder_ + "/ledger.json"));
+  ASSERT_TRUE(weft::testing::AllowOtherUsersToWrite(folder_ + "/ledger.json"));
   const Outcome ledger = Reset();
   EXPECT_EQ(ledger.code, 2);
   EXPECT_THAT(ledger.err,
@@ -317,7 +317,7 @@ TEST_F(ResetTest, WhileAFlanneldAnswersItIsRefused) {
   }
 }
 
-TEST_F(ResetTest, WhatAnswersInItsPlaceIsRefusedAndSilenceIsNot) {
+TEST_F(ResetTest, AForeignAnswerIsRefusedAndSilenceIsNot) {
   const admin::RawServer server("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
   const auto reset = [&](const std::string& endpoint) {
     return Call({"reset", "--state-dir=" + folder_, "--admin=" + endpoint});
@@ -326,7 +326,7 @@ TEST_F(ResetTest, WhatAnswersInItsPlaceIsRefusedAndSilenceIsNot) {
   EXPECT_EQ(reset(server.endpoint()).code, 2);
 }
 
-TEST_F(ResetTest, WhereHnsDoesNotAnswerNothingIsBegun) {
+TEST_F(ResetTest, WithoutAnAnswerOfHnsNothingIsDeleted) {
   const LedgerRow network{"hns-network", "flannel.4096", "", false, hns::ShapeOf(ours_)};
   Enter(network);
   const std::string path = server_->path();
@@ -342,7 +342,7 @@ TEST_F(ResetTest, ADryRunOfWhatIsGoneKeepsTheLedger) {
   EXPECT_EQ(Entries().size(), 1u);
 }
 
-TEST_F(ResetTest, AnEndpointOfAnotherNameAtItsAddressIsAnothers) {
+TEST_F(ResetTest, AnEndpointOfAnotherNameAtItsAddressIsForeign) {
   const std::string id = Make(ours_);
   std::string pod;
   {

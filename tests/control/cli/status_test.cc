@@ -66,7 +66,7 @@ TEST(StatusWithoutDaemonTest, ExitsWith2) {
   EXPECT_THAT(outcome.err, HasSubstr("start it on this node"));
 }
 
-TEST(StatusTextTest, WhatMakesItUnwell) {
+TEST(StatusTextTest, EachCauseOfADegradedStatus) {
   EXPECT_TRUE(IsWell(SampleStatus()));
   admin::Status status = SampleStatus();
   status.ready = false;
@@ -82,14 +82,14 @@ TEST(StatusTextTest, WhatMakesItUnwell) {
   status = SampleStatus();
   status.conditions[0].condition = "net-conf.json is gone";
   EXPECT_FALSE(IsWell(status));
-  EXPECT_THAT(StatusText(status, false), HasSubstr("net-conf, 1 time, lasting"));
-  EXPECT_THAT(StatusText(status, false), HasSubstr("To look at:\n  net-conf.json is gone\n"));
+  EXPECT_THAT(StatusText(status, false), HasSubstr("net-conf, 1 time, active"));
+  EXPECT_THAT(StatusText(status, false), HasSubstr("Next steps:\n  net-conf.json is gone\n"));
   status = SampleStatus();
   status.sinks[0].pending = {"x"};
   EXPECT_FALSE(IsWell(status));
 }
 
-TEST(StatusTextTest, APeerThatIsNotReachedIsCountedAndMakesItUnwell) {
+TEST(StatusTextTest, AnUnreachedPeerIsCountedAndDegradesTheStatus) {
   admin::Status status = SampleStatus();
   EXPECT_THAT(StatusText(status, false), Not(HasSubstr("  peers ")));
   status.reach = admin::Reach{.peers = 17, .reached = 17};
@@ -106,7 +106,7 @@ TEST(StatusTextTest, APeerThatIsNotReachedIsCountedAndMakesItUnwell) {
   EXPECT_TRUE(IsWell(status)) << "who has not joined is no peer yet";
 }
 
-TEST(StatusTextTest, ThoseToInspectAreNamed) {
+TEST(StatusTextTest, NodesThatNeedAttentionAreNamed) {
   admin::Status status = SampleStatus();
   status.leases[3].examples = {{"linux-2", "no MAC"}};
   status.leases[4].count = 2;
@@ -150,7 +150,7 @@ TEST(StatusTextTest, DropsAreShownWhereverTheyHappened) {
   }
 }
 
-TEST(StatusTextTest, SaysWhatStrictWouldHaveDropped) {
+TEST(StatusTextTest, ReportsWhatStrictWouldHaveDropped) {
   admin::Status status = SampleStatus();
   EXPECT_THAT(StatusText(status, false), Not(HasSubstr("strict")));
   status.tunnels[0].peer_check = "lease";
@@ -167,10 +167,9 @@ TEST(StatusTextTest, NamesPeersThatSendFromElsewhere) {
   status.peers[1].other_source = IpAddress::Parse("198.51.100.9");
   status.peers[1].other_source_packets = 37;
   status.tunnels[0].peer_check = "lease";
-  EXPECT_THAT(
-      StatusText(status, false),
-      HasSubstr("peer win-2 sends from 198.51.100.9, not from its public IP: 37 packets let "
-                "in by inner MAC and address alone"));
+  EXPECT_THAT(StatusText(status, false),
+              HasSubstr("peer win-2 sends from 198.51.100.9, not from its public IP: 37 packets "
+                        "accepted by inner MAC and address only"));
   EXPECT_TRUE(IsWell(status)) << "behind NAT that is as it should be";
   status.tunnels[0].peer_check = "strict";
   EXPECT_THAT(StatusText(status, false), HasSubstr("37 packets dropped (unknown-peer)"));
@@ -184,7 +183,7 @@ TEST(StatusTextTest, NamesPathsThatAreTooNarrowForPods) {
   status.peers[0].sent_without_df = 12;
   EXPECT_THAT(StatusText(status, false),
               HasSubstr("peer linux-1: the path carries 590 bytes, less than pods can follow: 12 "
-                        "packets left without DF"));
+                        "packets were sent without DF"));
   status.peers[0].path_mtu.reset();
   EXPECT_THAT(StatusText(status, false), HasSubstr("the path carried less than pods can follow"));
 }
@@ -213,13 +212,13 @@ TEST(StatusTextTest, ARouterMacIsShownOnceItIsKnown) {
   EXPECT_THAT(StatusText(status, false), HasSubstr(", router MAC 00:15:5d:00:00:04, 0 calls"));
 }
 
-TEST(StatusTextTest, NothingToInspectIsNotSaid) {
+TEST(StatusTextTest, NothingToInspectIsNotShown) {
   admin::Status status = SampleStatus();
   status.leases.resize(2);  // usable and self
   status.refused_nodes = 0;
   status.tunnels.clear();
   const std::string text = StatusText(status, false);
-  EXPECT_THAT(text, Not(HasSubstr("To look at")));
+  EXPECT_THAT(text, Not(HasSubstr("Next steps")));
   EXPECT_THAT(text, Not(HasSubstr("Dropped")));
 }
 
@@ -232,7 +231,7 @@ TEST(StatusTextTest, ManyPendingItemsAreCut) {
   EXPECT_THAT(text, HasSubstr("95 more pending"));
 }
 
-TEST(StatusTextTest, ADaemonThatHasJustBegun) {
+TEST(StatusTextTest, ADaemonThatHasJustStarted) {
   const std::string text = StatusText(admin::Status(), false);
   EXPECT_THAT(text, HasSubstr("NOT READY"));
   EXPECT_THAT(text, HasSubstr("NOT in sync"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small text makers: tables, YAML, the nearest word.
+// Small text functions: tables, YAML, the nearest word.
 #include <array>
 
 #include "control/cli/json_fields.h"
@@ -30,7 +30,7 @@ TEST(TextTableTest, CountsCharactersNotBytes) {
   EXPECT_EQ(table.TakeText(false), "\xc3\xa9\xc3\xa9    1\nabc   2\n");
 }
 
-TEST(TextTableTest, WhatWouldBreakTheScreenIsReplaced) {
+TEST(TextTableTest, ControlCharactersAreReplaced) {
   TextTable table({"N", "X"});
   table.Add({"a\x1b[31m\nb", "c\nd\x7f"});
   table.Add({"tab\there", ""});
@@ -73,7 +73,7 @@ TEST(NearestTest, Words) {
   EXPECT_EQ(Nearest("leas", kAlike), "lease");
 }
 
-TEST(JsonFieldsTest, WhatJsonMeansIsKeptAndTheRestIsText) {
+TEST(JsonFieldsTest, JsonValuesAreKeptAndTheRestIsText) {
   const struct {
     const char* word;
     const char* json;
@@ -105,7 +105,7 @@ TEST(YamlTest, KeepsOrderAndNesting) {
             "  empty: {}\n");
 }
 
-TEST(YamlTest, WhatYaml11MayReadOtherwiseIsQuotedAndNothingElse) {
+TEST(YamlTest, OnlyTextThatYaml11MayMisreadIsQuoted) {
   for (const char* text :
        {"=", "<<", "?", "+1", "-1", "-x", ".5", " x", "x ", "\xc3\xa9", "tab\there", "\x7f"}) {
     const std::string yaml = ToYaml(nlohmann::ordered_json{{"key", text}});
@@ -166,7 +166,7 @@ TEST(YamlTest, StringsReadBackAsStrings) {
     const YAML::Node node = YAML::Load(yaml)["key"];
     ASSERT_TRUE(node.IsScalar()) << yaml;
     EXPECT_EQ(node.Scalar(), text) << yaml;
-    // yaml-cpp marks what was quoted; the rest must not be taken for another type.
+    // yaml-cpp marks quoted scalars; plain ones must not parse as another type.
     bool truth = false;
     double number = 0;
     EXPECT_TRUE(node.Tag() == "!" || (!YAML::convert<bool>::decode(node, truth) &&

@@ -57,8 +57,8 @@ TEST(FlagGrammar, ABooleanAloneIsTrue) {
   EXPECT_FALSE(Parse("--udp-checksum=false")->values.udp_checksum);
 }
 
-// Upstream loses --kube-subnet-mgr here without a word.
-TEST(FlagGrammar, ABooleanTakesNoWordSoParsingStopsThereAndSaysSo) {
+// Upstream ignores --kube-subnet-mgr here silently.
+TEST(FlagGrammar, ABooleanTakesNoWordSoParsingStopsThereAndReportsIt) {
   const auto line = Parse("--ip-masq true --kube-subnet-mgr");
   ASSERT_TRUE(line.ok());
   EXPECT_TRUE(line->values.ip_masq);
@@ -88,18 +88,18 @@ TEST(FlagGrammar, APasswordAmongIgnoredWordsIsNotShown) {
   const auto line = Parse("stray --etcd-password=hunter2 --etcd-password hunter3");
   ASSERT_TRUE(line.ok());
   EXPECT_THAT(line->warnings, ElementsAre(::testing::Not(HasSubstr("hunter"))));
-  // After an equals sign the next word is no password.
+  // The word after "--flag=value" is no password.
   EXPECT_THAT(Parse("stray --etcd-password=hunter2 next")->warnings,
               ElementsAre(HasSubstr("\"--etcd-password\" \"next\"")));
 }
 
-TEST(FlagGrammar, TheNextWordIsTheValueWhateverItLooksLike) {
+TEST(FlagGrammar, TheNextWordIsTheValueInAnyForm) {
   EXPECT_EQ(Parse("--public-ip --ip-masq")->values.public_ip, "--ip-masq");
   EXPECT_EQ(Parse("--subnet-file=")->values.subnet_file, "");
   EXPECT_EQ(Parse("--iface=a=b")->values.iface, std::vector<std::string>{"a=b"});
 }
 
-TEST(FlagGrammar, TheLastOfTwoCountsButListsGrow) {
+TEST(FlagGrammar, TheLastOfTwoWinsButListsGrow) {
   const auto line = Parse(
       "--public-ip=1.1.1.1 --public-ip=2.2.2.2 --iface=eth0 --iface=eth1 --iface-regex=a "
       "--iface-regex=b");
@@ -121,7 +121,7 @@ struct ErrorRow {
   const char* message;
 };
 
-TEST(FlagErrors, SayWhatGoSays) {
+TEST(FlagErrors, MatchTheMessagesOfGo) {
   const ErrorRow rows[] = {
       {"--healthz-port=http", "invalid value \"http\" for flag -healthz-port: parse error"},
       {"--healthz-port=", "invalid value \"\" for flag -healthz-port: parse error"},
@@ -234,7 +234,7 @@ TEST(FlagTable, NoOtherFlagOfKlogAndNoneOfOldVersions) {
   }
 }
 
-// What the table says of this system is what the program does.
+// The table's defaults for this system are the program's.
 TEST(FlagTable, DefaultsOfTheSystemAreTheProgramsOwn) {
   const bool windows = DefaultDataPlane() == DataPlane::kHns;
   const auto stated = [&](std::string_view name) {
@@ -250,7 +250,7 @@ TEST(FlagTable, DefaultsOfTheSystemAreTheProgramsOwn) {
   EXPECT_THAT(control::DefaultStateFolder(), ::testing::EndsWith(state_dir));
 }
 
-// Ours begin with what upstream would do, where that is possible.
+// Our defaults are upstream's behaviour where possible.
 TEST(FlagTable, OurOwnDefaults) {
   const FlagValues options = Parse("")->values;
   EXPECT_TRUE(options.udp_checksum);
@@ -259,7 +259,7 @@ TEST(FlagTable, OurOwnDefaults) {
   EXPECT_EQ(options.log_format, "klog");
 }
 
-TEST(FlagTable, FlagsWithoutMeaningAreToldInOneLineWithoutValues) {
+TEST(FlagTable, FlagsWithoutEffectAreLoggedInOneLineWithoutValues) {
   const auto line = Parse("--etcd-password=hunter2 --etcd-prefix=/x --ip-blackhole-route");
   ASSERT_TRUE(line.ok());
   EXPECT_THAT(line->warnings,
@@ -267,7 +267,7 @@ TEST(FlagTable, FlagsWithoutMeaningAreToldInOneLineWithoutValues) {
                                 ::testing::Not(HasSubstr("hunter2")))));
 }
 
-TEST(FlagTable, WhatHasMeaningIsNotTold) {
+TEST(FlagTable, FlagsWithEffectAreNotLogged) {
   EXPECT_THAT(
       Parse("--kube-subnet-mgr --kubeconfig-file=x --kube-api-url=https://x "
             "--kube-annotation-prefix=org.com --net-config-path=x --set-node-network-unavailable "
@@ -297,8 +297,8 @@ TEST(Secrets, UserAndPasswordOfAUrlAreNotShown) {
   for (const auto& [word, shown] : rows) EXPECT_EQ(Shown(word), shown);
 }
 
-// Every way in which a word of the command line or a variable comes into the log.
-TEST(Secrets, NoWayIntoTheLogShowsOne) {
+// Every way in which a word of the command line or a variable is logged.
+TEST(Secrets, NoLogLineShowsOne) {
   const std::string url = "https://admin:hunter2@10.0.0.1";
   const auto clean = [](const std::string& text) {
     EXPECT_THAT(text, ::testing::Not(HasSubstr("hunter2")));
@@ -330,14 +330,14 @@ TEST(FlagEnvironment, EveryFlagButVersionIsReadFromItsVariable) {
   }
 }
 
-TEST(FlagEnvironment, UpstreamsOtherVariablesWithoutMeaningAreToldInTheSameLine) {
+TEST(FlagEnvironment, OtherUpstreamVariablesWithoutEffectAreLoggedInTheSameLine) {
   EXPECT_THAT(
       Parse("", {{"EVENT_QUEUE_DEPTH", "10000"}, {"CONT_WHEN_CACHE_NOT_READY", "true"}})->warnings,
-      ElementsAre("accepted for upstream's sake, without meaning here: "
+      ElementsAre("accepted from upstream, without effect: "
                   "CONT_WHEN_CACHE_NOT_READY, EVENT_QUEUE_DEPTH"));
   // Upstream ends with this one.
   EXPECT_THAT(Parse("--ip-blackhole-route", {{"EVENT_QUEUE_DEPTH", "many"}})->warnings,
-              ElementsAre("accepted for upstream's sake, without meaning here: "
+              ElementsAre("accepted from upstream, without effect: "
                           "--ip-blackhole-route, EVENT_QUEUE_DEPTH"));
   EXPECT_THAT(Parse("", {{"EVENT_QUEUE_DEPTH", ""}})->warnings, IsEmpty());
 }
@@ -349,7 +349,7 @@ TEST(FlagEnvironment, EveryFlagHasAVariable) {
   EXPECT_EQ(VariableOf("a.b"), "FLANNELD_A_B");
 }
 
-TEST(FlagEnvironment, AVariableCountsWhereTheFlagIsNotGiven) {
+TEST(FlagEnvironment, AVariableIsUsedWhereTheFlagIsNotGiven) {
   const auto line = Parse("--public-ip=1.1.1.1", {{"FLANNELD_PUBLIC_IP", "2.2.2.2"},
                                                   {"FLANNELD_IP_MASQ", "true"},
                                                   {"FLANNELD_NET_CONFIG_PATH", "/net.json"},
@@ -361,12 +361,12 @@ TEST(FlagEnvironment, AVariableCountsWhereTheFlagIsNotGiven) {
   EXPECT_EQ(line->values.lease_source, "file:/nodes.json");
 }
 
-TEST(FlagEnvironment, AnEmptyVariableIsNone) {
+TEST(FlagEnvironment, AnEmptyVariableIsIgnored) {
   EXPECT_EQ(Parse("", {{"FLANNELD_SUBNET_FILE", ""}})->values.subnet_file,
             "/run/flannel/subnet.env");
 }
 
-TEST(FlagEnvironment, ABadValueIsToldAndTheDefaultStays) {
+TEST(FlagEnvironment, ABadValueIsReportedAndTheDefaultStays) {
   const auto line = Parse("", {{"FLANNELD_HEALTHZ_PORT", "http"}, {"FLANNELD_IP_MASQ", "yes"}});
   ASSERT_TRUE(line.ok());
   EXPECT_EQ(line->values.healthz_port, 0);

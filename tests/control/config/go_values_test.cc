@@ -65,7 +65,7 @@ TEST(GoInt, RefusesWhatGoRefuses) {
   }
 }
 
-TEST(GoInt, TellsRangeFromSyntax) {
+TEST(GoInt, DistinguishesRangeFromSyntax) {
   for (const char* text : {"9223372036854775808", "-9223372036854775809", "0x8000000000000000",
                            "99999999999999999999999",
                            "0b1111111111111111111111111111111111111111111111111111111111111111"}) {

@@ -46,7 +46,7 @@ void ExpectStarts(std::vector<std::string> words,
   EXPECT_TRUE(none.status.ok()) << none.status;
 }
 
-// The launcher passes no more than these; SYSTEMROOT is Go's doing.
+// The launcher passes only these; Go adds SYSTEMROOT.
 TEST(Invocation, Rke2) {
   const std::vector<std::string> words = {
       R"(--kubeconfig-file=C:\var\lib\rancher\rke2\agent\flannel.kubeconfig)",
@@ -119,11 +119,11 @@ TEST(Invocation, UpstreamsManifest) {
   ExpectStarts(words, variables);
   const Started started = Start(words, variables);
   EXPECT_EQ(started.options.pod_name, "kube-flannel-ds-x7");
-  EXPECT_THAT(started.warnings, ElementsAre("accepted for upstream's sake, without meaning here: "
+  EXPECT_THAT(started.warnings, ElementsAre("accepted from upstream, without effect: "
                                             "CONT_WHEN_CACHE_NOT_READY, EVENT_QUEUE_DEPTH"));
 }
 
-// Row "environment with only NODE_NAME and PATH": nothing else is asked for, but what may be unset.
+// Row "environment with only NODE_NAME and PATH": every other variable that is read may be unset.
 TEST(Invocation, NoVariableOfTheSystemIsInspected) {
   std::set<std::string> asked;
   const Environment environment = [&](const std::string& name) -> std::optional<std::string> {

@@ -80,7 +80,7 @@ TEST(MakeOptions, RefusesWithRemedy) {
       {"--dataplane=none",
        "no source of leases: give --kube-subnet-mgr or --lease-source=file:PATH"},
       {"--kube-subnet-mgr --lease-source=file:x --dataplane=none",
-       "--kube-subnet-mgr and --lease-source=file:x both say where leases come from"},
+       "--kube-subnet-mgr and --lease-source=file:x both name a source of leases"},
       {"--lease-source=nodes.json --dataplane=none",
        "--lease-source=nodes.json is not understood; write file:PATH"},
       {"--lease-source=file: --dataplane=none", "--lease-source=file: is not understood"},
@@ -145,7 +145,7 @@ struct NameRow {
   const char* pod;  // "NAMESPACE/NAME"
 };
 
-TEST(MakeOptions, InKubeModeTheNodesNameMayStandInThePod) {
+TEST(MakeOptions, InKubeModeTheNodesNameMayComeFromThePod) {
   const Variables pod = {{"POD_NAME", "flannel-x"}, {"POD_NAMESPACE", "kube-flannel"}};
   Variables both = pod;
   both["NODE_NAME"] = "b";
@@ -153,7 +153,7 @@ TEST(MakeOptions, InKubeModeTheNodesNameMayStandInThePod) {
       {"--node-name=a", both, "a", "/"},
       {"", both, "b", "/"},
       {"", pod, "", "kube-flannel/flannel-x"},
-      // As given: no lower case, no look at the host's name.
+      // As given: not lowercased, not compared with the host's name.
       {"", {{"NODE_NAME", "WIN-1"}}, "WIN-1", "/"},
   };
   for (const NameRow& row : rows) {
@@ -165,7 +165,7 @@ TEST(MakeOptions, InKubeModeTheNodesNameMayStandInThePod) {
   }
 }
 
-TEST(MakeOptions, InKubeModeANodeWithoutANameIsToldThreeWays) {
+TEST(MakeOptions, InKubeModeAMissingNodeNameHasThreeRemedies) {
   constexpr char kThree[] =
       "set the variable NODE_NAME, give --node-name, or set POD_NAME and POD_NAMESPACE";
   const struct {
@@ -178,16 +178,16 @@ TEST(MakeOptions, InKubeModeANodeWithoutANameIsToldThreeWays) {
       {{{"POD_NAME", "p"}, {"POD_NAMESPACE", ""}}, "POD_NAMESPACE (POD_NAMESPACE is not set)"},
       {{{"POD_NAME", "p"}}, "POD_NAMESPACE (POD_NAMESPACE is not set)"},
       {{{"POD_NAMESPACE", "n"}}, "POD_NAMESPACE (POD_NAME is not set)"},
-      {{{"NODE_NAME", "a/b"}}, "NODE_NAME) \"a/b\" is no name that the Kubernetes API takes"},
-      {{{"NODE_NAME", "."}}, "\".\" is no name"},
-      {{{"NODE_NAME", ".."}}, "\"..\" is no name"},
-      {{{"NODE_NAME", "a\x7f"}}, "is no name"},
-      {{{"NODE_NAME", "a\xc3\xa9"}}, "is no name"},
-      {{{"NODE_NAME", std::string(254, 'a')}}, "is no name"},
-      {{{"NODE_NAME", "a b"}}, "\"a b\" is no name"},
-      {{{"NODE_NAME", "a%2fb"}}, "\"a%2fb\" is no name"},
-      {{{"POD_NAME", "../x"}, {"POD_NAMESPACE", "n"}}, "POD_NAME \"../x\" is no name"},
-      {{{"POD_NAME", "p"}, {"POD_NAMESPACE", "n/x"}}, "POD_NAMESPACE \"n/x\" is no name"},
+      {{{"NODE_NAME", "a/b"}}, "NODE_NAME) \"a/b\" is not a name that the Kubernetes API accepts"},
+      {{{"NODE_NAME", "."}}, "\".\" is not a name"},
+      {{{"NODE_NAME", ".."}}, "\"..\" is not a name"},
+      {{{"NODE_NAME", "a\x7f"}}, "is not a name"},
+      {{{"NODE_NAME", "a\xc3\xa9"}}, "is not a name"},
+      {{{"NODE_NAME", std::string(254, 'a')}}, "is not a name"},
+      {{{"NODE_NAME", "a b"}}, "\"a b\" is not a name"},
+      {{{"NODE_NAME", "a%2fb"}}, "\"a%2fb\" is not a name"},
+      {{{"POD_NAME", "../x"}, {"POD_NAMESPACE", "n"}}, "POD_NAME \"../x\" is not a name"},
+      {{{"POD_NAME", "p"}, {"POD_NAMESPACE", "n/x"}}, "POD_NAMESPACE \"n/x\" is not a name"},
   };
   for (const auto& row : rows) {
     EXPECT_THAT(ErrorOf("--kube-subnet-mgr --dataplane=none", row.variables),
@@ -198,8 +198,8 @@ TEST(MakeOptions, InKubeModeANodeWithoutANameIsToldThreeWays) {
             "");
 }
 
-// A file of Nodes may name them as it likes, and no pod is asked for.
-TEST(MakeOptions, AFileHasNoPodsAndAnyNames) {
+// A file of Nodes may use any names, and no pod is requested.
+TEST(MakeOptions, AFileSourceAcceptsAnyNodeNameAndReadsNoPod) {
   EXPECT_EQ(Make("--lease-source=file:x --dataplane=none", {{"NODE_NAME", "a/b"}})->node_name,
             "a/b");
   EXPECT_THAT(ErrorOf("--lease-source=file:x --dataplane=none",
@@ -214,7 +214,7 @@ TEST(MakeNodeConfig, HnsCarriesIPv4AndItsVnis) {
   control::NetConf dual = v6_only;
   dual.enable_ipv4 = true;
   control::NetConf small;
-  small.vni = *Vni::Of(1);
+  small.vni = *Vni::From(1);
   control::NetConf alloc = v6_only;
   alloc.type = control::BackendType::kAlloc;
   control::NetConf v6_host_gw = v6_only, small_host_gw = small;
@@ -234,7 +234,7 @@ TEST(MakeNodeConfig, HnsCarriesIPv4AndItsVnis) {
       {"host-gw has no VNI", DataPlane::kHns, small_host_gw, ""},
       {"a VNI of Linux", DataPlane::kHns, small, "Backend.VNI: 1 is not from 4096 to 65535"},
       {"IPv6 alone elsewhere", DataPlane::kUserspace, v6_only, ""},
-      {"nobody moves packets", DataPlane::kNone, v6_only, ""},
+      {"no data plane", DataPlane::kNone, v6_only, ""},
       {"a VNI of Linux elsewhere", DataPlane::kNone, small, ""},
       {"a follower, usual", DataPlane::kNone, {}, "", true},
       {"a follower, IPv6 alone", DataPlane::kNone, v6_only, "EnableIPv4: false", true},
@@ -250,7 +250,7 @@ TEST(MakeNodeConfig, HnsCarriesIPv4AndItsVnis) {
   }
 }
 
-// Else other nodes would send to an IPv6 tunnel that nobody serves.
+// Else other nodes would send to an IPv6 tunnel that does not exist.
 TEST(MakeNodeConfig, HnsLeavesIPv6Out) {
   control::NetConf dual;
   dual.enable_ipv6 = true;
@@ -278,7 +278,7 @@ TEST(MakeNodeConfig, HnsLeavesIPv6Out) {
   }
 }
 
-TEST(MakeNodeConfig, RoutesGoWithHostGw) {
+TEST(MakeNodeConfig, RoutesRequireHostGw) {
   control::NetConf vxlan, host_gw, direct;
   host_gw.type = control::BackendType::kHostGw;
   direct.direct_routing = true;
@@ -299,7 +299,7 @@ TEST(MakeNodeConfig, RoutesGoWithHostGw) {
       {DataPlane::kRoutes, direct, std::nullopt,
        "Backend.Type: \"vxlan\" of net-conf needs a tunnel"},
       {DataPlane::kHns, direct, std::nullopt,
-       "Backend.DirectRouting: true of net-conf cannot be had with"},
+       "Backend.DirectRouting: true of net-conf is impossible with"},
   };
   for (const auto& row : rows) {
     Options options;

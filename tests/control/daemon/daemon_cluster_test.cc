@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon as a member of a cluster whose API server is a script: what it asks, in which order,
-// what it writes and tells. Over real sockets; on every system. (tests/e2e has the real server.)
+// The daemon as a member of a cluster whose API server is a script: its requests, their order, what
+// it writes and reports. Over real sockets; on every system. (tests/e2e has the real server.)
 #include <atomic>
 #include <utility>
 
@@ -76,7 +76,7 @@ class DaemonClusterTest : public DaemonFixture {
   weft::testing::ScriptedServer server_{loop_.io(), {}};
 };
 
-TEST_F(DaemonClusterTest, PublishesOnceAndCompleteThenSaysThatTheNetworkWorks) {
+TEST_F(DaemonClusterTest, PublishesOnceAndCompleteThenSetsTheCondition) {
   AnswerStream({Bare()});
   Answer("200 OK", "{}");
   ASSERT_TRUE(StartDefault().ok());
@@ -90,7 +90,7 @@ TEST_F(DaemonClusterTest, PublishesOnceAndCompleteThenSaysThatTheNetworkWorks) {
   EXPECT_THAT(patch, AllOf(HasSubstr(R"("flannel.alpha.coreos.com/kube-subnet-manager":"true")"),
                            HasSubstr(R"("flannel.alpha.coreos.com/public-ip":"192.168.1.1")"),
                            HasSubstr(R"(\"VNI\":4096,\"VtepMAC\":\"02:)")));
-  EXPECT_FALSE(CheckNamed("published").ok) << "nobody has shown us the patched Node";
+  EXPECT_FALSE(CheckNamed("published").ok) << "the watch has not shown the patched Node";
 }
 
 TEST_F(DaemonClusterTest, ARestartOfAHealthyNodeWritesNothingButTheCondition) {
@@ -106,7 +106,7 @@ TEST_F(DaemonClusterTest, ARestartOfAHealthyNodeWritesNothingButTheCondition) {
   EXPECT_EQ(CheckNamed("published").text, "");
 }
 
-TEST_F(DaemonClusterTest, ALeaseThatHoldsTheApiServersAddressIsNotUsed) {
+TEST_F(DaemonClusterTest, ALeaseThatContainsTheApiServersAddressIsNotUsed) {
   config_.cluster->host = "10.244.9.9";
   config_.cluster->proxy = kube::Proxy{"127.0.0.1", server_.port(), "", ""};
   AnswerStream({Published(), NodeFacts("x").Uid("u").Leased("10.244.9.0/24", "192.168.1.2")});
@@ -159,7 +159,7 @@ TEST_F(DaemonClusterTest, TheNameComesFromThePod) {
   EXPECT_EQ(daemon_->ReadStatus().node, "a");
 }
 
-TEST_F(DaemonClusterTest, APodThatMayNotBeAskedForIsToldAndAskedForAgain) {
+TEST_F(DaemonClusterTest, AForbiddenPodIsReportedAndRequestedAgain) {
   config_.options.node_name.clear();
   config_.options.pod_name = "p";
   config_.options.pod_namespace = "n";
@@ -176,7 +176,7 @@ TEST_F(DaemonClusterTest, APodThatMayNotBeAskedForIsToldAndAskedForAgain) {
   EXPECT_TRUE(RunUntilReady());
 }
 
-TEST_F(DaemonClusterTest, AServerThatDoesNotAnswerForThePodIsAskedAgain) {
+TEST_F(DaemonClusterTest, AFailedRequestForThePodIsRetried) {
   config_.options.node_name.clear();
   config_.options.pod_name = "p";
   config_.options.pod_namespace = "n";
@@ -197,7 +197,7 @@ TEST_F(DaemonClusterTest, WaitsForItsNode) {
   EXPECT_EQ(server_.requests().size(), 1u) << "there is nothing to write to";
 }
 
-TEST_F(DaemonClusterTest, ARefusalIsToldWithoutSecretsWhileHealthAnswers) {
+TEST_F(DaemonClusterTest, ARefusalIsReportedWithoutSecretsWhileHealthAnswers) {
   Answer("401 Unauthorized", Refusal(401, "Unauthorized", "Unauthorized"));
   ASSERT_TRUE(StartDefault().ok());
   EXPECT_NE(daemon_->healthz_port(), 0);
@@ -209,7 +209,7 @@ TEST_F(DaemonClusterTest, ARefusalIsToldWithoutSecretsWhileHealthAnswers) {
 // HNS chooses the MAC that peers send to: another one in the first patch, and they would send into
 // the void until the next.
 TEST_F(DaemonClusterTest, NothingIsPublishedBeforeHnsHasGivenMacAndAddress) {
-  struct World {
+  struct Emulation {
     class TurnedClock final : public hns::emulator::Clock {
      public:
       hns::emulator::Milliseconds Now() override { return now; }
@@ -228,9 +228,9 @@ TEST_F(DaemonClusterTest, NothingIsPublishedBeforeHnsHasGivenMacAndAddress) {
   config_.options.data_plane = config::DataPlane::kHns;
   for (const auto& row : rows) {
     SCOPED_TRACE(row.description);
-    const auto world = std::make_shared<World>();
-    world->hns.Set(row.settings);
-    config_.hns = {world, &world->hns};
+    const auto emulation = std::make_shared<Emulation>();
+    emulation->hns.Set(row.settings);
+    config_.hns = {emulation, &emulation->hns};
     AnswerStream({Bare()});
     Answer("200 OK", "{}");
     const std::size_t before = server_.requests().size();
@@ -241,9 +241,9 @@ TEST_F(DaemonClusterTest, NothingIsPublishedBeforeHnsHasGivenMacAndAddress) {
     }));
     EXPECT_EQ(server_.requests().size(), before + 1) << "the list alone";
 
-    world->clock.now = std::chrono::hours(3);
+    emulation->clock.now = std::chrono::hours(3);
     ASSERT_TRUE(RunUntilRequests(before + 2));
-    const auto networks = hns::Client(world->hns).Networks("flannel.4096");
+    const auto networks = hns::Client(emulation->hns).Networks("flannel.4096");
     ASSERT_TRUE(networks.ok() && networks->size() == 1) << networks.status();
     EXPECT_THAT(server_.requests().back(),
                 AllOf(StartsWith("PATCH "),

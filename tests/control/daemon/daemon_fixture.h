@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A daemon in this process with a folder of its own: lease file, subnet.env, admin socket. Its loop
-// runs on the test's thread until what the test waits for is so.
+// A daemon in this process with its own folder: lease file, subnet.env, admin socket. Its loop runs
+// on the test's thread until the condition that the test waits for is true.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -71,12 +71,12 @@ class DaemonFixture : public ::testing::Test {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(15);
     Timer timer(loop_);
     bool held = false;
-    const std::function<void()> look = [&] {
+    const std::function<void()> poll = [&] {
       held = holds();
       if (held || std::chrono::steady_clock::now() > deadline) return loop_.Stop();
-      timer.Set(std::chrono::steady_clock::now() + std::chrono::milliseconds(5), look);
+      timer.Set(std::chrono::steady_clock::now() + std::chrono::milliseconds(5), poll);
     };
-    look();
+    poll();
     if (!held) loop_.Run();
     return held;
   }

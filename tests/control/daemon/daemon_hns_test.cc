@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 class DaemonHnsTest : public DaemonFixture {
  protected:
   // The machine as weft sees it (eth0) and as HNS sees it: the address is the same.
-  struct World {
+  struct Emulation {
     hns::emulator::SystemClock clock;
     weft::testing::EthernetNode node{clock, {}, "eth0"};
     hns::emulator::Emulator& hns = node.hns();
@@ -31,7 +31,7 @@ class DaemonHnsTest : public DaemonFixture {
   absl::Status StartOnHns(config::DataPlane data_plane = config::DataPlane::kHns) {
     config_.options.data_plane = data_plane;
     if (data_plane != config::DataPlane::kHns) config_.options.hns_emulator = "follower";
-    config_.hns = {world_, &world_->hns};
+    config_.hns = {emulation_, &emulation_->hns};
     return Start(weft::testing::HostWithDefaultRoute("192.168.1.10", "192.168.1.254"));
   }
   static Node Own() { return Node("a").Leased("10.244.1.0/24", "192.168.1.10"); }
@@ -39,7 +39,7 @@ class DaemonHnsTest : public DaemonFixture {
     return Node("b").Leased("10.244.2.0/24", "192.168.1.2", "02:00:00:00:00:02");
   }
   hns::Network Network() {
-    const auto networks = hns::Client(world_->hns).Networks("flannel.4096");
+    const auto networks = hns::Client(emulation_->hns).Networks("flannel.4096");
     EXPECT_TRUE(networks.ok()) << networks.status();
     return networks.ok() && networks->size() == 1 ? networks->front() : hns::Network();
   }
@@ -54,11 +54,11 @@ class DaemonHnsTest : public DaemonFixture {
     return routes;
   }
 
-  // As `flannelctl plan` and `hns repair` ask.
-  absl::StatusOr<admin::Plan> Ask(const std::string& name, bool repair) {
+  // The requests of `flannelctl plan` and `hns repair`.
+  absl::StatusOr<admin::Plan> Request(const std::string& name, bool repair) {
     std::optional<absl::StatusOr<admin::Plan>> plan;
     EXPECT_TRUE(RunUntil([&] {
-      if (!plan) plan = daemon_->AskPlan(name, repair);
+      if (!plan) plan = daemon_->RequestPlan(name, repair);
       return plan.has_value();
     }));
     return plan ? *plan : absl::StatusOr<admin::Plan>(absl::UnknownError("no answer"));
@@ -69,22 +69,22 @@ class DaemonHnsTest : public DaemonFixture {
     std::erase_if(rows, [&](const ledger::Row& row) { return row.kind != kind; });
     return rows;
   }
-  // The one that the daemon would make, made by somebody.
+  // The network that the daemon would make, made by another program.
   void MakeNetwork() {
     const hns::OverlaySpec spec{"flannel.4096",
                                 *IpPrefix::Parse("10.244.1.0/24"),
-                                *hns::IsolationId::Of(4096),
+                                *hns::IsolationId::From(4096),
                                 4789,
                                 "",
                                 *IpAddress::Parse("192.168.1.10"),
                                 false};
-    ASSERT_TRUE(hns::Client(world_->hns).Create(hns::OverlayNetwork(spec)).ok());
+    ASSERT_TRUE(hns::Client(emulation_->hns).Create(hns::OverlayNetwork(spec)).ok());
   }
 
-  const std::shared_ptr<World> world_ = std::make_shared<World>();
+  const std::shared_ptr<Emulation> emulation_ = std::make_shared<Emulation>();
 };
 
-TEST_F(DaemonHnsTest, ReadyOnceEveryRouteStands) {
+TEST_F(DaemonHnsTest, ReadyOnceEveryRouteIsProgrammed) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
@@ -99,14 +99,14 @@ TEST_F(DaemonHnsTest, ReadyOnceEveryRouteStands) {
   EXPECT_EQ(status.hns->state, "holds");
   EXPECT_EQ(status.hns->id, network.id.ToString());
   EXPECT_EQ(status.hns->router_mac, network.dr_mac());
-  EXPECT_EQ(status.v4->vtep_mac, network.dr_mac()) << "what HNS chose is what peers are told";
+  EXPECT_EQ(status.v4->vtep_mac, network.dr_mac()) << "the values that HNS chose are published";
   EXPECT_THAT(status.tunnels, ::testing::IsEmpty());
 }
 
-// For whatever reason: it is that peer's condition. All of several are HNS's.
-TEST_F(DaemonHnsTest, OneRouteThatHnsRefusesHoldsNobodyUp) {
+// For any reason: it is a condition of that peer. If all of several fail, it is a condition of HNS.
+TEST_F(DaemonHnsTest, OneRefusedRouteDoesNotDelayReadiness) {
   for (const bool all : {false, true}) {
-    const auto watched = std::make_shared<hns::WatchedApi>(world_->hns);
+    const auto watched = std::make_shared<hns::WatchedApi>(emulation_->hns);
     watched->before = [all](const hns::WatchedApi::Step& step) -> std::optional<hns::Hresult> {
       const bool route = step.document.find("RemoteSubnetRoute") != std::string::npos;
       const bool bad = step.document.find("10.244.3.0/24") != std::string::npos;
@@ -133,7 +133,7 @@ TEST_F(DaemonHnsTest, OneRouteThatHnsRefusesHoldsNobodyUp) {
       EXPECT_THAT(Routes(), ElementsAre("10.244.2.0/24 via 192.168.1.2 "
                                         "02:00:00:00:00:02"));
     daemon_.reset();
-    ASSERT_TRUE(hns::Client(world_->hns).DeleteNetwork(Network().id, "flannel.4096").ok());
+    ASSERT_TRUE(hns::Client(emulation_->hns).DeleteNetwork(Network().id, "flannel.4096").ok());
     std::filesystem::remove(Path("subnet.env"));
     std::filesystem::remove_all(Path("state"));
   }
@@ -142,7 +142,7 @@ TEST_F(DaemonHnsTest, OneRouteThatHnsRefusesHoldsNobodyUp) {
 TEST_F(DaemonHnsTest, BeforeTheManagementIpThereIsNeitherSubnetEnvNorReadiness) {
   hns::emulator::Settings settings;
   settings.management_ip = std::chrono::hours(1);
-  world_->hns.Set(settings);
+  emulation_->hns.Set(settings);
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntil([this] { return daemon_->ReadStatus().hns->state == "management-ip"; }));
@@ -150,40 +150,40 @@ TEST_F(DaemonHnsTest, BeforeTheManagementIpThereIsNeitherSubnetEnvNorReadiness) 
   EXPECT_THAT(CheckNamed("hns").text, HasSubstr("management IP"));
   EXPECT_FALSE(Ready());
   EXPECT_EQ(Read("subnet.env"), "");
-  EXPECT_EQ(daemon_->ReadStatus().v4->vtep_mac, std::nullopt) << "nothing is told before its time";
+  EXPECT_EQ(daemon_->ReadStatus().v4->vtep_mac, std::nullopt) << "nothing is reported too early";
 }
 
 TEST_F(DaemonHnsTest, AServiceThatIsStoppedIsWaitedFor) {
-  world_->hns.Stop();
+  emulation_->hns.Stop();
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntil([this] { return !CheckNamed("hns").text.empty(); }));
   EXPECT_FALSE(Ready());
-  world_->hns.Start();
+  emulation_->hns.Start();
   EXPECT_TRUE(RunUntilReady());
 }
 
-TEST_F(DaemonHnsTest, ANetworkThatARestartLostIsToldAndComesBack) {
+TEST_F(DaemonHnsTest, ANetworkLostInARestartIsReportedAndRestored) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
   const std::string before = daemon_->ReadStatus().hns->id;
-  world_->hns.RestartService({Restart::Networks::kLost, false, false});
+  emulation_->hns.RestartService({Restart::Networks::kLost, false, false});
   ASSERT_TRUE(RunUntil([&] { return daemon_->ReadStatus().hns->id != before && Ready(); }));
   EXPECT_EQ(Routes().size(), 1u);
   EXPECT_EQ(daemon_->ReadStatus().v4->vtep_mac, Network().dr_mac());
 }
 
-TEST_F(DaemonHnsTest, AnEndOfTheDaemonLeavesWhatHnsHolds) {
+TEST_F(DaemonHnsTest, AStopOfTheDaemonChangesNothingInHns) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
   daemon_.reset();
   EXPECT_EQ(Routes().size(), 1u);
-  EXPECT_EQ(world_->hns.open_handles(), 0u);
+  EXPECT_EQ(emulation_->hns.open_handles(), 0u);
 }
 
-TEST_F(DaemonHnsTest, WhatItMakesIsInTheLedger) {
+TEST_F(DaemonHnsTest, ItsObjectsAreInTheLedger) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
@@ -202,7 +202,7 @@ TEST_F(DaemonHnsTest, WhatItMakesIsInTheLedger) {
               ElementsAre(ledger::Row{"firewall-rule", "OverlayTraffic4789UDP", "4789"}));
 }
 
-TEST_F(DaemonHnsTest, ANetworkThatWasThereIsEnteredAsAdopted) {
+TEST_F(DaemonHnsTest, AnExistingNetworkIsEnteredAsAdopted) {
   MakeNetwork();
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
@@ -211,7 +211,7 @@ TEST_F(DaemonHnsTest, ANetworkThatWasThereIsEnteredAsAdopted) {
   EXPECT_TRUE(Entries()[0].adopted);
 }
 
-TEST_F(DaemonHnsTest, KilledAmidTheCreateItKnowsItsOwnAtTheNextStart) {
+TEST_F(DaemonHnsTest, KilledDuringACreateItRecognizesItsNetworkAtTheNextStart) {
   ASSERT_TRUE(ledger::Ledger(config_.options.state_dir)
                   .Intend({ledger::HnsObject{hns::Kind::kNetwork,
                                              "flannel.4096",
@@ -229,13 +229,13 @@ TEST_F(DaemonHnsTest, KilledAmidTheCreateItKnowsItsOwnAtTheNextStart) {
   EXPECT_EQ(Entries()[0].id, Network().id.ToString());
 }
 
-TEST_F(DaemonHnsTest, DriftIsPlannedAndRepairedWhenAsked) {
+TEST_F(DaemonHnsTest, DriftIsPlannedAndRepairedOnRequest) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
-  EXPECT_THAT(Ask("1", false).value().differences, ::testing::IsEmpty());
+  EXPECT_THAT(Request("1", false).value().differences, ::testing::IsEmpty());
 
-  hns::Client client(world_->hns);
+  hns::Client client(emulation_->hns);
   hns::Policy route;
   for (const hns::Policy& policy : Network().policies)
     if (policy.type == hns::policy_type::kRemoteSubnetRoute) route = policy;
@@ -243,7 +243,7 @@ TEST_F(DaemonHnsTest, DriftIsPlannedAndRepairedWhenAsked) {
     auto network = client.Open(Network());
     ASSERT_TRUE(network.ok() && network->Remove({route}).ok());
   }
-  const admin::Plan plan = Ask("2", false).value();
+  const admin::Plan plan = Request("2", false).value();
   EXPECT_THAT(plan.differences, ElementsAre("the route to 10.244.2.0/24 is missing"));
   ASSERT_EQ(plan.calls.size(), 1u);
   EXPECT_THAT(plan.calls[0].document, HasSubstr("10.244.2.0/24"));
@@ -251,22 +251,22 @@ TEST_F(DaemonHnsTest, DriftIsPlannedAndRepairedWhenAsked) {
   EXPECT_THAT(Routes(), ::testing::IsEmpty()) << "looking changes nothing";
   EXPECT_TRUE(Ready()) << "and holds nothing up";
 
-  const admin::Plan repaired = Ask("3", true).value();
+  const admin::Plan repaired = Request("3", true).value();
   EXPECT_TRUE(repaired.repaired);
   EXPECT_EQ(repaired.calls, plan.calls);
   EXPECT_THAT(repaired.left, ::testing::IsEmpty());
   EXPECT_EQ(Routes().size(), 1u);
 
-  world_->hns.Stop();
-  EXPECT_TRUE(absl::IsUnavailable(Ask("4", false).status()));
+  emulation_->hns.Stop();
+  EXPECT_TRUE(absl::IsUnavailable(Request("4", false).status()));
 }
 
-TEST_F(DaemonHnsTest, ARepairThatHnsRefusesSaysWhyAndNotThatItWasDone) {
+TEST_F(DaemonHnsTest, ARefusedRepairGivesTheCauseAndIsNotDone) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
   {
-    auto network = hns::Client(world_->hns).Open(Network());
+    auto network = hns::Client(emulation_->hns).Open(Network());
     ASSERT_TRUE(network.ok());
     for (const hns::Policy& policy : Network().policies) {
       if (policy.type == hns::policy_type::kRemoteSubnetRoute)
@@ -277,38 +277,38 @@ TEST_F(DaemonHnsTest, ARepairThatHnsRefusesSaysWhyAndNotThatItWasDone) {
   fault.function = "HcnModifyNetwork";
   fault.code = hns::hresult::kInvalidPolicy;
   fault.count = hns::emulator::Fault::kAlways;
-  world_->hns.Add(fault);
-  const admin::Plan refused = Ask("1", true).value();
+  emulation_->hns.Add(fault);
+  const admin::Plan refused = Request("1", true).value();
   EXPECT_THAT(refused.left, ElementsAre("the route to 10.244.2.0/24 is missing"));
   EXPECT_THAT(refused.done.value(), ::testing::IsEmpty());
   EXPECT_THAT(refused.causes.value(), ::testing::Contains(HasSubstr("(0x803B000D)")));
 
-  world_->hns.ClearFaults();
-  const admin::Plan done = Ask("2", true).value();
+  emulation_->hns.ClearFaults();
+  const admin::Plan done = Request("2", true).value();
   EXPECT_THAT(done.left, ::testing::IsEmpty());
   EXPECT_THAT(done.done.value(), ElementsAre("the route to 10.244.2.0/24 is missing"));
   EXPECT_EQ(done.causes, std::nullopt);
 }
 
-// Those whose asker went away are never fetched: the oldest gives way, whatever its name.
-TEST_F(DaemonHnsTest, TheLatestQuestionsAreKept) {
+// Answers to a client that left are never fetched: the oldest is dropped, of any name.
+TEST_F(DaemonHnsTest, TheLatestRequestsAreKept) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
   for (int i = 0; i < 17; ++i)
-    EXPECT_EQ(daemon_->AskPlan("z" + std::to_string(i), false), std::nullopt);
-  EXPECT_EQ(daemon_->AskPlan("a", false), std::nullopt) << "asked last";
-  EXPECT_EQ(daemon_->AskPlan("z17", false), std::nullopt);
+    EXPECT_EQ(daemon_->RequestPlan("z" + std::to_string(i), false), std::nullopt);
+  EXPECT_EQ(daemon_->RequestPlan("a", false), std::nullopt) << "requested last";
+  EXPECT_EQ(daemon_->RequestPlan("z17", false), std::nullopt);
   std::optional<absl::StatusOr<admin::Plan>> plan;
-  EXPECT_TRUE(RunUntil([&] { return (plan = daemon_->AskPlan("z17", false)).has_value(); }));
-  EXPECT_NE(daemon_->AskPlan("a", false), std::nullopt) << "HNS answers in turn";
+  EXPECT_TRUE(RunUntil([&] { return (plan = daemon_->RequestPlan("z17", false)).has_value(); }));
+  EXPECT_NE(daemon_->RequestPlan("a", false), std::nullopt) << "HNS answers in turn";
 }
 
-// Its end awaits HNS's thread, whose words then wait in the loop.
-TEST_F(DaemonHnsTest, WhatHnsAnswersAfterTheEndIsPassedOver) {
+// Its end waits for HNS's thread, whose reports are then queued in the loop.
+TEST_F(DaemonHnsTest, AnswersOfHnsAfterTheEndAreIgnored) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
-  daemon_->AskPlan("1", false);
+  daemon_->RequestPlan("1", false);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(15);
   while (daemon_->ReadStatus().hns->calls == 0 && std::chrono::steady_clock::now() < deadline)
     std::this_thread::yield();
@@ -327,27 +327,28 @@ TEST_F(DaemonHnsTest, ARepairThatCannotBeReadBackIsAnError) {
   for (const hns::Policy& policy : Network().policies)
     if (policy.type == hns::policy_type::kRemoteSubnetRoute) route = policy;
   {
-    auto network = hns::Client(world_->hns).Open(Network());
+    auto network = hns::Client(emulation_->hns).Open(Network());
     ASSERT_TRUE(network.ok() && network->Remove({route}).ok());
   }
-  world_->hns.OnEachCall(nullptr, [this](const hns::emulator::CallInfo& call, const hns::Reply&) {
-    if (call.function == "HcnModifyNetwork") world_->hns.Stop();
-  });
-  EXPECT_TRUE(absl::IsUnavailable(Ask("1", true).status()));
-  world_->hns.OnEachCall(nullptr, nullptr);
+  emulation_->hns.OnEachCall(nullptr,
+                             [this](const hns::emulator::CallInfo& call, const hns::Reply&) {
+                               if (call.function == "HcnModifyNetwork") emulation_->hns.Stop();
+                             });
+  EXPECT_TRUE(absl::IsUnavailable(Request("1", true).status()));
+  emulation_->hns.OnEachCall(nullptr, nullptr);
 }
 
 TEST_F(DaemonHnsTest, BeforeTheLeaseIsKnownThereIsNothingToPlan) {
   WriteNodes({Peer()});
   ASSERT_TRUE(StartOnHns().ok());
-  EXPECT_THAT(std::string(Ask("1", false).status().message()),
-              HasSubstr("flanneld does not know yet what HNS should have"));
+  EXPECT_THAT(std::string(Request("1", false).status().message()),
+              HasSubstr("the desired state of HNS is not known yet"));
 }
 
 TEST_F(DaemonHnsTest, AnotherMtuChangesNothingInHns) {
   WriteNodes({Own(), Peer()});
   config_.options.data_plane = config::DataPlane::kHns;
-  config_.hns = {world_, &world_->hns};
+  config_.hns = {emulation_, &emulation_->hns};
   auto host = weft::testing::HostWithDefaultRoute("192.168.1.10", "192.168.1.254");
   weft::testing::FakeHost* const here = host.get();
   ASSERT_TRUE(Start(std::move(host)).ok());
@@ -362,7 +363,7 @@ TEST_F(DaemonHnsTest, AnotherMtuChangesNothingInHns) {
   EXPECT_EQ(daemon_->ReadStatus().hns->id, before.id);
 }
 
-TEST_F(DaemonHnsTest, ALedgerThatCannotBeWrittenIsToldAndKeepsNothingFromWorking) {
+TEST_F(DaemonHnsTest, AnUnwritableLedgerIsReportedAndBlocksNothing) {
   Write("state", "a file");
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
@@ -372,7 +373,7 @@ TEST_F(DaemonHnsTest, ALedgerThatCannotBeWrittenIsToldAndKeepsNothingFromWorking
   EXPECT_THAT(daemon_->ReadStatus().conditions[0].condition, HasSubstr("--state-dir"));
 }
 
-TEST_F(DaemonHnsTest, AFollowerIsGivenTheSpecsAndDecidesNothing) {
+TEST_F(DaemonHnsTest, AFollowerReceivesTheSpecsAndSuppliesNoFacts) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns(config::DataPlane::kNone).ok());
   ASSERT_TRUE(RunUntilReady());

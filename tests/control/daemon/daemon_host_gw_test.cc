@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 using Strings = std::vector<std::string>;
 using DaemonHostGwTest = HostGwFixture;
 
-TEST_F(DaemonHostGwTest, ReadyOnceBridgeForwardingAndRoutesStand) {
+TEST_F(DaemonHostGwTest, ReadyOnceBridgeForwardingAndRoutesAreInSync) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
@@ -41,8 +41,8 @@ TEST_F(DaemonHostGwTest, ReadyOnceBridgeForwardingAndRoutesStand) {
   EXPECT_EQ(status.interface_name, "vEthernet (Ethernet)");
 }
 
-// For `flannelctl reset`; a route that somebody put there before is not ours.
-TEST_F(DaemonHostGwTest, WhatItMakesIsInTheLedger) {
+// For `flannelctl reset`; a route that existed before is not ours.
+TEST_F(DaemonHostGwTest, ItsObjectsAreInTheLedger) {
   const auto entries = [this] {
     Strings found;
     for (const ledger::Row& row : weft::testing::RowsOnDisk(config_.options.state_dir))
@@ -57,7 +57,7 @@ TEST_F(DaemonHostGwTest, WhatItMakesIsInTheLedger) {
     EXPECT_THAT(entries(), ::testing::UnorderedElementsAreArray(ours));
     daemon_.reset();
   }
-  // What the ledger does not know was there before: used, and given back.
+  // A route without an entry existed before: it is used, and `reset` restores it.
   std::filesystem::remove_all(config_.options.state_dir);
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
@@ -66,8 +66,8 @@ TEST_F(DaemonHostGwTest, WhatItMakesIsInTheLedger) {
                                                          "former-route 10.244.2.0/24 adopted"));
 }
 
-// By hand: to a node that has no lease yet, and to an appliance.
-TEST_F(DaemonHostGwTest, RoutesOfOthersIntoTheNetworkStayOverARestart) {
+// Manual routes: to a node that has no lease yet, and to an appliance.
+TEST_F(DaemonHostGwTest, ForeignRoutesIntoTheNetworkSurviveARestart) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
@@ -84,11 +84,12 @@ TEST_F(DaemonHostGwTest, RoutesOfOthersIntoTheNetworkStayOverARestart) {
     ASSERT_TRUE(RunUntilReady());
     EXPECT_THAT(Routes(), ::testing::UnorderedElementsAre(route_, theirs));
     WriteNodes({Own()});
-    ASSERT_TRUE(RunUntil([&] { return Routes() == Strings{theirs}; })) << "ours goes with its peer";
+    ASSERT_TRUE(RunUntil([&] { return Routes() == Strings{theirs}; }))
+        << "ours is removed with its peer";
   }
 }
 
-TEST_F(DaemonHostGwTest, ARouteThatSomebodyDeletedIsBack) {
+TEST_F(DaemonHostGwTest, ADeletedRouteIsRestored) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
@@ -97,8 +98,8 @@ TEST_F(DaemonHostGwTest, ARouteThatSomebodyDeletedIsBack) {
   EXPECT_TRUE(RunUntil([&] { return Routes() == Strings{route_}; }));
 }
 
-// Where the system reports nothing, by looking: within 10 s.
-TEST_F(DaemonHostGwTest, ALostRouteIsFoundWithoutAReport) {
+// Where the system reports nothing, by polling: within 10 s.
+TEST_F(DaemonHostGwTest, ALostRouteIsFoundWithoutANotification) {
   class Silent final : public weft::testing::HostView {
    public:
     using HostView::HostView;
@@ -127,8 +128,8 @@ TEST_F(DaemonHostGwTest, ALostRouteIsFoundWithoutAReport) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
-// A foreign vSwitch, with no HNS of ours.
-TEST_F(DaemonHostGwTest, WithoutHnsAStaticRouteThatASwitchSwallowedIsBackToo) {
+// A foreign vSwitch, without our HNS network.
+TEST_F(DaemonHostGwTest, WithoutHnsAStaticRouteThatASwitchRemovedIsRestoredToo) {
   config_.options.data_plane = config::DataPlane::kRoutes;
   config_.hns = nullptr;
   host::Route by_hand;
@@ -148,7 +149,7 @@ TEST_F(DaemonHostGwTest, WithoutHnsAStaticRouteThatASwitchSwallowedIsBackToo) {
   }));
 }
 
-TEST_F(DaemonHostGwTest, BeforeTheNetworkStandsThereAreNeitherRoutesNorReadiness) {
+TEST_F(DaemonHostGwTest, BeforeTheNetworkExistsThereAreNeitherRoutesNorReadiness) {
   hns::emulator::Settings settings;
   settings.management_ip = std::chrono::hours(1);
   hns().Set(settings);
@@ -164,7 +165,7 @@ TEST_F(DaemonHostGwTest, BeforeTheNetworkStandsThereAreNeitherRoutesNorReadiness
   EXPECT_EQ(Read("subnet.env"), "");
 }
 
-// The address is nowhere for a while; who named it by --iface waits like others.
+// No adapter has the address for a while; --iface with the address waits, too.
 TEST_F(DaemonHostGwTest, AnAdapterThatComesLateIsWaitedFor) {
   hns::emulator::Settings settings;
   settings.new_interface = std::chrono::milliseconds(300);
@@ -187,14 +188,14 @@ TEST_F(DaemonHostGwTest, WithoutForwardingItIsNotReady) {
     EXPECT_FALSE(Ready());
     EXPECT_EQ(Read("subnet.env"), "");
     *fault = false;
-    host().SetUp("Ethernet", true);  // the next look
+    host().SetUp("Ethernet", true);  // the next poll
     EXPECT_TRUE(RunUntilReady());
     daemon_.reset();
     std::filesystem::remove(Path("subnet.env"));
   }
 }
 
-TEST_F(DaemonHostGwTest, ForwardingThatSomebodySwitchedOffIsSwitchedOnAgain) {
+TEST_F(DaemonHostGwTest, DisabledForwardingIsEnabledAgain) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
@@ -204,7 +205,7 @@ TEST_F(DaemonHostGwTest, ForwardingThatSomebodySwitchedOffIsSwitchedOnAgain) {
   EXPECT_TRUE(RunUntil([this] { return Forwarding().size() == 2; }));
 }
 
-TEST_F(DaemonHostGwTest, APeerThatMovesLeavesNoGhost) {
+TEST_F(DaemonHostGwTest, AMovedPeerLeavesNoStaleRoute) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
@@ -224,11 +225,11 @@ TEST_F(DaemonHostGwTest, APeerThatIsNotOnLinkIsRefusedByName) {
   ASSERT_EQ(status.conditions.size(), 1u);
   EXPECT_THAT(status.conditions[0].condition,
               HasSubstr("peer \"far\" (10.244.3.0/24) has no route: its address 172.16.0.9 is not "
-                        "on link of vEthernet (Ethernet)"));
+                        "on the link of vEthernet (Ethernet)"));
 }
 
-// The switch goes and comes: adapters have other indexes, and forgot routes and forwarding.
-TEST_F(DaemonHostGwTest, WhatARestartOfHnsTookComesBack) {
+// The switch is deleted and created: adapters have other indexes, no routes and no forwarding.
+TEST_F(DaemonHostGwTest, ObjectsLostInARestartOfHnsAreRestored) {
   for (const auto networks : {Restart::Networks::kKept, Restart::Networks::kLost}) {
     SCOPED_TRACE(networks == Restart::Networks::kKept ? "kept" : "lost");
     WriteNodes({Own(), Peer()});
@@ -242,7 +243,7 @@ TEST_F(DaemonHostGwTest, WhatARestartOfHnsTookComesBack) {
       return (daemon_->ReadStatus().hns->id != before) == lost && Ready() &&
              Routes() == Strings{route_};
     }));
-    // And nowhere else, though the NIC had the address for a while.
+    // And on no other adapter, although the NIC had the address for a while.
     EXPECT_TRUE(RunUntil([&] {
       return Forwarding() == Strings{"vEthernet (Ethernet)", "vEthernet (cbr0_ep)"};
     }));
@@ -252,7 +253,7 @@ TEST_F(DaemonHostGwTest, WhatARestartOfHnsTookComesBack) {
   }
 }
 
-TEST_F(DaemonHostGwTest, WhatAStrangerDeletesIsBackWithinASecond) {
+TEST_F(DaemonHostGwTest, AForeignDeletionIsRepairedWithinASecond) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
@@ -269,18 +270,18 @@ TEST_F(DaemonHostGwTest, WhatAStrangerDeletesIsBackWithinASecond) {
   }
 }
 
-// HNS says that its endpoint is attached, and the host has no adapter of it (flannel#1391).
+// HNS reports its endpoint as attached, and the host has no adapter for it (flannel#1391).
 TEST_F(DaemonHostGwTest, TheKeeperLearnsThatAnEndpointHasNoAdapter) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
   const hns::Guid before = Endpoints().at(0).id;
   hns().RestartService({.attachments_stale = true});
-  // The keeper's word; the daemon's own would be "forwarding".
+  // The keeper's condition; the daemon's own is "forwarding".
   ASSERT_TRUE(RunUntil([this] {
     const auto hns = daemon_->ReadStatus().hns;
     return hns && hns->state == "endpoint" &&
-           hns->text == "no adapter has 10.244.1.2 yet: HNS is making it";
+           hns->text == "no adapter has 10.244.1.2 yet: HNS is creating it";
   }));
   EXPECT_FALSE(CheckNamed("hns").ok);
   EXPECT_TRUE(Endpoints().at(0).attached);
@@ -305,7 +306,7 @@ TEST_F(DaemonHostGwTest, AnotherAddressOfTheNodeIsFollowed) {
   EXPECT_EQ(Networks().size(), 1u);
 }
 
-TEST_F(DaemonHostGwTest, AnHnsThatKeepsTheOldAddressIsANote) {
+TEST_F(DaemonHostGwTest, AnHnsThatKeepsTheOldAddressIsNoted) {
   hns::emulator::Settings settings;
   settings.management_ip_follows = false;
   hns().Set(settings);
@@ -318,12 +319,12 @@ TEST_F(DaemonHostGwTest, AnHnsThatKeepsTheOldAddressIsANote) {
               ElementsAre(HasSubstr("this node's address is 192.168.1.20")));
 }
 
-TEST_F(DaemonHostGwTest, ARebootIsSurvived) {
+TEST_F(DaemonHostGwTest, ItRecoversAfterAReboot) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
   daemon_.reset();
-  machine_->world.Reboot();
+  machine_->emulated.Reboot();
   EXPECT_THAT(Routes(), IsEmpty());
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
@@ -339,14 +340,14 @@ TEST_F(DaemonHostGwTest, TheNextProcessChangesNothing) {
   ASSERT_TRUE(RunUntilReady());
   daemon_.reset();
   EXPECT_THAT(Routes(), ElementsAre(route_)) << "pods go on talking";
-  const std::string before = machine_->world.Text();
+  const std::string before = machine_->emulated.Text();
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
   EXPECT_EQ(daemon_->ReadStatus().hns->modifying_calls, 1u) << "it attaches, as upstream does";
-  EXPECT_EQ(machine_->world.Text(), before);
+  EXPECT_EQ(machine_->emulated.Text(), before);
 }
 
-TEST_F(DaemonHostGwTest, AnotherPodCidrBuildsTheNetworkAnew) {
+TEST_F(DaemonHostGwTest, AnotherPodCidrRebuildsTheNetwork) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
@@ -361,7 +362,7 @@ TEST_F(DaemonHostGwTest, AnotherPodCidrBuildsTheNetworkAnew) {
   EXPECT_THAT(Routes(), ElementsAre(route_));
 }
 
-TEST_F(DaemonHostGwTest, AFollowerIsGivenTheSpecAndDecidesNothing) {
+TEST_F(DaemonHostGwTest, AFollowerReceivesTheSpecAndSuppliesNoFacts) {
   config_.options.data_plane = config::DataPlane::kNone;
   config_.options.hns_emulator = "follower";
   WriteNodes({Own(), Peer()});

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon with its userspace data plane against the kernel, in a network namespace of its own:
-// u0 10.9.0.1/24 and fd09::1/64 is the underlay (its veth peer p0 is up), and nothing else is
-// there.
+// The daemon with its userspace data plane against the kernel, in its own network namespace. u0
+// 10.9.0.1/24 and fd09::1/64 is the underlay (its veth peer p0 is up); there is no other device.
 #include "control/host/host.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/support/netns.h"
@@ -28,7 +27,7 @@ class DaemonLinuxTest : public DaemonFixture {
     config_.options.data_plane = config::DataPlane::kUserspace;
     absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
     ASSERT_TRUE(host.ok()) << host.status();
-    look_ = *std::move(host);
+    observer_ = *std::move(host);
   }
 
   absl::Status StartHere() {
@@ -38,7 +37,7 @@ class DaemonLinuxTest : public DaemonFixture {
 
   // Zero: no such device.
   std::uint32_t IndexOf(std::string_view name) {
-    const auto adapters = look_->Adapters();
+    const auto adapters = observer_->Adapters();
     for (const host::Adapter& adapter : *adapters) {
       if (adapter.name == name) return adapter.index;
     }
@@ -49,7 +48,7 @@ class DaemonLinuxTest : public DaemonFixture {
     const std::uint32_t index = IndexOf(device);
     if (index == 0) return "no device";
     std::vector<std::string> lines;
-    const auto routes = look_->Routes(family, index);
+    const auto routes = observer_->Routes(family, index);
     if (!routes.ok()) return std::string(routes.status().message());
     for (const host::Route& route : *routes) {
       if (route.kind == host::RouteKind::kDerived) continue;
@@ -72,7 +71,7 @@ class DaemonLinuxTest : public DaemonFixture {
         .Leased("10.244." + number + ".0/24", "10.9.0." + number, "02:00:00:00:00:0" + number);
   }
 
-  std::unique_ptr<host::Host> look_;
+  std::unique_ptr<host::Host> observer_;
 };
 
 TEST_F(DaemonLinuxTest, HasDeviceRoutesAndFileWhenReady) {
@@ -81,7 +80,7 @@ TEST_F(DaemonLinuxTest, HasDeviceRoutesAndFileWhenReady) {
   ASSERT_TRUE(status.ok()) << status;
   ASSERT_TRUE(RunUntilReady());
   EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.2.0/24 ours, 10.244.3.0/24 ours");
-  const auto adapters = look_->Adapters();
+  const auto adapters = observer_->Adapters();
   ASSERT_TRUE(adapters.ok());
   for (const host::Adapter& adapter : *adapters) {
     if (adapter.name != "flannel.4096") continue;
@@ -124,8 +123,8 @@ TEST_F(DaemonLinuxTest, ADeletedDeviceComesBack) {
   EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.2.0/24 ours");
 }
 
-// Within a second, each time, and not by looking from time to time.
-TEST_F(DaemonLinuxTest, RoutesThatAreFlushedAreBackAtOnce) {
+// Within a second each time, by notification, not by polling.
+TEST_F(DaemonLinuxTest, FlushedRoutesAreRestoredAtOnce) {
   config_.polls_host = false;
   WriteNodes({Own(), Peer(2), Peer(3)});
   ASSERT_TRUE(StartHere().ok());
@@ -138,14 +137,14 @@ TEST_F(DaemonLinuxTest, RoutesThatAreFlushedAreBackAtOnce) {
     EXPECT_TRUE(RunUntil([&] { return RoutesOn("flannel.4096") == routes; }));
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
   }
-  // The kernel takes them along, and reports none.
+  // The kernel removes them with the device, and reports none.
   ASSERT_EQ(RunIp("link set flannel.4096 down"), "");
   ASSERT_EQ(RunIp("link set flannel.4096 up"), "");
   EXPECT_TRUE(RunUntil([&] { return RoutesOn("flannel.4096") == routes; }));
 }
 
-// Once at once, then it is not fought over, and status says all the while what is not in place.
-TEST_F(DaemonLinuxTest, ARouteThatAnotherProgramReplacesIsPutBackOnceAtOnce) {
+// Once at once, then with backoff; status names the missing route meanwhile.
+TEST_F(DaemonLinuxTest, AReplacedRouteIsRestoredAtOnceTheFirstTime) {
   WriteNodes({Own(), Peer(2)});
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
@@ -154,14 +153,14 @@ TEST_F(DaemonLinuxTest, ARouteThatAnotherProgramReplacesIsPutBackOnceAtOnce) {
       if (each.name == "routes on flannel.4096 (IPv4)") return each;
     return admin::SinkStatus();
   };
-  constexpr char kTheirs[] = "route replace 10.244.2.0/24 via 10.9.0.9 dev u0";
-  ASSERT_EQ(RunIp(kTheirs), "");
+  constexpr char kForeignRoute[] = "route replace 10.244.2.0/24 via 10.9.0.9 dev u0";
+  ASSERT_EQ(RunIp(kForeignRoute), "");
   EXPECT_TRUE(RunUntil([&] { return RoutesOn("flannel.4096") == "10.244.2.0/24 ours"; }));
   EXPECT_TRUE(RunUntil([&] { return !daemon_->ReadStatus().conditions.empty(); }));
   EXPECT_THAT(daemon_->ReadStatus().conditions[0].condition,
-              HasSubstr("another program puts its own route in the place of the one to "
-                        "10.244.2.0/24 (1 times, last a route via 10.9.0.9 dev u0)"));
-  ASSERT_EQ(RunIp(kTheirs), "");
+              HasSubstr("another program replaces the route to 10.244.2.0/24 (1 times, last with "
+                        "a route via 10.9.0.9 dev u0)"));
+  ASSERT_EQ(RunIp(kForeignRoute), "");
   EXPECT_TRUE(RunUntil([&] { return sink().applied == 0; }));
   EXPECT_EQ(RoutesOn("u0"), "10.244.2.0/24 via 10.9.0.9");
   EXPECT_TRUE(RunUntil([&] { return sink().applied == 1; })) << "after a pause";
@@ -169,15 +168,15 @@ TEST_F(DaemonLinuxTest, ARouteThatAnotherProgramReplacesIsPutBackOnceAtOnce) {
 }
 
 // A Node that announces the underlay's own prefix once took the node off the network for good.
-TEST_F(DaemonLinuxTest, ARouteThatWasThereIsNeverOverwritten) {
+TEST_F(DaemonLinuxTest, AnExistingRouteIsNeverOverwritten) {
   ASSERT_EQ(RunIp("route add blackhole 10.244.5.0/24"), "");
   ASSERT_EQ(RunIp("route add 10.244.6.0/24 via 10.9.0.9 dev u0 proto static"), "");
-  const auto before = look_->Routes(IpFamily::kV4, 0).value();
+  const auto before = observer_->Routes(IpFamily::kV4, 0).value();
   WriteNodes({Own(), Peer(2), Peer(5), Peer(6),
               Node("thief").Leased("10.9.0.0/24", "10.9.0.7", "02:00:00:00:00:07")});
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntil([&] { return RoutesOn("flannel.4096") == "10.244.2.0/24 ours"; }));
-  auto after = look_->Routes(IpFamily::kV4, 0).value();
+  auto after = observer_->Routes(IpFamily::kV4, 0).value();
   std::erase_if(after, [](const host::Route& route) { return route.marked; });
   EXPECT_THAT(after, ::testing::UnorderedElementsAreArray(before));
   for (const admin::SinkStatus& each : daemon_->ReadStatus().sinks) {
@@ -185,11 +184,11 @@ TEST_F(DaemonLinuxTest, ARouteThatWasThereIsNeverOverwritten) {
     EXPECT_EQ(each.applied, 1u);
     EXPECT_GT(each.desired, each.applied);
     EXPECT_THAT(each.pending, ::testing::Contains(HasSubstr("route 10.244.5.0/24 dev flannel.4096: "
-                                                            "a route to nowhere")));
+                                                            "a blackhole or unreachable route")));
   }
   WriteNodes({Own(), Peer(2)});
   ASSERT_TRUE(RunUntilReady());
-  after = look_->Routes(IpFamily::kV4, 0).value();
+  after = observer_->Routes(IpFamily::kV4, 0).value();
   std::erase_if(after, [](const host::Route& route) { return route.marked; });
   EXPECT_THAT(after, ::testing::UnorderedElementsAreArray(before)) << "still there";
   WriteNodes({Own(), Peer(2), Peer(6)});
@@ -199,7 +198,7 @@ TEST_F(DaemonLinuxTest, ARouteThatWasThereIsNeverOverwritten) {
   })) << "once it is gone";
 }
 
-TEST_F(DaemonLinuxTest, StopTakesTheDeviceAndTheSocketAndLeavesTheFile) {
+TEST_F(DaemonLinuxTest, StopRemovesTheDeviceAndTheSocketAndKeepsTheFile) {
   config_.options.admin = Path("admin.sock");
   WriteNodes({Own(), Peer(2)});
   ASSERT_TRUE(StartHere().ok());
@@ -212,7 +211,7 @@ TEST_F(DaemonLinuxTest, StopTakesTheDeviceAndTheSocketAndLeavesTheFile) {
   EXPECT_TRUE(std::filesystem::exists(Path("subnet.env")));
 }
 
-TEST_F(DaemonLinuxTest, DualStackHasADeviceAFamily) {
+TEST_F(DaemonLinuxTest, DualStackHasADeviceForEachFamily) {
   config_.conf.enable_ipv6 = true;
   config_.conf.ipv6_network = *IpPrefix::Parse("fd00:244::/48");
   const auto dual = [](const std::string& name, const std::string& number) {
@@ -234,11 +233,11 @@ TEST_F(DaemonLinuxTest, DualStackHasADeviceAFamily) {
   ASSERT_EQ(daemon_->ReadStatus().tunnels.size(), 2u);
 }
 
-TEST_F(DaemonLinuxTest, ATakenPortIsWaitedForAndLeavesNoDevice) {
+TEST_F(DaemonLinuxTest, APortInUseIsWaitedForAndLeavesNoDevice) {
   WriteNodes({Own()});
   ASSERT_TRUE(StartHere().ok());
   DaemonConfig second = config_;
-  second.conf.vni = *Vni::Of(5000);
+  second.conf.vni = *Vni::From(5000);
   second.options.subnet_file = Path("second.env");
   second.options.state_dir = Path("second");
   auto other = Daemon::Make(loop_, second, *host::OpenHost());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon waits for, writes and tells, on a host in memory and without a data plane: on
+// What the daemon waits for, writes and reports, on a host in memory and without a data plane: on
 // every system.
 #include <array>
 #include <boost/asio/buffer.hpp>
@@ -47,7 +47,7 @@ constexpr char kEnv[] =
     "FLANNEL_MTU=1450\n"
     "FLANNEL_IPMASQ=false\n";
 
-TEST_F(DaemonStateTest, ReadyAfterStartWhenEverythingIsThere) {
+TEST_F(DaemonStateTest, ReadyAfterStartWhenEverythingExists) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartDefault().ok());
   EXPECT_TRUE(Ready());
@@ -126,7 +126,7 @@ TEST_F(DaemonStateTest, ItsNodeGoneIsNotReadyAndKeepsTheFile) {
   EXPECT_TRUE(RunUntilReady());
 }
 
-TEST_F(DaemonStateTest, AVanishedSourceChangesNothingAndIsTold) {
+TEST_F(DaemonStateTest, AMissingSourceChangesNothingAndIsReported) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartDefault().ok());
   std::filesystem::remove(Path("nodes.json"));
@@ -136,8 +136,8 @@ TEST_F(DaemonStateTest, AVanishedSourceChangesNothingAndIsTold) {
   EXPECT_EQ(daemon_->ReadLeases().leases.size(), 2u);
 }
 
-// What it says is proven in net_conf_check_test.cc.
-TEST_F(DaemonStateTest, AnAlteredNetConfIsCountedAndToldUntilItSaysAgainWhatRuns) {
+// net_conf_check_test.cc tests its text.
+TEST_F(DaemonStateTest, AnAlteredNetConfIsReportedUntilItMatchesAgain) {
   WriteNodes({Own()});
   ASSERT_TRUE(StartDefault().ok());
   EXPECT_THAT(daemon_->ReadStatus().conditions, ::testing::IsEmpty());
@@ -156,7 +156,7 @@ TEST_F(DaemonStateTest, AnAlteredNetConfIsCountedAndToldUntilItSaysAgainWhatRuns
   EXPECT_EQ(condition().times, 1u);
 }
 
-TEST_F(DaemonStateTest, APublicIpThatIsNotOursIsToldAndFailsNoCheck) {
+TEST_F(DaemonStateTest, AForeignPublicIpIsReportedAndFailsNoCheck) {
   WriteNodes({Node("a").Leased("10.244.1.0/24", "203.0.113.9")});
   ASSERT_TRUE(StartDefault().ok());
   EXPECT_TRUE(Ready());
@@ -175,7 +175,7 @@ TEST_F(DaemonStateTest, AnotherLeasesFileIsReplacedBeforeReady) {
   EXPECT_EQ(Read("subnet.env"), kEnv);
 }
 
-// Neither the clock nor a source that cannot be read takes it away: only another lease does.
+// Neither the clock nor an unreadable source removes it: only another lease does.
 TEST_F(DaemonStateTest, AFileStaysUntilTheLeaseIsKnownHoweverOldItIs) {
   Write("subnet.env", kEnv);
   std::filesystem::last_write_time(
@@ -191,7 +191,7 @@ TEST_F(DaemonStateTest, AFileStaysUntilTheLeaseIsKnownHoweverOldItIs) {
   EXPECT_EQ(Read("subnet.env"), kEnv);
 }
 
-TEST_F(DaemonStateTest, AFolderInItsPlaceIsToldAndWaitedFor) {
+TEST_F(DaemonStateTest, AFolderInItsPlaceIsReportedAndWaitedFor) {
   std::filesystem::create_directories(Path("subnet.env") + "/full");
   WriteNodes({Own()});
   ASSERT_TRUE(StartDefault().ok());
@@ -201,8 +201,8 @@ TEST_F(DaemonStateTest, AFolderInItsPlaceIsToldAndWaitedFor) {
   EXPECT_TRUE(RunUntilReady());
 }
 
-// Each puts its text back whenever it looks; neither is quiet about it.
-TEST_F(DaemonStateTest, TwoDaemonsOnOneFileSaySo) {
+// Each restores its text at every poll; both report it.
+TEST_F(DaemonStateTest, TwoDaemonsOnOneFileReportIt) {
   WriteNodes({Own()});
   ASSERT_TRUE(StartDefault().ok());
   DaemonConfig second = config_;
@@ -210,12 +210,12 @@ TEST_F(DaemonStateTest, TwoDaemonsOnOneFileSaySo) {
   second.options.state_dir = Path("second");
   auto other = Daemon::Make(loop_, second, MakeHost());
   ASSERT_TRUE(other.ok() && (*other)->Start().ok());
-  const auto says = [](Daemon& daemon) {
+  const auto reports = [](Daemon& daemon) {
     const std::vector<admin::ConditionStatus> conditions = daemon.ReadStatus().conditions;
     return !conditions.empty() && conditions[0].subject == "subnet-file" &&
            conditions[0].condition.find("a second flanneld") != std::string::npos;
   };
-  EXPECT_TRUE(RunUntil([&] { return says(*daemon_) && says(**other); }));
+  EXPECT_TRUE(RunUntil([&] { return reports(*daemon_) && reports(**other); }));
   EXPECT_FALSE(Ready() && AllOk((*other)->Checks()));
 }
 
@@ -236,7 +236,7 @@ TEST_F(DaemonStateTest, AnAlteredFileIsPutBack) {
   EXPECT_EQ(Read("subnet.env"), kEnv);
 }
 
-TEST_F(DaemonStateTest, AFileThatCannotBeWrittenIsToldAndTriedAgain) {
+TEST_F(DaemonStateTest, AnUnwritableFileIsReportedAndRetried) {
   WriteNodes({Own()});
   Write("blocked", "");
   config_.options.subnet_file = Path("blocked") + "/subnet.env";
@@ -286,7 +286,7 @@ TEST_F(DaemonStateTest, AHostWithoutDefaultRouteIsWaitedFor) {
   EXPECT_TRUE(RunUntilReady());
 }
 
-// Nobody publishes for a file: what it says of us is where peers send to.
+// The file source does not publish: peers send to the address in the file.
 TEST_F(DaemonStateTest, ThePublicIpOfTheLeaseFileChoosesTheInterface) {
   auto host = MakeHost();
   host->adapters.push_back(host->adapters[0]);
@@ -314,9 +314,9 @@ TEST_F(DaemonStateTest, AChangedMtuIsNoticed) {
       [this] { return Read("subnet.env").find("FLANNEL_MTU=1350\n") != std::string::npos; }));
 }
 
-// ---- what it tells
+// ---- what it reports
 
-TEST_F(DaemonStateTest, StatusTellsWhatStands) {
+TEST_F(DaemonStateTest, StatusReportsWhatIsInSync) {
   WriteNodes({Own(), Peer(), Node("c").Managed().Annotation("backend-type", "vxlan")});
   ASSERT_TRUE(StartDefault().ok());
   const admin::Status status = daemon_->ReadStatus();
@@ -334,7 +334,7 @@ TEST_F(DaemonStateTest, StatusTellsWhatStands) {
   EXPECT_TRUE(status.tunnels.empty());
 }
 
-TEST_F(DaemonStateTest, LeasesAreOneRowANodeAndTheirGenerationMoves) {
+TEST_F(DaemonStateTest, LeasesAreOneRowPerNodeAndTheirGenerationIncreases) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartDefault().ok());
   const admin::LeaseList before = daemon_->ReadLeases();
@@ -349,9 +349,9 @@ TEST_F(DaemonStateTest, LeasesAreOneRowANodeAndTheirGenerationMoves) {
   EXPECT_EQ(daemon_->ReadLeases().leases.size(), 1u);
 }
 
-// ---- whose lease is used
+// ---- which lease is used
 
-// Of the second Node, whose lease this is.
+// The second Node, the owner of this lease.
 class DaemonLeaseTest : public DaemonStateTest {
  protected:
   admin::LeaseHalf Half() const {
@@ -365,7 +365,7 @@ class DaemonLeaseTest : public DaemonStateTest {
   }
 };
 
-TEST_F(DaemonLeaseTest, ALeaseThatHoldsWhatThisHostNeedsIsNotUsedFromTheStart) {
+TEST_F(DaemonLeaseTest, ALeaseThatContainsWhatThisHostNeedsIsNotUsedFromTheStart) {
   const struct {
     const char *cidr, *why;
   } rows[] = {
@@ -387,7 +387,7 @@ TEST_F(DaemonLeaseTest, ALeaseThatHoldsWhatThisHostNeedsIsNotUsedFromTheStart) {
   }
 }
 
-TEST_F(DaemonLeaseTest, AnAddressThatThisHostGetsLaterIsReportedAndTakesNoLeaseAway) {
+TEST_F(DaemonLeaseTest, AnAddressThatThisHostGetsLaterIsReportedAndRemovesNoLease) {
   WriteNodes({Own(), Other("10.244.2.0/24")});
   ASSERT_TRUE(StartDefault().ok());
   EXPECT_EQ(Half().state, "usable");
@@ -399,7 +399,7 @@ TEST_F(DaemonLeaseTest, AnAddressThatThisHostGetsLaterIsReportedAndTakesNoLeaseA
   EXPECT_TRUE(RunUntil([this] { return Half().state == "host-conflict"; }));
 }
 
-TEST_F(DaemonLeaseTest, OurOwnPodsBridgeIsInNobodysWay) {
+TEST_F(DaemonLeaseTest, OurOwnPodBridgeConflictsWithNoLease) {
   WriteNodes({Own("10.244.1.0/24"), Other("10.244.2.0/24")});
   auto host = MakeHost();
   host->adapters.push_back(host->adapters[0]);
@@ -408,14 +408,14 @@ TEST_F(DaemonLeaseTest, OurOwnPodsBridgeIsInNobodysWay) {
   host->adapters[1].addresses = {{*IpAddress::Parse("10.244.1.1"), 24}};
   ASSERT_TRUE(StartOn(std::move(host)).ok());
   EXPECT_EQ(Half().state, "usable");
-  // Our podCIDR is another Node's by now, ours another one.
+  // Another Node has our old podCIDR by now, and our Node has a new one.
   host_->adapters.pop_back();
   WriteNodes({Own("10.244.7.0/24"), Other("10.244.1.0/24")});
   EXPECT_TRUE(RunUntil([this] { return Half().subnet == *IpPrefix::Parse("10.244.1.0/24"); }));
   EXPECT_EQ(Half().state, "usable");
 }
 
-TEST_F(DaemonLeaseTest, NetworkIsWhatTheFileSaysNow) {
+TEST_F(DaemonLeaseTest, NetworkFollowsTheFile) {
   WriteNodes({Own(), Other("10.245.2.0/24")});
   ASSERT_TRUE(StartDefault().ok());
   EXPECT_EQ(Half().state, "outside-network");
@@ -428,7 +428,7 @@ TEST_F(DaemonLeaseTest, NetworkIsWhatTheFileSaysNow) {
   EXPECT_EQ(Half().state, "host-changed");
 }
 
-TEST_F(DaemonLeaseTest, AFileThatIsWiderAtTheStartCountsAtOnce) {
+TEST_F(DaemonLeaseTest, AWiderNetworkAtTheStartIsUsedAtOnce) {
   Write("net-conf.json",
         R"({"Network":"10.244.0.0/15","Backend":{"Type":"vxlan","VNI":4096,"Port":4789}})");
   WriteNodes({Own(), Other("10.245.2.0/24")});
@@ -449,7 +449,7 @@ TEST_F(DaemonLeaseTest, NodesThatHaveNotJoinedAreShown) {
   EXPECT_TRUE(Ready());
 }
 
-TEST_F(DaemonLeaseTest, OurNameInAnotherCaseIsPointedOut) {
+TEST_F(DaemonLeaseTest, OurNameInAnotherCaseIsReported) {
   config_.options.node_name = "A";
   for (const Node& own : {Own(), Node("a")}) {
     WriteNodes({own, Peer()});
@@ -463,13 +463,14 @@ TEST_F(DaemonLeaseTest, OurNameInAnotherCaseIsPointedOut) {
 TEST_F(DaemonStateTest, WithoutHnsThereIsNothingToPlan) {
   WriteNodes({Own()});
   ASSERT_TRUE(StartDefault().ok());
-  const auto plan = daemon_->AskPlan("1", false);
+  const auto plan = daemon_->RequestPlan("1", false);
   ASSERT_TRUE(plan);
-  EXPECT_THAT(std::string(plan->status().message()), HasSubstr("this flanneld programs no HNS"));
+  EXPECT_THAT(std::string(plan->status().message()),
+              HasSubstr("this flanneld does not program HNS"));
 }
 
-// What the system reports while the daemon ends comes to nobody.
-TEST_F(DaemonStateTest, AChangeOfTheHostAfterTheEndIsPassedOver) {
+// A notification of the system while the daemon ends has no effect.
+TEST_F(DaemonStateTest, AChangeOfTheHostAfterTheEndIsIgnored) {
   WriteNodes({Own()});
   ASSERT_TRUE(StartDefault().ok());
   ASSERT_EQ(host_->watchers.size(), 2u) << "of facts, of routes";
@@ -480,8 +481,8 @@ TEST_F(DaemonStateTest, AChangeOfTheHostAfterTheEndIsPassedOver) {
   EXPECT_TRUE(RunUntil([&] { return ran; }));
 }
 
-// An earlier process of ours may hold it for a while.
-TEST_F(DaemonStateTest, ATakenHealthPortIsWaitedFor) {
+// An earlier process of ours may have it open for a while.
+TEST_F(DaemonStateTest, AHealthPortInUseIsWaitedFor) {
   WriteNodes({Own()});
   config_.options.healthz_ip = "127.0.0.1";
   config_.options.healthz_port = 0;
@@ -500,7 +501,7 @@ TEST_F(DaemonStateTest, ATakenHealthPortIsWaitedFor) {
   EXPECT_EQ((*other)->ReadStatus().conditions.at(0).condition, "");
 }
 
-// Some probes do not ask by GET; upstream's handler looks at no method.
+// Some probes do not use GET; upstream's handler accepts any method.
 TEST_F(DaemonStateTest, HealthAnswersAnyMethod) {
   WriteNodes({Own()});
   config_.options.healthz_ip = "127.0.0.1";
@@ -517,7 +518,7 @@ TEST_F(DaemonStateTest, HealthAnswersAnyMethod) {
   EXPECT_EQ(std::string(answer.data(), answer.size()), "HTTP/1.1 200");
 }
 
-TEST_F(DaemonStateTest, ATakenAdminEndpointIsWaitedFor) {
+TEST_F(DaemonStateTest, AnAdminEndpointInUseIsWaitedFor) {
   WriteNodes({Own()});
   config_.options.admin = admin::DefaultEndpoint().starts_with('\\')
                               ? R"(\\.\pipe\weft-taken-admin-endpoint)"
@@ -528,14 +529,14 @@ TEST_F(DaemonStateTest, ATakenAdminEndpointIsWaitedFor) {
   auto other = Daemon::Make(loop_, second, MakeHost());
   ASSERT_TRUE(other.ok() && (*other)->Start().ok());
   EXPECT_TRUE(RunUntil([&] { return AllOk((*other)->Checks()); })) << "the network works";
-  EXPECT_THAT((*other)->Checks().back().text, HasSubstr("flannelctl cannot ask this flanneld: "));
+  EXPECT_THAT((*other)->Checks().back().text, HasSubstr("flannelctl cannot reach this flanneld: "));
   EXPECT_EQ((*other)->ReadStatus().conditions.at(0).subject, "admin");
   daemon_.reset();
   EXPECT_TRUE(RunUntil([&] { return (*other)->ReadStatus().conditions.at(0).condition.empty(); }));
   EXPECT_NE((*other)->Checks().back().name, "admin");
 }
 
-TEST_F(DaemonStateTest, AnAddressOfHealthOrAdminThatIsNoneEndsTheStart) {
+TEST_F(DaemonStateTest, AnInvalidHealthOrAdminAddressEndsTheStart) {
   config_.options.healthz_port = 0;
   config_.options.healthz_ip = "localhost";
   EXPECT_TRUE(absl::IsInvalidArgument(StartDefault()));
@@ -545,7 +546,7 @@ TEST_F(DaemonStateTest, AnAddressOfHealthOrAdminThatIsNoneEndsTheStart) {
 }
 
 // Both are due at once: the second one's handler is already queued when the first cancels it.
-TEST(TimerTest, WhatWasCancelledOrSetAgainDoesNotRunEvenWhenItWasDue) {
+TEST(TimerTest, ACancelledOrRestartedTimerDoesNotRunEvenWhenDue) {
   EventLoop loop;
   Timer first(loop), second(loop), third(loop), last(loop);
   std::vector<std::string> ran;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon on a whole Windows node in memory: a host, and the HNS that binds its adapter. What
-// changes is told by the host and by HNS: looking at them by itself, every 5 s and every minute,
-// would come too late for most of these tests or is off.
+// The daemon on a whole Windows node in memory: a host, and the HNS that binds its adapter. Host
+// and HNS notify of changes: the daemon's own polls, every 5 s and every minute, are too late for
+// most of these tests or disabled.
 #include <set>
 
 #include "control/emulator/emulated_node.h"
@@ -26,21 +26,21 @@ using weft::testing::Address;
 class DaemonWindowsNodeTest : public DaemonFixture {
  protected:
   DaemonWindowsNodeTest() {
-    emulator::AddEthernet(node_->world.host(), {Address("192.168.1.10"), 24},
+    emulator::AddEthernet(node_->emulated.host(), {Address("192.168.1.10"), 24},
                           Address("192.168.1.1"));
   }
   void SetUp() override {
     DaemonFixture::SetUp();
     config_.options.data_plane = config::DataPlane::kHns;
-    config_.hns = {node_, &node_->world.hns()};
+    config_.hns = {node_, &node_->emulated.hns()};
     config_.polls_host = false;
     WriteNodes({Node("a").Leased("10.244.1.0/24", "192.168.1.10"),
                 Node("b").Leased("10.244.2.0/24", "192.168.1.2", "02:00:00:00:00:02")});
   }
   absl::Status StartHere() {
-    return Start(std::make_unique<weft::testing::HostView>(node_->world.host()));
+    return Start(std::make_unique<weft::testing::HostView>(node_->emulated.host()));
   }
-  // In place of the file: an API server that knows our Node, bare, and accepts what is written.
+  // Instead of the file: an API server that has our Node without annotations, and accepts patches.
   void JoinCluster() {
     config_.options.kube_subnet_mgr = true;
     config_.options.lease_file.clear();
@@ -68,7 +68,7 @@ class DaemonWindowsNodeTest : public DaemonFixture {
     });
   }
   hns::Network Network(const std::string& name = "flannel.4096") {
-    const auto networks = hns::Client(node_->world.hns()).Networks(name);
+    const auto networks = hns::Client(node_->emulated.hns()).Networks(name);
     EXPECT_TRUE(networks.ok() && networks->size() == 1) << networks.status();
     return networks.ok() && !networks->empty() ? networks->front() : hns::Network();
   }
@@ -84,40 +84,40 @@ class DaemonWindowsNodeTest : public DaemonFixture {
       count += policy.type == hns::policy_type::kHostRoute ? 1 : 0;
     return count;
   }
-  // DHCP brought another one; as Windows tells it: away, then there.
+  // DHCP assigned another one; Windows reports it as a removal, then an addition.
   void Renumber(const std::string& address) {
-    node_->world.host().SetAddresses("vEthernet (Ethernet)", {});
-    node_->world.host().SetAddresses("vEthernet (Ethernet)", {{Address(address), 24}});
+    node_->emulated.host().SetAddresses("vEthernet (Ethernet)", {});
+    node_->emulated.host().SetAddresses("vEthernet (Ethernet)", {{Address(address), 24}});
   }
 
   // A first start, a reboot, a second start.
   void RebootWithBaseNetwork(bool base) {
     hns::emulator::Settings settings;
     settings.gap = std::chrono::hours(1);
-    node_->world.hns().Set(settings);
+    node_->emulated.hns().Set(settings);
     config_.options.hns_base_network = base;
     ASSERT_TRUE(StartHere().ok());
     ASSERT_TRUE(RunUntilReady());
-    ASSERT_FALSE(node_->world.host().Reachable()) << "a switch is being made";
+    ASSERT_FALSE(node_->emulated.host().Reachable()) << "a switch is being made";
     daemon_.reset();
-    node_->world.Reboot();
-    host::HostState state = node_->world.host().state();
-    EXPECT_EQ(state.switches.contains("Ethernet"), base) << "before anybody starts";
+    node_->emulated.Reboot();
+    host::HostState state = node_->emulated.host().state();
+    EXPECT_EQ(state.switches.contains("Ethernet"), base) << "before any start";
     state.gap_until = {};  // it is over
-    node_->world.host().Replace(state);
+    node_->emulated.host().Replace(state);
     ASSERT_TRUE(StartHere().ok());
     ASSERT_TRUE(RunUntilReady());
   }
 
   struct MemoryNode {
     hns::emulator::SystemClock clock;
-    emulator::EmulatedNode world{clock};
+    emulator::EmulatedNode emulated{clock};
   };
   const std::shared_ptr<MemoryNode> node_ = std::make_shared<MemoryNode>();
   weft::testing::ScriptedServer server_{loop_.io(), {}};
 };
 
-TEST_F(DaemonWindowsNodeTest, AnotherAddressIsToldToPeersAndReadFromHns) {
+TEST_F(DaemonWindowsNodeTest, AnotherAddressIsPublishedAndReadFromHns) {
   JoinCluster();
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilWritten("public-ip\":\"192.168.1.10\""));
@@ -137,10 +137,10 @@ TEST_F(DaemonWindowsNodeTest, AnotherAddressIsToldToPeersAndReadFromHns) {
   EXPECT_EQ(HostRoutes(), 1u) << "it names no address; one is enough";
 }
 
-TEST_F(DaemonWindowsNodeTest, AnHnsThatKeepsTheOldAddressIsToldOf) {
+TEST_F(DaemonWindowsNodeTest, AnHnsThatKeepsTheOldAddressIsReported) {
   hns::emulator::Settings settings;
   settings.management_ip_follows = false;
-  node_->world.hns().Set(settings);
+  node_->emulated.hns().Set(settings);
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
   Renumber("192.168.1.20");
@@ -149,49 +149,49 @@ TEST_F(DaemonWindowsNodeTest, AnHnsThatKeepsTheOldAddressIsToldOf) {
       daemon_->ReadStatus().hns->notes,
       Contains(AllOf(HasSubstr("HNS sends from 192.168.1.10"),
                      HasSubstr("this node's address is 192.168.1.20"), HasSubstr("reboot"))));
-  // It follows late, and nobody tells.
-  node_->world.hns().Set({});
+  // It follows late, without a notification.
+  node_->emulated.hns().Set({});
   EXPECT_TRUE(RunUntil([this] { return daemon_->ReadStatus().hns->notes.empty(); }));
 }
 
-TEST_F(DaemonWindowsNodeTest, ANetworkThatAStrangerDeletesIsBackWithinASecond) {
+TEST_F(DaemonWindowsNodeTest, ADeletedNetworkIsRestoredWithinASecond) {
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
   const hns::Guid before = Network().id;
-  ASSERT_TRUE(node_->world.hns().Delete(hns::Kind::kNetwork, before).ok());
+  ASSERT_TRUE(node_->emulated.hns().Delete(hns::Kind::kNetwork, before).ok());
   const std::string old = before.ToString();
   ASSERT_TRUE(RunUntil([&] {
     const auto hns = daemon_->ReadStatus().hns;
     return hns->state == "holds" && hns->id != old;
-  })) << "the look of each minute would be too late";
+  })) << "the poll of each minute would be too late";
   EXPECT_EQ(HostRoutes(), 1u);
 }
 
-// The ledger in --state-dir knows over the restart that the first one is ours.
-TEST_F(DaemonWindowsNodeTest, AnotherVniIsAnotherNetworkAndTheFirstOneGoes) {
+// After the restart the ledger in --state-dir shows that the first one is ours.
+TEST_F(DaemonWindowsNodeTest, AnotherVniMakesAnotherNetworkAndDeletesTheFirst) {
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
   daemon_.reset();
-  config_.conf.vni = *Vni::Of(4097);
+  config_.conf.vni = *Vni::From(4097);
   config_.conf.name = "flannel.4097";
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntil([this] {
-    const auto networks = hns::Client(node_->world.hns()).Networks("flannel.4096");
+    const auto networks = hns::Client(node_->emulated.hns()).Networks("flannel.4096");
     return networks.ok() && networks->empty();
   }));
   EXPECT_TRUE(Network("flannel.4097").Has(hns::policy_type::kHostRoute));
   EXPECT_THAT(daemon_->ReadStatus().hns->notes, IsEmpty());
 }
 
-TEST_F(DaemonWindowsNodeTest, AStaticRouteThatTheSwitchSwallowedIsBack) {
+TEST_F(DaemonWindowsNodeTest, AStaticRouteThatTheSwitchRemovedIsRestored) {
   host::Route route;
   route.destination = *IpPrefix::Parse("10.8.0.0/16");
   route.gateway = Address("192.168.1.254");
-  route.adapter_index = node_->world.host().state().adapters.at(0).adapter.index;
-  ASSERT_TRUE(node_->world.host().PutRoutes({route})[0].ok());
+  route.adapter_index = node_->emulated.host().state().adapters.at(0).adapter.index;
+  ASSERT_TRUE(node_->emulated.host().PutRoutes({route})[0].ok());
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntil([&] {
-    const auto way = node_->world.host().RouteTo(Address("10.8.1.1"));
+    const auto way = node_->emulated.host().RouteTo(Address("10.8.1.1"));
     return way.ok() && way->destination == route.destination &&
            way->adapter_index != route.adapter_index;
   }));
@@ -202,63 +202,63 @@ TEST_F(DaemonWindowsNodeTest, AStaticRouteThatTheSwitchSwallowedIsBack) {
 TEST_F(DaemonWindowsNodeTest, TheFirewallLetsTheTunnelIn) {
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
-  const auto rules = node_->world.host().state().firewall;
+  const auto rules = node_->emulated.host().state().firewall;
   ASSERT_EQ(rules.size(), 1u);
   EXPECT_EQ(rules[0].name, "OverlayTraffic4789UDP");
   EXPECT_EQ(rules[0].udp_port, 4789);
 }
 
-TEST_F(DaemonWindowsNodeTest, RoutesThatUpstreamsHostGwLeftAreToldAndStay) {
+TEST_F(DaemonWindowsNodeTest, RoutesLeftByUpstreamsHostGwAreReportedAndStay) {
   host::Route route;
   route.destination = *IpPrefix::Parse("10.244.9.0/24");
   route.gateway = Address("192.168.1.9");
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
-  route.adapter_index = node_->world.host().RouteTo(Address("192.168.1.9"))->adapter_index;
-  ASSERT_TRUE(node_->world.host().PutRoutes({route})[0].ok());
+  route.adapter_index = node_->emulated.host().RouteTo(Address("192.168.1.9"))->adapter_index;
+  ASSERT_TRUE(node_->emulated.host().PutRoutes({route})[0].ok());
   ASSERT_TRUE(RunUntil([this] { return !ConditionOf("left-routes").empty(); }));
   EXPECT_THAT(ConditionOf("left-routes"),
               HasSubstr("10.244.9.0/24 via 192.168.1.9; upstream's flanneld leaves"));
-  EXPECT_TRUE(node_->world.host().RouteTo(Address("10.244.9.1")).ok()) << "it is not ours";
+  EXPECT_TRUE(node_->emulated.host().RouteTo(Address("10.244.9.1")).ok()) << "it is not ours";
   EXPECT_TRUE(daemon_->ReadStatus().ready);
 }
 
-// Our own endpoint on the bridge is nobody's pod.
-TEST_F(DaemonWindowsNodeTest, FromHostGwToVxlanTheBridgeGoes) {
+// Our own endpoint on the bridge is no pod.
+TEST_F(DaemonWindowsNodeTest, ChangingFromHostGwToVxlanDeletesTheBridge) {
   const control::NetConf vxlan = config_.conf;
   constexpr char kHostGw[] =
       R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw","Name":"cbr0"}})";
   config_.conf = control::ParseNetConf(kHostGw, "net-conf.json", control::kHnsDefaults).value();
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntil([this] {
-    const auto endpoints = hns::Client(node_->world.hns()).Endpoints();
+    const auto endpoints = hns::Client(node_->emulated.hns()).Endpoints();
     return endpoints.ok() && endpoints->size() == 1;
   }));
   daemon_.reset();
   config_.conf = vxlan;
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntil([this] {
-    const auto networks = hns::Client(node_->world.hns()).Networks();
+    const auto networks = hns::Client(node_->emulated.hns()).Networks();
     return networks.ok() && networks->size() == 1 && networks->front().name == "flannel.4096";
   }));
   EXPECT_THAT(daemon_->ReadStatus().hns->notes, IsEmpty());
 }
 
-TEST_F(DaemonWindowsNodeTest, WithABaseNetworkOnlyTheFirstStartCutsTheNodeOff) {
+TEST_F(DaemonWindowsNodeTest, WithABaseNetworkOnlyTheFirstStartInterruptsTheNode) {
   RebootWithBaseNetwork(true);
-  EXPECT_TRUE(node_->world.host().Reachable());
+  EXPECT_TRUE(node_->emulated.host().Reachable());
   EXPECT_EQ(Network(std::string(hns::kBaseNetworkName)).flags, 0u) << "persistent";
 }
 
-TEST_F(DaemonWindowsNodeTest, WithoutOneEachBootDoes) {
+TEST_F(DaemonWindowsNodeTest, WithoutABaseNetworkEachBootInterruptsTheNode) {
   RebootWithBaseNetwork(false);
-  EXPECT_FALSE(node_->world.host().Reachable());
+  EXPECT_FALSE(node_->emulated.host().Reachable());
 }
 
 // ---- the interface while HNS makes its switch
 
-// Ethernet, 192.168.1.10, whose default route is the better one, and Ethernet 2, 172.16.0.10. While
-// a switch is made the host's adapter is late, and has an address of 169.254/16 first.
+// Ethernet, 192.168.1.10, whose default route has the lower metric, and Ethernet 2, 172.16.0.10.
+// While a switch is made the host's adapter is late, and has an address of 169.254/16 first.
 class TwoNicsNodeTest : public DaemonWindowsNodeTest {
  protected:
   void SetUp() override {
@@ -271,15 +271,15 @@ class TwoNicsNodeTest : public DaemonWindowsNodeTest {
     second.addresses = {{Address("172.16.0.10"), 24}};
     host::Route route;
     route.gateway = Address("172.16.0.1");
-    route.adapter_index = node_->world.host().AddAdapter(second);
+    route.adapter_index = node_->emulated.host().AddAdapter(second);
     route.metric = 100;
-    ASSERT_TRUE(node_->world.host().PutRoutes({route})[0].ok());
+    ASSERT_TRUE(node_->emulated.host().PutRoutes({route})[0].ok());
     hns::emulator::Settings settings;
     settings.gap = std::chrono::milliseconds(800);
     settings.new_interface = std::chrono::milliseconds(400);
     settings.link_local = std::chrono::milliseconds(800);
     settings.management_ip = std::chrono::milliseconds(200);
-    node_->world.hns().Set(settings);
+    node_->emulated.hns().Set(settings);
     config_.polls_host = true;
     JoinCluster();
   }
@@ -315,8 +315,8 @@ class TwoNicsNodeTest : public DaemonWindowsNodeTest {
 
 TEST_F(TwoNicsNodeTest, OnlyTheFirstNicsAddressIsEverPublished) { ExpectOnlyTheFirst(); }
 
-TEST_F(TwoNicsNodeTest, AlsoWhereABoundNicIsNotListed) {
-  node_->world.host().HideBoundAdapters(true);
+TEST_F(TwoNicsNodeTest, OnlyTheFirstNicsAddressIsPublishedWhereABoundNicIsNotListed) {
+  node_->emulated.host().HideBoundAdapters(true);
   ExpectOnlyTheFirst();
 }
 
@@ -325,20 +325,20 @@ TEST_F(TwoNicsNodeTest, ALostAddressIsWaitedForAndNoOtherIsPublished) {
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntil([&] { return !Published().empty(); }));
   ASSERT_TRUE(RunUntil([&] { return CheckNamed("interface").text == "vEthernet (Ethernet)"; }));
-  node_->world.host().SetAddresses("vEthernet (Ethernet)", {});
+  node_->emulated.host().SetAddresses("vEthernet (Ethernet)", {});
   ASSERT_TRUE(RunUntil([&] { return !CheckNamed("interface").ok; }));
   EXPECT_THAT(CheckNamed("interface").text, HasSubstr("vEthernet (Ethernet)"));
-  node_->world.host().SetAddresses("vEthernet (Ethernet)", {{Address("192.168.1.10"), 24}});
+  node_->emulated.host().SetAddresses("vEthernet (Ethernet)", {{Address("192.168.1.10"), 24}});
   ASSERT_TRUE(RunUntil([&] { return CheckNamed("interface").ok; }));
   EXPECT_THAT(Published(), ::testing::Each("192.168.1.10"));
 }
 
-// HNS built on, and sends from, the other NIC: that is where peers must send to.
-TEST_F(TwoNicsNodeTest, ThePublishedAddressIsHnssOwn) {
-  const hns::Network standing = hns::OverlayNetwork(
-      {"flannel.4096", *IpPrefix::Parse("10.244.1.0/24"), *hns::IsolationId::Of(4096), 4789,
+// HNS is bound to the other NIC and sends from it: peers must send to that one.
+TEST_F(TwoNicsNodeTest, ThePublishedAddressIsTheManagementIp) {
+  const hns::Network existing = hns::OverlayNetwork(
+      {"flannel.4096", *IpPrefix::Parse("10.244.1.0/24"), *hns::IsolationId::From(4096), 4789,
        "Ethernet 2", Address("172.16.0.10"), false});
-  ASSERT_TRUE(hns::Client(node_->world.hns()).Create(standing).ok());
+  ASSERT_TRUE(hns::Client(node_->emulated.hns()).Create(existing).ok());
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntil([&] { return !Published().empty(); }));
   EXPECT_EQ(daemon_->ReadStatus().interface_name, "Ethernet");
@@ -346,7 +346,7 @@ TEST_F(TwoNicsNodeTest, ThePublishedAddressIsHnssOwn) {
   EXPECT_EQ(daemon_->ReadStatus().v4->public_ip, Address("172.16.0.10"));
 }
 
-TEST_F(TwoNicsNodeTest, AConfiguredAddressIsPublishedWhateverHnsSays) {
+TEST_F(TwoNicsNodeTest, AConfiguredAddressIsPublishedForAnyManagementIp) {
   config_.options.iface = {"Ethernet"};
   config_.options.public_ip = "203.0.113.7";
   ASSERT_TRUE(StartHere().ok());
@@ -355,35 +355,35 @@ TEST_F(TwoNicsNodeTest, AConfiguredAddressIsPublishedWhateverHnsSays) {
   EXPECT_EQ(daemon_->ReadStatus().v4->public_ip, Address("203.0.113.7"));
 }
 
-// HNS says the management IP long before the host has the adapter.
+// HNS reports the management IP long before the host has the adapter.
 TEST_F(DaemonWindowsNodeTest, HostRouteWaitsForTheAdapter) {
   hns::emulator::Settings settings;
   settings.management_ip_early = true;
   settings.new_interface = std::chrono::hours(1);
-  node_->world.hns().Set(settings);
+  node_->emulated.hns().Set(settings);
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntil([this] {
     return CheckNamed("hns").text.find("no adapter has 192.168.1.10") != std::string::npos;
   }));
   EXPECT_EQ(daemon_->ReadStatus().hns->management_ip, Address("192.168.1.10"));
   EXPECT_EQ(HostRoutes(), 0u);
-  host::HostState state = node_->world.host().state();
+  host::HostState state = node_->emulated.host().state();
   for (host::EmulatedAdapter& each : state.adapters) each.visible_from = {};
-  node_->world.host().Replace(state);
+  node_->emulated.host().Replace(state);
   ASSERT_TRUE(RunUntilReady());
   EXPECT_EQ(HostRoutes(), 1u);
   EXPECT_THAT(daemon_->ReadStatus().hns->notes, IsEmpty());
 }
 
 TEST_F(DaemonWindowsNodeTest, AnApipaAddressIsNeitherTheNodesNorPublished) {
-  node_->world.host().SetAddresses("Ethernet", {{Address("169.254.7.7"), 16}});
+  node_->emulated.host().SetAddresses("Ethernet", {{Address("169.254.7.7"), 16}});
   JoinCluster();
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntil([&] { return CheckNamed("source").ok; }));
   EXPECT_FALSE(CheckNamed("interface").ok);
   EXPECT_EQ(Read("subnet.env"), "");
   EXPECT_EQ(server_.requests().size(), 1u) << "nothing is published";
-  node_->world.host().SetAddresses("Ethernet", {{Address("192.168.1.10"), 24}});
+  node_->emulated.host().SetAddresses("Ethernet", {{Address("192.168.1.10"), 24}});
   EXPECT_TRUE(RunUntilWritten("public-ip\":\"192.168.1.10\""));
 }
 
@@ -392,29 +392,29 @@ TEST_F(DaemonWindowsNodeTest, ANameByExpressionIsReadyWithTheSwitch) {
     config_.options.iface_regex = {pattern};
     ASSERT_TRUE(StartHere().ok());
     EXPECT_TRUE(RunUntilReady()) << pattern;
-    ASSERT_TRUE(node_->world.host().state().switches.contains("Ethernet"));
+    ASSERT_TRUE(node_->emulated.host().state().switches.contains("Ethernet"));
     daemon_.reset();
   }
 }
 
-// "vEthernet (Ethernet) 2", and a name that says nothing: HNS takes neither for an adapter.
-TEST_F(DaemonWindowsNodeTest, AHostAdapterWhoseNameDoesNotFitIsNoObstacle) {
+// "vEthernet (Ethernet) 2", and an arbitrary name: HNS accepts neither as an adapter.
+TEST_F(DaemonWindowsNodeTest, AHostAdapterOfAnotherNameIsNoObstacle) {
   for (const char* name : {"vEthernet (Ethernet) 2", "LAN"}) {
     SCOPED_TRACE(name);
     const auto node = std::make_shared<MemoryNode>();
-    emulator::AddEthernet(node->world.host(), {Address("192.168.1.10"), 24},
+    emulator::AddEthernet(node->emulated.host(), {Address("192.168.1.10"), 24},
                           Address("192.168.1.1"));
-    // A switch of Hyper-V's, which another HNS network stands on.
+    // A Hyper-V switch, used by another HNS network.
     hns::emulator::Settings settings;
     settings.host_adapter = name;
-    node->world.hns().Set(settings);
-    ASSERT_TRUE(hns::Client(node->world.hns())
+    node->emulated.hns().Set(settings);
+    ASSERT_TRUE(hns::Client(node->emulated.hns())
                     .Create(hns::OverlayNetwork({"other", *IpPrefix::Parse("10.99.0.0/24"),
-                                                 *hns::IsolationId::Of(5000), 4789, "Ethernet",
+                                                 *hns::IsolationId::From(5000), 4789, "Ethernet",
                                                  Address("192.168.1.10"), false}))
                     .ok());
-    config_.hns = {node, &node->world.hns()};
-    ASSERT_TRUE(Start(std::make_unique<weft::testing::HostView>(node->world.host())).ok());
+    config_.hns = {node, &node->emulated.hns()};
+    ASSERT_TRUE(Start(std::make_unique<weft::testing::HostView>(node->emulated.host())).ok());
     EXPECT_TRUE(RunUntilReady());
     EXPECT_EQ(daemon_->ReadStatus().interface_name, name);
     daemon_.reset();
@@ -423,11 +423,11 @@ TEST_F(DaemonWindowsNodeTest, AHostAdapterWhoseNameDoesNotFitIsNoObstacle) {
 
 // Windows' firewall comes up late at boot.
 TEST_F(DaemonWindowsNodeTest, AFirewallThatIsNotUpYetIsTriedAgain) {
-  node_->world.host().StopFirewall(std::chrono::milliseconds(1500));
+  node_->emulated.host().StopFirewall(std::chrono::milliseconds(1500));
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntil([&] { return !ConditionOf("firewall").empty(); }));
   EXPECT_THAT(ConditionOf("firewall"), HasSubstr("0x800706d9"));
-  ASSERT_TRUE(RunUntil([&] { return node_->world.host().state().firewall.size() == 1; }));
+  ASSERT_TRUE(RunUntil([&] { return node_->emulated.host().state().firewall.size() == 1; }));
   EXPECT_EQ(ConditionOf("firewall"), "");
 }
 

@@ -63,7 +63,7 @@ class Program {
 
   void Signal(int number) const { ::kill(pid_, number); }
   // Reads stderr until `text` has been there; false at the end or after a minute.
-  bool Says(const std::string& text) {
+  bool Prints(const std::string& text) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (error.find(text) == error.npos) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -132,12 +132,12 @@ class FlanneldTest : public ::testing::Test {
   const std::filesystem::path folder_ = weft::testing::TestPath();
 };
 
-TEST_F(FlanneldTest, ANetConfThatOthersMayWriteIsReported) {
+TEST_F(FlanneldTest, ANetConfWritableByOtherUsersIsReported) {
   using std::filesystem::perms;
   for (const bool open : {false, true}) {
     std::filesystem::permissions(folder_ / "net-conf.json", open ? perms{0666} : perms{0644});
     Program program(Words());
-    ASSERT_TRUE(program.Says("] ready\n")) << program.error;
+    ASSERT_TRUE(program.Prints("] ready\n")) << program.error;
     const std::string report = "net-conf.json may be written by other users";
     EXPECT_EQ(program.error.find(report) != std::string::npos, open) << program.error;
   }
@@ -156,7 +156,7 @@ TEST_F(FlanneldTest, VersionIsOneLine) {
   EXPECT_THAT(program.output, ::testing::MatchesRegex("flanneld [0-9.]+ \\(weft\\)\n"));
 }
 
-TEST_F(FlanneldTest, AWrongFlagIsTwoWithMessageAndUsageOnStderr) {
+TEST_F(FlanneldTest, AWrongFlagExitsWith2WithMessageAndUsageOnStderr) {
   Program program({"--ifce=eth0"});
   EXPECT_EQ(program.Wait(), 2);
   EXPECT_EQ(program.output, "");
@@ -173,7 +173,7 @@ struct WrongRow {
 };
 
 // One line of severity E, and exit status 1.
-TEST_F(FlanneldTest, AWrongConfigurationIsOneWithOneErrorLine) {
+TEST_F(FlanneldTest, AWrongConfigurationExitsWith1AndOneErrorLine) {
   Write("broken.json", R"({"Network":"10.244.0.0/16")");
   const WrongRow rows[] = {
       {"kube", {"--kube-subnet-mgr"}, "--kube-subnet-mgr and --lease-source=file:"},
@@ -210,7 +210,7 @@ TEST_F(FlanneldTest, AWrongConfigurationIsOneWithOneErrorLine) {
   }
 }
 
-TEST_F(FlanneldTest, APortThatIsNoneIsAWrongFlag) {
+TEST_F(FlanneldTest, AnInvalidPortIsAWrongFlag) {
   Program program(Words({"--healthz-port=70000"}));
   EXPECT_EQ(program.Wait(), 2);
   EXPECT_THAT(program.error, ::testing::StartsWith(
@@ -218,15 +218,15 @@ TEST_F(FlanneldTest, APortThatIsNoneIsAWrongFlag) {
                                  "out of range; see flanneld --help\n"));
 }
 
-// After a right command line nothing ends it: it waits, says so once, and goes on by itself.
-TEST_F(FlanneldTest, WhatIsMissingIsWaitedFor) {
+// After a valid command line nothing ends it: it waits, logs that once, and continues by itself.
+TEST_F(FlanneldTest, MissingObjectsAreWaitedFor) {
   const struct {
     const char* name;
     std::vector<std::string> words;
-    const char* says;
+    const char* prints;
   } rows[] = {
       {"interface", {"--iface=", "--iface=weft-none0"}, "no adapter has that name"},
-      {"admin endpoint", {"--admin=/proc/none/admin.sock"}, "cannot make folder /proc/none"},
+      {"admin endpoint", {"--admin=/proc/none/admin.sock"}, "cannot create folder /proc/none"},
       {"health port",
        {"--healthz-ip=203.0.113.1", "--healthz-port=1"},
        "health checks: cannot bind"},
@@ -238,16 +238,16 @@ TEST_F(FlanneldTest, WhatIsMissingIsWaitedFor) {
     for (const std::string& word : row.words)
       if (word != "--iface=") words.push_back(word);
     Program program(words);
-    ASSERT_TRUE(program.Says(row.says)) << row.name << "\n" << program.error;
+    ASSERT_TRUE(program.Prints(row.prints)) << row.name << "\n" << program.error;
     program.Signal(SIGTERM);
     EXPECT_EQ(program.Wait(), 0) << row.name << "\n" << program.error;
-    EXPECT_EQ(program.error.find(row.says), program.error.rfind(row.says)) << row.name;
+    EXPECT_EQ(program.error.find(row.prints), program.error.rfind(row.prints)) << row.name;
   }
 }
 
 TEST_F(FlanneldTest, SigtermEndsItCleanly) {
   Program program(Words());
-  ASSERT_TRUE(program.Says("] ready\n")) << program.error;
+  ASSERT_TRUE(program.Prints("] ready\n")) << program.error;
   EXPECT_TRUE(std::filesystem::exists(folder_ / "admin.sock"));
   const auto begin = std::chrono::steady_clock::now();
   program.Signal(SIGTERM);
@@ -260,7 +260,7 @@ TEST_F(FlanneldTest, SigtermEndsItCleanly) {
 
 TEST_F(FlanneldTest, SigintDoesTheSameAndSighupNothing) {
   Program program(Words());
-  ASSERT_TRUE(program.Says("] ready\n")) << program.error;
+  ASSERT_TRUE(program.Prints("] ready\n")) << program.error;
   program.Signal(SIGHUP);
   program.Signal(SIGINT);
   EXPECT_EQ(program.Wait(), 0) << program.error;
@@ -269,13 +269,13 @@ TEST_F(FlanneldTest, SigintDoesTheSameAndSighupNothing) {
 TEST_F(FlanneldTest, ItStopsWhileItWaits) {
   std::filesystem::remove(folder_ / "nodes.json");
   Program program(Words());
-  ASSERT_TRUE(program.Says("; put the file back\n")) << program.error;
+  ASSERT_TRUE(program.Prints("; put the file back\n")) << program.error;
   program.Signal(SIGTERM);
   EXPECT_EQ(program.Wait(), 0) << program.error;
 }
 
 // systemd's Type=notify, sd_notify(3).
-TEST_F(FlanneldTest, TellsSystemdWhenItIsReady) {
+TEST_F(FlanneldTest, NotifiesSystemdWhenReady) {
   const std::string path = (folder_ / "notify").string();
   const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
@@ -290,8 +290,8 @@ TEST_F(FlanneldTest, TellsSystemdWhenItIsReady) {
   ASSERT_GT(length, 0);
   EXPECT_EQ(std::string(text, static_cast<std::size_t>(length)), "READY=1");
   EXPECT_TRUE(std::filesystem::exists(folder_ / "subnet.env"));
-  Write("nodes.json", R"({"items":[]})");  // another round, in which it is ready no more
-  ASSERT_TRUE(program.Says("not ready any more: own-node")) << program.error;
+  Write("nodes.json", R"({"items":[]})");  // another round, in which it is no longer ready
+  ASSERT_TRUE(program.Prints("not ready any more: own-node")) << program.error;
   EXPECT_EQ(program.error.find("] ready\n"), program.error.rfind("] ready\n"));
   program.Signal(SIGTERM);
   EXPECT_EQ(program.Wait(), 0) << program.error;
@@ -299,10 +299,10 @@ TEST_F(FlanneldTest, TellsSystemdWhenItIsReady) {
   ::close(socket);
 }
 
-TEST_F(FlanneldTest, ASupervisorsAddressThatIsNoneIsPassedOver) {
+TEST_F(FlanneldTest, AnInvalidNotifySocketIsIgnored) {
   for (const std::string& path : {std::string(), std::string("/"), std::string(4096, 'x')}) {
     Program program(Words(), "NOTIFY_SOCKET=" + path);
-    ASSERT_TRUE(program.Says("] ready\n")) << program.error;
+    ASSERT_TRUE(program.Prints("] ready\n")) << program.error;
     program.Signal(SIGTERM);
     EXPECT_EQ(program.Wait(), 0) << program.error;
   }
@@ -310,7 +310,7 @@ TEST_F(FlanneldTest, ASupervisorsAddressThatIsNoneIsPassedOver) {
 
 TEST_F(FlanneldTest, EveryLineIsJsonOnRequest) {
   Program program(Words({"--log-format=json"}));
-  ASSERT_TRUE(program.Says("\"message\":\"ready\"}\n")) << program.error;
+  ASSERT_TRUE(program.Prints("\"message\":\"ready\"}\n")) << program.error;
   program.Signal(SIGTERM);
   EXPECT_EQ(program.Wait(), 0);
   ASSERT_THAT(program.error, ::testing::EndsWith("\n"));

@@ -11,7 +11,7 @@ using admin::Request;
 using admin::Response;
 using Ms = std::chrono::milliseconds;
 
-Response Ask(std::vector<Check> checks, std::string path, bool verbose = false) {
+Response Get(std::vector<Check> checks, std::string path, bool verbose = false) {
   Request request{"GET", std::move(path), {}, false};
   if (verbose) request.query["verbose"] = "";
   return HealthHandler([checks] { return checks; })(request);
@@ -22,43 +22,43 @@ const std::vector<Check> kBad = {{"source", true, ""},
                                  {"own-node", false, "node \"a\" is not there"}};
 
 // The bodies are upstream's: probes and scripts compare them.
-TEST(Health, IsAlwaysThere) {
+TEST(Health, LivenessIsAlwaysOk) {
   for (const auto& checks : {kGood, kBad}) {
     for (const char* path : {"/healthz", "/livez"}) {
-      EXPECT_EQ(Ask(checks, path).status, 200);
-      EXPECT_EQ(Ask(checks, path).body, "flanneld is running");
-      EXPECT_EQ(Ask(checks, path).content_type, "text/plain; charset=utf-8");
+      EXPECT_EQ(Get(checks, path).status, 200);
+      EXPECT_EQ(Get(checks, path).body, "flanneld is running");
+      EXPECT_EQ(Get(checks, path).content_type, "text/plain; charset=utf-8");
     }
   }
 }
 
 TEST(Health, ReadyWhenEveryCheckIs) {
-  EXPECT_EQ(Ask(kGood, "/readyz").status, 200);
-  EXPECT_EQ(Ask(kGood, "/readyz").body, "flanneld is ready");
-  EXPECT_EQ(Ask({}, "/readyz").status, 200);
+  EXPECT_EQ(Get(kGood, "/readyz").status, 200);
+  EXPECT_EQ(Get(kGood, "/readyz").body, "flanneld is ready");
+  EXPECT_EQ(Get({}, "/readyz").status, 200);
 }
 
 TEST(Health, NotReadyOtherwise) {
-  EXPECT_EQ(Ask(kBad, "/readyz").status, 503);
-  EXPECT_EQ(Ask(kBad, "/readyz").body,
+  EXPECT_EQ(Get(kBad, "/readyz").status, 503);
+  EXPECT_EQ(Get(kBad, "/readyz").body,
             "flanneld is not ready yet: own-node: node \"a\" is not there");
-  EXPECT_EQ(Ask({{"sinks", false, ""}, {"subnet-file", false, "not written"}}, "/readyz").body,
+  EXPECT_EQ(Get({{"sinks", false, ""}, {"subnet-file", false, "not written"}}, "/readyz").body,
             "flanneld is not ready yet: sinks");
 }
 
 TEST(Health, VerboseHasALineForEachCheck) {
-  EXPECT_EQ(Ask(kGood, "/readyz", true).body,
+  EXPECT_EQ(Get(kGood, "/readyz", true).body,
             "[+]source ok: file nodes.json\n"
             "[+]tunnels ok\n"
             "flanneld is ready");
-  EXPECT_EQ(Ask(kBad, "/readyz", true).body,
+  EXPECT_EQ(Get(kBad, "/readyz", true).body,
             "[+]source ok\n"
             "[-]own-node failed: node \"a\" is not there\n"
             "flanneld is not ready yet: own-node: node \"a\" is not there");
-  EXPECT_EQ(Ask(kBad, "/readyz", true).status, 503);
+  EXPECT_EQ(Get(kBad, "/readyz", true).status, 503);
 }
 
-// Any pod may ask at any rate.
+// Any pod may send requests at any rate.
 TEST(Health, ChecksAreReadAtMostTenTimesASecond) {
   int reads = 0;
   RecentChecks checks([&reads] {
@@ -72,10 +72,10 @@ TEST(Health, ChecksAreReadAtMostTenTimesASecond) {
   EXPECT_EQ(reads, 2);
 }
 
-TEST(Health, ElsewhereIsNothing) {
+TEST(Health, UnknownPathsAreNotFound) {
   for (const char* path : {"/", "/metrics", "/healthz/", "/Healthz", ""}) {
-    EXPECT_EQ(Ask(kGood, path).status, 404) << path;
-    EXPECT_EQ(Ask(kGood, path).body, "404 page not found\n") << path;
+    EXPECT_EQ(Get(kGood, path).status, 404) << path;
+    EXPECT_EQ(Get(kGood, path).body, "404 page not found\n") << path;
   }
 }
 

@@ -41,7 +41,7 @@ class HostGwFixture : public DaemonFixture {
   static constexpr char kHostGw[] = R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw"}})";
   struct Machine {
     hns::emulator::SystemClock clock;
-    emulator::EmulatedNode world{clock};
+    emulator::EmulatedNode emulated{clock};
   };
 
   void SetUp() override {
@@ -49,15 +49,15 @@ class HostGwFixture : public DaemonFixture {
     Write("net-conf.json", kHostGw);
     config_.conf = control::ParseNetConf(kHostGw, "net-conf.json", control::kHnsDefaults).value();
     config_.options.data_plane = config::DataPlane::kHns;
-    config_.hns = {machine_, &machine_->world.hns()};
+    config_.hns = {machine_, &machine_->emulated.hns()};
     emulator::AddEthernet(host(), {*IpAddress::Parse("192.168.1.10"), 24},
                           *IpAddress::Parse("192.168.1.254"));
   }
   absl::Status StartHere() {
     return Start(std::make_unique<Host>(host(), refuses_forwarding_, hides_forwarding_));
   }
-  host::EmulatedHost& host() { return machine_->world.host(); }
-  hns::emulator::Emulator& hns() { return machine_->world.hns(); }
+  host::EmulatedHost& host() { return machine_->emulated.host(); }
+  hns::emulator::Emulator& hns() { return machine_->emulated.hns(); }
 
   static Node HostGw(const char* name, const char* subnet, const char* address) {
     return Node(name)
@@ -103,7 +103,7 @@ class HostGwFixture : public DaemonFixture {
   std::vector<hns::BridgeEndpoint> Endpoints() {
     return hns::ParseBridgeEndpoints(Output(hns().Call("GET", "/endpoints/", ""))).value();
   }
-  // Of the daemon that runs; empty while there is no section.
+  // The running daemon's; empty while there is no section.
   std::string HnsState() {
     const admin::Status status = daemon_->ReadStatus();
     return status.hns ? status.hns->state : "";

@@ -46,7 +46,7 @@ class NetConfConditionTest : public ::testing::Test {
       control::ParseNetConf(kRunning, "", control::kHnsDefaults).value();
 };
 
-TEST_F(NetConfConditionTest, ThereIsNoneWhileItMeansWhatRuns) {
+TEST_F(NetConfConditionTest, NoConditionWhileTheFileMatches) {
   for (const char* text : {
            kRunning,
            R"({ "network": "10.244.0.9/16", "Backend": {"port": 4789, "Type": "VXLAN"} })",
@@ -85,7 +85,7 @@ TEST_F(NetConfConditionTest, ABrokenFileIsNamedWithPlaceAndCause) {
   }
 }
 
-TEST_F(NetConfConditionTest, EachDifferenceThatARestartWouldApplyIsTold) {
+TEST_F(NetConfConditionTest, EachDifferenceThatARestartWouldApplyIsReported) {
   for (
       const char* text : {
           R"({"Network":"10.245.0.0/16","Backend":{"Type":"vxlan","VNI":4096,"Port":4789}})",
@@ -103,11 +103,11 @@ TEST_F(NetConfConditionTest, EachDifferenceThatARestartWouldApplyIsTold) {
   }
 }
 
-TEST_F(NetConfConditionTest, AMissingFileIsTold) {
+TEST_F(NetConfConditionTest, AMissingFileIsReported) {
   EXPECT_THAT(Poll(), AllOf(HasSubstr(Path()), HasSubstr("stays in force; put the file back")));
 }
 
-TEST_F(NetConfConditionTest, WhatIsNoFileIsTold) {
+TEST_F(NetConfConditionTest, ANonFileIsReported) {
   std::filesystem::create_directories(Path());
   EXPECT_THAT(Poll(), AllOf(HasSubstr(Path()), HasSubstr("stays in force; put the file back")));
 }
@@ -141,7 +141,7 @@ class NetConfNetworkTest : public ::testing::Test {
   NetConfFile file_{Path(), running_};
 };
 
-TEST_F(NetConfNetworkTest, IsWhatRunsUntilTheFileSaysOtherwise) {
+TEST_F(NetConfNetworkTest, IsTheRunningOneUntilTheFileChanges) {
   EXPECT_EQ(Poll(), "10.244.0.0/16") << "without a file";
   EXPECT_EQ(After("10.244.0.0/16"), "10.244.0.0/16");
   EXPECT_EQ(After("10.244.0.0/15"), "10.244.0.0/15");
@@ -149,7 +149,7 @@ TEST_F(NetConfNetworkTest, IsWhatRunsUntilTheFileSaysOtherwise) {
   EXPECT_EQ(Poll(IpFamily::kV6), "none");
 }
 
-TEST_F(NetConfNetworkTest, StaysWhileTheFileSaysNothing) {
+TEST_F(NetConfNetworkTest, StaysWhileTheFileHasNone) {
   EXPECT_EQ(After("10.0.0.0/8"), "10.0.0.0/8");
   for (const char* text : {"", "garbage", R"({"Network":"10.244.0.0/33"})",
                            R"({"EnableIPv4":false,"EnableIPv6":true,"IPv6Network":"fd00::/48",)"
@@ -169,9 +169,9 @@ class VniConditionTest : public ::testing::Test {
     lease::OwnIdentity own;
     own.node_name = "us";
     own.backend_type = "vxlan";
-    own.vni = *Vni::Of(1);
+    own.vni = *Vni::From(1);
     table_.SetOwn(own);
-    conf_.vni = *Vni::Of(1);
+    conf_.vni = *Vni::From(1);
   }
   void Add(const std::string& name, const std::string& subnet, const std::string& address,
            std::optional<std::uint32_t> vni, const std::string& backend = "vxlan") {
@@ -207,8 +207,8 @@ TEST_F(VniConditionTest, OneThatUsesItEndsTheCondition) {
   EXPECT_EQ(ConditionNow(), "");
 }
 
-// It counts whatever else is wrong with it.
-TEST_F(VniConditionTest, AlsoOneThatCannotBeUsed) {
+// Its Network is used whatever else is wrong with the file.
+TEST_F(VniConditionTest, AnUnusableOneEndsItToo) {
   Add("a", "10.244.1.0/24", "192.0.2.1", 4096);
   lease::Lease half = MakeLease("b", "10.244.2.0/24", "192.0.2.2");
   half.v4->vni = 1;

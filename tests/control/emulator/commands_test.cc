@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user tells the emulated machine to do.
+// The commands of a user to the emulated node.
 #include "control/emulator/commands.h"
 
 #include "gmock/gmock.h"
@@ -47,7 +47,7 @@ TEST_F(NodeCommandsTest, AnAdapterIsRenamedPulledOutAndGivenAddresses) {
                                              host::AssignedAddress{Address("fd00::77"), 48}));
 }
 
-TEST_F(NodeCommandsTest, AnAdapterComesAndGoes) {
+TEST_F(NodeCommandsTest, AnAdapterIsAddedAndRemoved) {
   Do(R"({"command":"add-adapter","adapter":"Storage","addresses":"10.0.0.10/8"})");
   const auto adapters = *node_.host().Adapters();
   ASSERT_EQ(adapters.size(), 2u);
@@ -69,7 +69,7 @@ TEST_F(NodeCommandsTest, ATeamAndItsMembersHaveOneMac) {
   EXPECT_FALSE(adapters[2].usable);
 }
 
-TEST_F(NodeCommandsTest, TheFirewallIsAwayForAWhile) {
+TEST_F(NodeCommandsTest, TheFirewallMayBeDown) {
   Do(R"({"command":"stop-firewall","for_ms":60000})");
   EXPECT_FALSE(node_.host().HasFirewallRule("x").ok());
   clock_.Sleep(std::chrono::seconds(60));
@@ -87,7 +87,7 @@ TEST_F(NodeCommandsTest, ARouteIsPutAndRemoved) {
   EXPECT_EQ(Routes().size(), 1u);
 }
 
-TEST_F(NodeCommandsTest, AMachineThatWasShownIsMadeAgain) {
+TEST_F(NodeCommandsTest, AShownNodeLoadsAgain) {
   const Json host = Json::parse(Command(node_, R"({"command":"host"})").text);
   EXPECT_EQ(host["adapters"][0]["name"], "Ethernet");
   EmulatedNode other(clock_);
@@ -95,7 +95,7 @@ TEST_F(NodeCommandsTest, AMachineThatWasShownIsMadeAgain) {
   EXPECT_EQ(other.host().state(), node_.host().state());
 }
 
-TEST_F(NodeCommandsTest, ARebootIsOfBoth) {
+TEST_F(NodeCommandsTest, ARebootAffectsHostAndHns) {
   Do(R"({"command":"put-route","destination":"10.8.0.0/16","gateway":"192.168.1.254",
          "adapter":"Ethernet"})");
   Do(R"({"command":"reboot","endpoints_kept":true,"unsettled_ms":1000})");
@@ -106,10 +106,10 @@ TEST_F(NodeCommandsTest, CommandsToHnsArrive) {
   EXPECT_EQ(Json::parse(Command(node_, R"({"command":"calls"})").text)["total"], 0);
 }
 
-TEST_F(NodeCommandsTest, WhatIsWrongIsNamed) {
+TEST_F(NodeCommandsTest, WrongCommandsAreNamed) {
   const struct {
     const char* command;
-    const char* says;
+    const char* message;
   } rows[] = {
       {"reboot", "a command is an object"},
       {R"({"command":7})", "a command is an object"},
@@ -135,8 +135,8 @@ TEST_F(NodeCommandsTest, WhatIsWrongIsNamed) {
       {R"({"command":"add-adapter","adapter":"x","mac":"y"})", "\"mac\" must be such as"},
       {R"({"command":"load-host","host":{"adapters":7}})", "adapters: it is not an array"},
   };
-  for (const auto& [command, says] : rows)
-    EXPECT_THAT(Command(node_, command).error_record, HasSubstr(says)) << command;
+  for (const auto& [command, message] : rows)
+    EXPECT_THAT(Command(node_, command).error_record, HasSubstr(message)) << command;
   EXPECT_EQ(First().name, "Ethernet");
   EXPECT_EQ(Routes().size(), 1u);
 }

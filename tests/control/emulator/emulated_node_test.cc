@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What HNS does to the host, seen from the host; and both in one text.
+// Effects of HNS on the host, read from the host; and the text of both.
 #include "control/emulator/emulated_node.h"
 
 #include <filesystem>
@@ -90,9 +90,9 @@ TEST_F(EmulatedNodeTest, WithoutADefaultRouteTheFirstUsableAdapterIsTheDefault) 
   EXPECT_EQ(side.FindDefault()->name, "Ethernet");
 }
 
-// A loopback, an adapter that a switch cannot be built on, one that was pulled out and an
-// endpoint's under another name stand before "LAN".
-TEST_F(EmulatedNodeTest, OnlyAPhysicalAdapterThatIsThereCarriesASwitch) {
+// Before "LAN" the host has a loopback, an adapter that cannot carry a switch, one that was pulled
+// out and an endpoint's adapter under another name.
+TEST_F(EmulatedNodeTest, OnlyAPresentPhysicalAdapterCarriesASwitch) {
   host::EmulatedHost machine;
   const auto add = [&](const char* name, const char* address, bool loopback, bool usable,
                        std::string endpoint) {
@@ -124,7 +124,7 @@ TEST_F(EmulatedNodeTest, OnlyAPhysicalAdapterThatIsThereCarriesASwitch) {
   ASSERT_TRUE(side.FindDefault().has_value());
   EXPECT_EQ(side.FindDefault()->name, "LAN");
 
-  // The default route decides, of IPv4 alone, and no other route however cheap it is.
+  // Only the IPv4 default route decides, not another route of a lower metric.
   host::HostState state = machine.state();
   const auto put = [&](const char* destination, std::uint32_t adapter, std::uint32_t metric) {
     host::Route route;
@@ -219,7 +219,7 @@ TEST_F(EmulatedNodeTest, ItsTextReadsBackIntoAnother) {
   EXPECT_EQ(other.host().state(), host::HostState());
 }
 
-TEST_F(EmulatedNodeTest, WhatCannotBeReadChangesNothing) {
+TEST_F(EmulatedNodeTest, UnreadableTextChangesNothing) {
   const std::string before = node.Text();
   const std::string deep =
       R"({"x": )" + std::string(70, '[') + std::string(70, ']') + R"(, "y": 1})";
@@ -228,7 +228,7 @@ TEST_F(EmulatedNodeTest, WhatCannotBeReadChangesNothing) {
   EXPECT_EQ(node.Text(), before);
 }
 
-TEST_F(EmulatedNodeTest, ARebootTakesNetworkAndRoutesAway) {
+TEST_F(EmulatedNodeTest, ARebootRemovesNetworkAndRoutes) {
   ASSERT_TRUE(Create().ok());
   clock.Sleep(std::chrono::seconds(60));
   host::Route route;
@@ -262,8 +262,8 @@ TEST_F(NodeFileTest, ANodeOutlivesItsProcess) {
   EXPECT_EQ(other_.Text(), node_.Text());
 }
 
-// Of a batch that was refused too.
-TEST_F(NodeFileTest, WhatWasAppliedInPartIsSaved) {
+// Also for a refused batch.
+TEST_F(NodeFileTest, APartlyAppliedCallIsSaved) {
   NodeFile file(node_, path_);
   hns::emulator::Settings settings;
   settings.atomic_batches = false;

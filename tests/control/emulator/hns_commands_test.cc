@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user does to the HNS of an emulated node.
+// A user's commands to the HNS of an emulated node.
 #include "control/emulator/commands.h"
 #include "control/emulator/remote/remote_api.h"
 #include "control/emulator/remote/remote_server.h"
@@ -33,7 +33,7 @@ class HnsCommandsTest : public ::testing::Test {
   hns::emulator::Emulator& emulator_ = node_.hns();
 };
 
-TEST_F(HnsCommandsTest, AFaultIsFeltAndCleared) {
+TEST_F(HnsCommandsTest, AFaultTakesEffectAndIsCleared) {
   ASSERT_TRUE(Do(R"({"command":"fault","function":"HcnEnumerateNetworks","code":"0x803B0020",
                      "first":2,"count":"always"})")
                   .ok());
@@ -69,7 +69,7 @@ TEST_F(HnsCommandsTest, ARestartMayLoseOrDelayAnything) {
 }
 
 // Each client is a process of its own.
-TEST_F(HnsCommandsTest, AClientThatLivedThroughARestartMayBeAnOldOne) {
+TEST_F(HnsCommandsTest, AClientFromBeforeARestartMayBeRefused) {
   const auto server = RemoteServer::Start(weft::testing::TestSocket(), emulator_, nullptr, nullptr,
                                           [this] { return emulator_.NewProcess(); });
   ASSERT_TRUE(server.ok()) << server.status();
@@ -90,17 +90,17 @@ TEST_F(HnsCommandsTest, SettingsChangeOneByOne) {
   EXPECT_FALSE(Do(R"({"command":"set","settings":{"weather":"fine"}})").ok());
 }
 
-TEST_F(HnsCommandsTest, ADumpedWorldLoads) {
+TEST_F(HnsCommandsTest, ADumpedNodeLoads) {
   const Json state = *Do(R"({"command":"dump"})");
   EXPECT_TRUE(CarryOut(node_, {{"command", "load"}, {"state", state}}).ok());
   EXPECT_EQ(*Do(R"({"command":"dump"})"), state);
   EXPECT_EQ(*Do(R"({"command":"handles"})"), Json({{"open", 0}, {"misuses", 0}}));
 }
 
-TEST_F(HnsCommandsTest, WhatIsWrongIsNamed) {
+TEST_F(HnsCommandsTest, WrongCommandsAreNamed) {
   struct Row {
     const char* command;
-    const char* says;
+    const char* text;
   };
   const Row rows[] = {
       {"dump", "a command is an object"},
@@ -117,7 +117,7 @@ TEST_F(HnsCommandsTest, WhatIsWrongIsNamed) {
       {R"({"command":"restart","routes_kept":"no"})", "must be true or false"},
   };
   for (const Row& row : rows) {
-    EXPECT_THAT(Do(row.command).status().message(), HasSubstr(row.says)) << row.command;
+    EXPECT_THAT(Do(row.command).status().message(), HasSubstr(row.text)) << row.command;
   }
 }
 

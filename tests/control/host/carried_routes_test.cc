@@ -54,7 +54,7 @@ class CarriedRoutesTest : public ::testing::Test {
   std::vector<Route> On(std::string_view name) {
     return *host_.Routes(IpFamily::kV4, Named(name).index);
   }
-  std::vector<CarriedRoutes::PutBack> Look(std::string_view name) {
+  std::vector<CarriedRoutes::PutBack> Read(std::string_view name) {
     return carried_.Follow(host_, Named(name), On(name));
   }
   void Bind() { host_.BindSwitch("Ethernet", "vEthernet (Ethernet)", {}, {}); }
@@ -63,62 +63,62 @@ class CarriedRoutesTest : public ::testing::Test {
   CarriedRoutes carried_;
 };
 
-TEST_F(CarriedRoutesTest, WhatTheSwitchSwallowedIsPutBackOnItsAdapter) {
+TEST_F(CarriedRoutesTest, RoutesThatTheSwitchRemovedAreRestoredOnItsAdapter) {
   Put("10.9.0.0/16", "192.168.1.254");  // by the gateway of another
-  EXPECT_THAT(Look("Ethernet"), IsEmpty());
+  EXPECT_THAT(Read("Ethernet"), IsEmpty());
   std::vector<Route> before = On("Ethernet");
   Bind();
   EXPECT_THAT(On("vEthernet (Ethernet)"), IsEmpty());
-  const auto results = Look("vEthernet (Ethernet)");
+  const auto results = Read("vEthernet (Ethernet)");
   ASSERT_THAT(results, SizeIs(3));
   for (const auto& [route, status] : results) EXPECT_TRUE(status.ok()) << status;
   for (Route& route : before) route.adapter_index = Named("vEthernet (Ethernet)").index;
   EXPECT_EQ(On("vEthernet (Ethernet)"), before) << "their metric with them";
-  EXPECT_THAT(Look("vEthernet (Ethernet)"), IsEmpty()) << "once";
+  EXPECT_THAT(Read("vEthernet (Ethernet)"), IsEmpty()) << "once";
 }
 
-TEST_F(CarriedRoutesTest, TheWayBackTooAndTwiceInARow) {
-  Look("Ethernet");
+TEST_F(CarriedRoutesTest, AlsoWhenTheSwitchIsDeletedAndTwiceInARow) {
+  Read("Ethernet");
   for (int round = 0; round < 2; ++round) {
     Bind();
-    EXPECT_THAT(Look("vEthernet (Ethernet)"), SizeIs(2));
+    EXPECT_THAT(Read("vEthernet (Ethernet)"), SizeIs(2));
     host_.UnbindSwitch("Ethernet", {}, {});
-    EXPECT_THAT(Look("Ethernet"), SizeIs(2));
+    EXPECT_THAT(Read("Ethernet"), SizeIs(2));
     EXPECT_THAT(On("Ethernet"), SizeIs(2));
   }
 }
 
-TEST_F(CarriedRoutesTest, WhatIsThereAlreadyOrWasRemovedBeforeStaysAsItIs) {
-  Look("Ethernet");
+TEST_F(CarriedRoutesTest, ExistingRoutesAndThoseRemovedBeforeAreNotRestored) {
+  Read("Ethernet");
   host_.RemoveRoutes({On("Ethernet")[1]});
-  Look("Ethernet");
+  Read("Ethernet");
   Bind();
   Route kept;  // by Windows itself
   kept.destination = Prefix("10.8.0.0/16");
   kept.gateway = Address("192.168.1.254");
   kept.adapter_index = Named("vEthernet (Ethernet)").index;
   host_.PutRoutes({kept});
-  EXPECT_THAT(Look("vEthernet (Ethernet)"), IsEmpty());
+  EXPECT_THAT(Read("vEthernet (Ethernet)"), IsEmpty());
   EXPECT_THAT(On("vEthernet (Ethernet)"), SizeIs(1));
 }
 
-TEST_F(CarriedRoutesTest, OneThatIsRefusedIsToldAndPutOnceItCanBe) {
-  Look("Ethernet");
+TEST_F(CarriedRoutesTest, ARefusedOneIsReportedAndRestoredOncePossible) {
+  Read("Ethernet");
   Bind();
   host_.SetAddresses("vEthernet (Ethernet)", {{Address("172.16.0.10"), 24}});
-  auto results = Look("vEthernet (Ethernet)");
+  auto results = Read("vEthernet (Ethernet)");
   ASSERT_THAT(results, SizeIs(2));
   EXPECT_FALSE(results[0].status.ok());
   EXPECT_TRUE(results[1].status.ok());
-  EXPECT_THAT(Look("vEthernet (Ethernet)"), SizeIs(1));
+  EXPECT_THAT(Read("vEthernet (Ethernet)"), SizeIs(1));
   host_.SetAddresses("vEthernet (Ethernet)", {{Address("192.168.1.10"), 24}});
-  results = Look("vEthernet (Ethernet)");
+  results = Read("vEthernet (Ethernet)");
   ASSERT_THAT(results, SizeIs(1));
   EXPECT_TRUE(results[0].status.ok()) << results[0].status;
 }
 
-// Windows may take such a route, and send by it to whoever answers there.
-TEST_F(CarriedRoutesTest, OneByAGatewayOfNoLinkOfTheAdapterIsNotPut) {
+// Windows may accept such a route, and send by it to any host that answers.
+TEST_F(CarriedRoutesTest, OneThroughAnOffLinkGatewayIsNotRestored) {
   class Bold final : public weft::testing::HostView {
    public:
     using HostView::HostView;
@@ -148,8 +148,8 @@ TEST_F(CarriedRoutesTest, OneByAGatewayOfNoLinkOfTheAdapterIsNotPut) {
 
 TEST_F(CarriedRoutesTest, AnotherNicIsAnotherLink) {
   AddNic("Storage", "00:15:5d:00:00:0b", "192.168.1.11");
-  Look("Ethernet");
-  EXPECT_THAT(Look("Storage"), IsEmpty());
+  Read("Ethernet");
+  EXPECT_THAT(Read("Storage"), IsEmpty());
   EXPECT_THAT(On("Storage"), IsEmpty());
 }
 

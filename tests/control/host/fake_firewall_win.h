@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows Firewall in memory, behind COM's own interfaces, as
-// learn.microsoft.com/windows/win32/api/ netfw describes them: names are not unique; a rule that
-// was found is live, each change of it counts at once; without such a rule Item returns
+// learn.microsoft.com/windows/win32/api/ netfw describes them: names are not unique; a found rule
+// is live, each change of it takes effect at once; without such a rule Item returns
 // ERROR_FILE_NOT_FOUND and Remove does nothing.
 #pragma once
 
@@ -41,9 +41,10 @@ class FakeFirewall {
   void Fail(const std::string& call, HRESULT code) { failures_[call] = code; }
   void Heal() { failures_.clear(); }
   int calls(const std::string& call) { return calls_[call]; }
-  int apartments = 0;  // of COM, entered and not left
+  int apartments = 0;  // of COM, initialized and not released
 
-  // Remove takes all rules of a name instead of the first: it is not documented which.
+  // Remove deletes all rules of a name instead of the first: the documentation does not define
+  // which.
   bool removes_all = false;
 
   // For the objects.

@@ -30,18 +30,18 @@ bool SameAddress(const SOCKADDR_INET& a, const SOCKADDR_INET& b) {
 }
 
 IpPrefix PrefixOf(const MIB_IPFORWARD_ROW2& row) {
-  return *IpPrefix::Of(*AddressOf(row.DestinationPrefix.Prefix),
-                       row.DestinationPrefix.PrefixLength);
+  return *IpPrefix::From(*AddressOf(row.DestinationPrefix.Prefix),
+                         row.DestinationPrefix.PrefixLength);
 }
 
-// What an address brings has no gateway and the protocol LOCAL.
+// The routes of an address have no gateway and the protocol LOCAL.
 MIB_IPFORWARD_ROW2 LocalRow(const IpPrefix& destination, NET_IFINDEX index) {
   MIB_IPFORWARD_ROW2 row = FakeRow(destination, std::nullopt, index, MIB_IPPROTO_LOCAL, 256);
   row.Origin = NlroWellKnown;
   return row;
 }
 
-// Pieces of one buffer, behind each other; without a buffer they are only counted.
+// Consecutive pieces of one buffer; without a buffer they are only counted.
 class Pieces {
  public:
   Pieces(PVOID buffer, ULONG size) : buffer_(static_cast<std::byte*>(buffer)), size_(size) {}
@@ -163,7 +163,7 @@ IpHelper FakeIpHelper::functions() const {
   return helper;
 }
 
-// ---- By other programs
+// ---- Changes by other programs
 
 void FakeIpHelper::AddAdapter(const Adapter& adapter) {
   {
@@ -315,7 +315,7 @@ MIB_IPFORWARD_ROW2* FakeIpHelper::FindRoute(const MIB_IPFORWARD_ROW2& row, DWORD
 bool FakeIpHelper::Covers(const Entry& entry, const IpAddress& address) const {
   return std::any_of(entry.adapter.addresses.begin(), entry.adapter.addresses.end(),
                      [&](const Address& each) {
-                       return IpPrefix::Of(each.address, each.prefix_length)->Contains(address);
+                       return IpPrefix::From(each.address, each.prefix_length)->Contains(address);
                      });
 }
 
@@ -326,9 +326,9 @@ std::vector<MIB_IPFORWARD_ROW2> FakeIpHelper::AllRows(ADDRESS_FAMILY family) con
     for (const Address& each : adapter.up ? adapter.addresses : std::vector<Address>()) {
       const bool v4 = each.address.is_v4();
       for (const IpPrefix& prefix :
-           {*IpPrefix::Of(each.address, each.prefix_length),
-            *IpPrefix::Of(each.address, each.address.bits()),
-            *IpPrefix::Of(*IpAddress::Parse(v4 ? "224.0.0.0" : "ff00::"), v4 ? 4 : 8)})
+           {*IpPrefix::From(each.address, each.prefix_length),
+            *IpPrefix::From(each.address, each.address.bits()),
+            *IpPrefix::From(*IpAddress::Parse(v4 ? "224.0.0.0" : "ff00::"), v4 ? 4 : 8)})
         all.push_back(LocalRow(prefix, adapter.index));
     }
   }
@@ -480,7 +480,7 @@ NETIO_STATUS WINAPI FakeIpHelper::BestRoute(NET_LUID*, NET_IFINDEX, const SOCKAD
   for (const bool covering : {false, true}) {  // one whose prefix covers the next hop comes last
     for (const Address& each : entry.adapter.addresses) {
       if (each.address.family() == target->family() &&
-          (!covering || IpPrefix::Of(each.address, each.prefix_length)->Contains(via)))
+          (!covering || IpPrefix::From(each.address, each.prefix_length)->Contains(via)))
         *source = SocketAddressOf(each.address);
     }
   }
@@ -496,8 +496,8 @@ void WINAPI FakeIpHelper::InitializeRoute(PMIB_IPFORWARD_ROW2 row) {
   row->Protocol = static_cast<NL_ROUTE_PROTOCOL>(0);
 }
 
-// That an illegal site prefix counts as none is assumed: callers that leave it (as
-// wireguard-windows does) have their routes.
+// Assumed: an illegal site prefix is ignored; callers that do not set it (as wireguard-windows) get
+// their routes.
 NETIO_STATUS WINAPI FakeIpHelper::CreateRoute(const MIB_IPFORWARD_ROW2* row) {
   FakeIpHelper& self = *the_fake;
   MIB_IPFORWARD_ROW2 made{};

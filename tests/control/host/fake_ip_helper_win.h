@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // IP Helper over tables in memory, as learn.microsoft.com/windows/win32/api/netioapi describes each
-// function; what it does not say and is assumed here is marked so. One at a time.
+// function; assumptions beyond that are marked. One at a time.
 #pragma once
 
 #include <list>
@@ -44,15 +44,15 @@ class FakeIpHelper {
 
   IpHelper functions() const;
 
-  // ---- By other programs, with the notifications that follow: on another thread, one after
-  // another, and over when these return.
+  // ---- Changes by other programs, with their notifications: on another thread, one after
+  // another, and delivered when these functions return.
   void AddAdapter(const Adapter& adapter);
   void SetUp(NET_IFINDEX index, bool up);
   void GiveAddress(NET_IFINDEX index, const Address& address);
   void TakeAddress(NET_IFINDEX index, const IpAddress& address);
   void PutRow(const MIB_IPFORWARD_ROW2& row);
 
-  // ---- What the tables hold
+  // ---- The content of the tables
   std::vector<MIB_IPFORWARD_ROW2> rows();  // without those of addresses
   MIB_IPINTERFACE_ROW interface_row(NET_IFINDEX index, ADDRESS_FAMILY family);
 
@@ -62,14 +62,14 @@ class FakeIpHelper {
   int calls(const std::string& function);
   // Registered for changes now.
   std::size_t registrations();
-  // A CancelMibChangeNotify2 waits for a notification under way.
+  // A CancelMibChangeNotify2 waits for a notification in progress.
   bool cancel_waits();
 
   // A gateway that no address of the adapter covers is refused. Assumed, as route.exe has it.
   bool refuses_far_gateways = false;
-  // Another program takes all rows away just before this function is called.
+  // Another program removes all rows just before this function is called.
   std::string rows_vanish_at;
-  // The listing of adapters needs this much more room than the last call was given.
+  // The listing of adapters needs this much more room than the last call had.
   ULONG listing_grows_by = 0;
 
  private:
@@ -97,7 +97,7 @@ class FakeIpHelper {
   MIB_IPFORWARD_ROW2* FindRoute(const MIB_IPFORWARD_ROW2& row, DWORD& code);
   static DWORD CheckRoute(const MIB_IPFORWARD_ROW2& row);
   bool Covers(const Entry& entry, const IpAddress& address) const;
-  // With those that addresses bring.
+  // With the routes of addresses.
   std::vector<MIB_IPFORWARD_ROW2> AllRows(ADDRESS_FAMILY family) const;
   DWORD Register(const std::string& function, const Registration& registration, BOOLEAN initial,
                  HANDLE* handle);
@@ -144,7 +144,7 @@ class FakeIpHelper {
   std::map<std::string, int> calls_;
 };
 
-// 10.244.2.0/24 by 10.9.0.2 on adapter 9, as CreateIpForwardEntry2 takes it.
+// 10.244.2.0/24 via 10.9.0.2 on adapter 9, as CreateIpForwardEntry2 expects it.
 MIB_IPFORWARD_ROW2 FakeRow(const IpPrefix& destination, const std::optional<IpAddress>& gateway,
                            NET_IFINDEX index, int protocol = MIB_IPPROTO_NETMGMT, ULONG metric = 0);
 

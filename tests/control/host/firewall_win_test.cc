@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each way through the firewall's calls, over a firewall in memory.
+// Each path through the firewall's calls, with a firewall in memory.
 #include "control/host/firewall_win.h"
 
 #include <gmock/gmock.h>
@@ -60,26 +60,25 @@ TEST_F(WindowsFirewallTest, ARuleIsMadeOnceAndLetsUdpToThePortIn) {
   EXPECT_EQ(firewall_.calls("Add"), 1);
 }
 
-// Each property by which a rule of that name would not let the tunnel in. It may be another
-// program's, or disabled on purpose: it is left, and reported.
-TEST_F(WindowsFirewallTest, ARuleOfThatNameIsLeftAsItIs) {
+// Each property by which a rule of that name would not allow the tunnel. It may be another
+// program's, or disabled on purpose: it is not changed, and reported.
+TEST_F(WindowsFirewallTest, AnExistingRuleOfThatNameIsNotChanged) {
   struct Row {
-    const char* what;  // empty: it lets the tunnel in
+    const char* what;  // empty: it allows the tunnel
     void (*spoil)(FakeRule&);
   };
   for (const Row& row :
        {Row{"", [](FakeRule&) {}}, Row{"", [](FakeRule& rule) { rule.ports = L"53,4000-5000"; }},
         Row{"", [](FakeRule& rule) { rule.ports = L"*"; }},
         Row{"", [](FakeRule& rule) { rule.protocol = 256, rule.ports.clear(); }},
-        Row{"it is not of UDP", [](FakeRule& rule) { rule.protocol = NET_FW_IP_PROTOCOL_TCP; }},
-        Row{"it is not of port 4789", [](FakeRule& rule) { rule.ports = L"8472"; }},
-        Row{"it is not of port 4789", [](FakeRule& rule) { rule.ports = L"478,47890-5"; }},
-        Row{"it is of the other direction",
-            [](FakeRule& rule) { rule.direction = NET_FW_RULE_DIR_OUT; }},
-        Row{"it blocks", [](FakeRule& rule) { rule.action = NET_FW_ACTION_BLOCK; }},
-        Row{"it is not of all profiles",
+        Row{"it is not for UDP", [](FakeRule& rule) { rule.protocol = NET_FW_IP_PROTOCOL_TCP; }},
+        Row{"it is not for port 4789", [](FakeRule& rule) { rule.ports = L"8472"; }},
+        Row{"it is not for port 4789", [](FakeRule& rule) { rule.ports = L"478,47890-5"; }},
+        Row{"it is an outbound rule", [](FakeRule& rule) { rule.direction = NET_FW_RULE_DIR_OUT; }},
+        Row{"it is a block rule", [](FakeRule& rule) { rule.action = NET_FW_ACTION_BLOCK; }},
+        Row{"it is not for all profiles",
             [](FakeRule& rule) { rule.profiles = NET_FW_PROFILE2_DOMAIN; }},
-        Row{"it is not of all addresses",
+        Row{"it is not for all addresses",
             [](FakeRule& rule) { rule.remote_addresses = L"10.0.0.0/8"; }},
         Row{"it is disabled", [](FakeRule& rule) { rule.enabled = false; }}}) {
     FakeFirewall firewall;
@@ -92,8 +91,8 @@ TEST_F(WindowsFirewallTest, ARuleOfThatNameIsLeftAsItIs) {
       EXPECT_TRUE(status.ok()) << status;
     } else {
       EXPECT_TRUE(absl::IsFailedPrecondition(status)) << row.what;
-      EXPECT_EQ(status.message(), std::string("the firewall rule OverlayTraffic4789UDP was there, "
-                                              "and ") +
+      EXPECT_EQ(status.message(), std::string("the firewall rule OverlayTraffic4789UDP exists, "
+                                              "but ") +
                                       row.what);
     }
     EXPECT_THAT(firewall.rules(), ElementsAre(rule)) << row.what;
@@ -109,7 +108,7 @@ TEST_F(WindowsFirewallTest, ARuleIsFoundByItsNameAlone) {
   EXPECT_EQ(*Has(), true);
 }
 
-TEST_F(WindowsFirewallTest, ARuleIsRemovedByItsNameAlsoOneThatIsNotThere) {
+TEST_F(WindowsFirewallTest, ARuleIsRemovedByItsNameEvenIfMissing) {
   for (const bool all : {false, true}) {
     firewall_.removes_all = all;
     firewall_.Put(Right());
@@ -146,13 +145,13 @@ class RefusedRule : public WindowsFirewallTest, public ::testing::WithParamInter
   }
 };
 
-// What every one of the three needs.
+// The steps that all three need.
 class RefusedRules : public RefusedRule {};
 TEST_P(RefusedRules, IsNamed) {
   firewall_.Put(Right());
   firewall_.Fail(GetParam().call, kServiceDown);
   Expect(Allow(), "make the firewall rule", "800706d9");
-  Expect(Has().status(), "look for the firewall rule", "800706d9");
+  Expect(Has().status(), "look up the firewall rule", "800706d9");
   Expect(Remove(), "remove the firewall rule", "800706d9");
   firewall_.Heal();
   EXPECT_TRUE(Allow().ok()) << "the service is up";
@@ -195,11 +194,11 @@ INSTANTIATE_TEST_SUITE_P(
     CallName);
 
 // A second rule of the name would be made where the first is not seen.
-TEST_F(WindowsFirewallTest, WhereTheRuleCannotBeAskedForNoneIsAdded) {
+TEST_F(WindowsFirewallTest, WhereTheRuleCannotBeReadNoneIsAdded) {
   firewall_.Put(Right());
   firewall_.Fail("Item", E_OUTOFMEMORY);
   EXPECT_THAT(std::string(Allow().message()),
-              StartsWith("cannot make the firewall rule OverlayTraffic4789UDP: asking for it"));
+              StartsWith("cannot make the firewall rule OverlayTraffic4789UDP: querying it"));
   EXPECT_EQ(firewall_.calls("Add"), 0);
 }
 
@@ -208,7 +207,7 @@ TEST_F(WindowsFirewallTest, AFailureThatIsNotAboutTheRuleIsNamed) {
   firewall_.Fail("Item", E_OUTOFMEMORY);
   const absl::Status found = Has().status();
   EXPECT_THAT(std::string(found.message()),
-              StartsWith("cannot look for the firewall rule OverlayTraffic4789UDP: asking for it"));
+              StartsWith("cannot look up the firewall rule OverlayTraffic4789UDP: querying it"));
   firewall_.Fail("Remove", E_ACCESSDENIED);
   const absl::Status removed = Remove();
   EXPECT_THAT(std::string(removed.message()), HasSubstr("removing it"));
@@ -216,7 +215,7 @@ TEST_F(WindowsFirewallTest, AFailureThatIsNotAboutTheRuleIsNamed) {
   EXPECT_THAT(firewall_.rules(), ElementsAre(Right()));
 }
 
-// A thread that already has COM, as another apartment, has COM: it is used and not left.
+// A thread may have initialized COM for another apartment: that one is used and not uninitialized.
 TEST_F(WindowsFirewallTest, AnotherApartmentIsUsedAndNotLeft) {
   firewall_.Fail("CoInitializeEx", RPC_E_CHANGED_MODE);
   EXPECT_TRUE(Allow().ok());
@@ -224,7 +223,7 @@ TEST_F(WindowsFirewallTest, AnotherApartmentIsUsedAndNotLeft) {
   EXPECT_THAT(firewall_.rules(), ElementsAre(Right()));
 }
 
-// The system's own, here Wine's stub: COM is entered and left on each thread by itself.
+// The system's own firewall, here Wine's stub: COM is initialized on each thread separately.
 TEST(WindowsFirewall, TheSystemsAnswersOrIsNamed) {
   for (const DWORD apartment : {COINIT_MULTITHREADED, COINIT_APARTMENTTHREADED}) {
     std::thread([&] {
@@ -234,7 +233,7 @@ TEST(WindowsFirewall, TheSystemsAnswersOrIsNamed) {
         EXPECT_FALSE(*has);
       } else {
         EXPECT_THAT(std::string(has.status().message()),
-                    StartsWith("cannot look for the firewall rule weft-no-such-rule: "));
+                    StartsWith("cannot look up the firewall rule weft-no-such-rule: "));
         EXPECT_THAT(std::string(has.status().message()), ::testing::Not(HasSubstr(": COM: ")));
       }
       ::CoUninitialize();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host contract against the kernel, in a network namespace of its own.
+// The host contract against the kernel, in its own network namespace.
 #include "tests/contract/host_contract.h"
 #include "tests/support/netns.h"
 
@@ -23,7 +23,7 @@ class LinuxRig final : public HostRig {
   std::string adapter() override { return "u0"; }
   void GiveAddress(std::string_view assigned) override { Ip("address add ", assigned, " dev u0"); }
   void TakeAddress(std::string_view assigned) override {
-    // A later address of the prefix goes with the first, unless promoted.
+    // A later address of the prefix is removed with the first, unless promoted.
     EXPECT_TRUE(SetNetSysctl("ipv4/conf/all/promote_secondaries", "1"));
     Ip("address del ", assigned, " dev u0");
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Linux host against the kernel, in a network namespace of its own:
+// The Linux host against the kernel, in its own network namespace:
 //
 //   lo                      up by EnterPrivateNetns
 //   u0 10.9.0.1/24          veth, MTU 1400, the underlay; its peer p0 is up
@@ -49,7 +49,7 @@ using ::testing::UnorderedElementsAre;
 IpAddress A(std::string_view text) { return *IpAddress::Parse(text); }
 IpPrefix P(std::string_view text) { return *IpPrefix::Parse(text); }
 
-// The one that the next socket gets.
+// The number that the next socket gets.
 int NextDescriptor() {
   const int next = ::dup(STDIN_FILENO);
   ::close(next);
@@ -162,7 +162,7 @@ class LinuxHostTest : public ::testing::Test {
     return index;
   }
 
-  // What upstream's device route looks like: `S/n via S.0 dev t0 onlink`.
+  // Upstream's device route: `S/n via S.0 dev t0 onlink`.
   static Route Onlink(std::string_view subnet, std::uint32_t index) {
     Route route;
     route.destination = P(subnet);
@@ -171,7 +171,7 @@ class LinuxHostTest : public ::testing::Test {
     route.onlink = true;
     return route;
   }
-  // And ours: `S/n dev t0 proto 87`.
+  // Our route: `S/n dev t0 proto 87`.
   static Route Ours(std::string_view subnet, std::uint32_t index) {
     Route route;
     route.destination = P(subnet);
@@ -225,7 +225,7 @@ TEST_F(LinuxHostTest, ADeprecatedAddressComesLast) {
   EXPECT_EQ(Named("u0").addresses.back().address, A("fd09::2"));
 }
 
-TEST_F(LinuxHostTest, TheOwnEndOfAPointToPointAddressIsTaken) {
+TEST_F(LinuxHostTest, TheOwnEndOfAPointToPointAddressIsUsed) {
   ASSERT_EQ(RunIp("address add 10.7.0.1 peer 10.7.0.2/32 dev t0"), "");
   EXPECT_THAT(Named("t0").addresses, ElementsAre(AssignedAddress{A("10.7.0.1"), 32}));
 }
@@ -238,7 +238,7 @@ TEST_F(LinuxHostTest, ALinkIsSetUpWithItsMtuAndWithoutLinkLocalAddress) {
   EXPECT_THAT(Named("t0").addresses, IsEmpty());
 }
 
-TEST_F(LinuxHostTest, AnAddressThatIsThereIsFine) {
+TEST_F(LinuxHostTest, AnExistingAddressIsNoError) {
   const std::uint32_t index = BringUpTunnel();
   EXPECT_TRUE(host_->AddAddress(index, {A("10.244.1.0"), 32}).ok());
   EXPECT_TRUE(host_->AddAddress(index, {A("fd00:244:1::"), 128}).ok());
@@ -255,7 +255,7 @@ TEST_F(LinuxHostTest, ErrorsNameTheObjectAndTheCause) {
               ::testing::StartsWith("cannot give 10.244.1.0/32 to adapter 4711: "));
 }
 
-TEST_F(LinuxHostTest, ForwardingOfNoAdapterSaysSo) {
+TEST_F(LinuxHostTest, ForwardingOfAMissingAdapterIsAnError) {
   for (const absl::Status& status : {host_->SetForwarding(4711, IpFamily::kV4, true),
                                      host_->Forwarding(4711, IpFamily::kV6).status()})
     EXPECT_THAT(std::string(status.message()), HasSubstr("there is no such adapter"));
@@ -268,7 +268,7 @@ TEST_F(LinuxHostTest, ADeviceWithoutMacHasNone) {
 }
 
 // Without the right to change anything: what the operator reads.
-TEST_F(LinuxHostTest, WithoutTheRightItSaysWhichIsNeeded) {
+TEST_F(LinuxHostTest, WithoutTheCapabilityItIsNamed) {
   const std::uint32_t index = Named("t0").index;
   const pid_t child = ::fork();
   if (child == 0) {
@@ -282,9 +282,9 @@ TEST_F(LinuxHostTest, WithoutTheRightItSaysWhichIsNeeded) {
         (*host)->RemoveRoutes({Onlink("10.244.2.0/24", index)}).front(),
     };
     for (const absl::Status& status : refused) {
-      const bool said = absl::IsPermissionDenied(status) &&
-                        status.message().ends_with("; run as root or with CAP_NET_ADMIN");
-      if (!said) ::_exit(4);
+      const bool named = absl::IsPermissionDenied(status) &&
+                         status.message().ends_with("; run as root or with CAP_NET_ADMIN");
+      if (!named) ::_exit(4);
     }
     ::_exit(0);
   }
@@ -294,7 +294,7 @@ TEST_F(LinuxHostTest, WithoutTheRightItSaysWhichIsNeeded) {
   EXPECT_EQ(WEXITSTATUS(result), 0);
 }
 
-// ---- what the kernel says seldom
+// ---- rare answers of the kernel
 
 TEST_F(LinuxHostTest, ADumpThatIsRefusedIsAnError) {
   SendTo(descriptor_, {{1, Error(EPERM)}});
@@ -305,7 +305,7 @@ TEST_F(LinuxHostTest, ADumpThatIsRefusedIsAnError) {
               HasSubstr("the kernel refused a netlink dump"));
 }
 
-TEST_F(LinuxHostTest, AnswersToAnEarlierExchangeArePassedOver) {
+TEST_F(LinuxHostTest, AnswersToAnEarlierExchangeAreIgnored) {
   SendTo(descriptor_, {{99, Error(EPERM)}, {99, Done()}});
   const std::uint32_t index = Named("t0").index;
   SendTo(descriptor_, {{99, Error(EPERM)}});
@@ -354,7 +354,7 @@ TEST_F(LinuxHostTest, CachedRoutesAndCutOffNextHopsAreNotListed) {
   EXPECT_EQ(routes[0].adapter_index, 3u);
 }
 
-TEST_F(LinuxHostTest, ASocketThatBrokeIsAnErrorOfEachCall) {
+TEST_F(LinuxHostTest, ABrokenSocketIsAnErrorOfEachCall) {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ASSERT_EQ(::dup2(null, descriptor_), descriptor_);
   ::close(null);
@@ -374,7 +374,7 @@ TEST_F(LinuxHostTest, ASocketThatBrokeIsAnErrorOfEachCall) {
     EXPECT_THAT(std::string(row.status.message()), HasSubstr(row.text)) << row.status;
 }
 
-// What is said is looked at afterwards: UBSan's check of types opens a pipe.
+// The messages are compared afterwards: UBSan's check of types opens a pipe.
 TEST_F(LinuxHostTest, WithoutDescriptorsNothingIsOpened) {
   // UBSan opens a pipe to check an object of a type that it has not met.
   ASSERT_TRUE(OpenHost().ok() && host_->WatchChanges([] {}).ok());
@@ -398,7 +398,7 @@ TEST_F(LinuxHostTest, WithoutDescriptorsNothingIsOpened) {
   EXPECT_EQ(NextDescriptor(), next) << "all closed";
 }
 
-TEST_F(LinuxHostTest, AnErrorOfSomethingElseBeforeIsNone) {
+TEST_F(LinuxHostTest, AnEarlierErrnoIsIgnored) {
   const std::uint32_t index = BringUpTunnel();
   errno = EBUSY;
   const auto watch = host_->WatchChanges([] {});
@@ -407,8 +407,8 @@ TEST_F(LinuxHostTest, AnErrorOfSomethingElseBeforeIsNone) {
   ExpectAllOk(host_->PutRoutes({Onlink("10.244.2.0/24", index)}), 1);
 }
 
-// With `lo` alone: nothing changes by itself there.
-TEST(LinuxHostWatchTest, OfRoutesThoseToTheWorldCount) {
+// With `lo` alone, which has no changes of its own.
+TEST(LinuxHostWatchTest, OnlyDefaultRoutesAreReported) {
   ASSERT_EQ(EnterPrivateNetns(), "");
   const auto host = OpenHost();
   ASSERT_TRUE(host.ok()) << host.status();
@@ -417,12 +417,12 @@ TEST(LinuxHostWatchTest, OfRoutesThoseToTheWorldCount) {
     NetlinkRequest message;
     int calls;
   } rows[] = {
-      {"a route came", RouteMessage(RTM_NEWROUTE, 24, RTN_UNICAST, 0), 0},
-      {"a route went", RouteMessage(RTM_DELROUTE, 24, RTN_UNICAST, 0), 0},
+      {"a route was added", RouteMessage(RTM_NEWROUTE, 24, RTN_UNICAST, 0), 0},
+      {"a route was removed", RouteMessage(RTM_DELROUTE, 24, RTN_UNICAST, 0), 0},
       {"a default route to nowhere", RouteMessage(RTM_NEWROUTE, 0, RTN_BLACKHOLE, 0), 0},
-      {"a default route came", RouteMessage(RTM_NEWROUTE, 0, RTN_UNICAST, 0), 1},
-      {"a default route went", RouteMessage(RTM_DELROUTE, 0, RTN_UNICAST, 0), 1},
-      {"an address came", AddressMessage(1, AF_INET, 0, "10.9.0.1"), 1},
+      {"a default route was added", RouteMessage(RTM_NEWROUTE, 0, RTN_UNICAST, 0), 1},
+      {"a default route was removed", RouteMessage(RTM_DELROUTE, 0, RTN_UNICAST, 0), 1},
+      {"an address was added", AddressMessage(1, AF_INET, 0, "10.9.0.1"), 1},
   };
   for (const auto& row : rows) {
     const int descriptor = NextDescriptor();
@@ -458,7 +458,7 @@ class SeenChanges {
     }
     came_.notify_all();
   }
-  // Everything until `last` came, which ends what is waited for.
+  // Everything until `last` arrived, which ends the wait.
   std::vector<std::string> Until(const std::string& last) {
     std::unique_lock lock(mutex_);
     const bool came = came_.wait_for(lock, std::chrono::seconds(10), [&] {
@@ -467,7 +467,7 @@ class SeenChanges {
     EXPECT_TRUE(came) << last;
     return std::exchange(seen_, {});
   }
-  // Without what the kernel reports of a link by itself, late on a busy machine.
+  // Without the kernel's own reports of the link, which are late on a busy machine.
   std::vector<std::string> RoutesUntil(const std::string& last) {
     std::vector<std::string> routes = Until(last);
     std::erase_if(routes, [](const std::string& each) { return each.starts_with("adapter "); });
@@ -503,7 +503,7 @@ TEST_F(LinuxHostTest, ForeignChangesOfRoutesAreReportedAndOurOwnAreNot) {
   const std::vector<std::string> flushed = seen.Until("- 10.244.199.0/24 ours");
   EXPECT_THAT(flushed, ::testing::Contains(::testing::StartsWith("- 10.244.")).Times(196));
   EXPECT_THAT(flushed, ::testing::Each(::testing::Not(HasSubstr("10.244.250.0")))) << "table 99";
-  // The kernel reports none of the routes that it takes along.
+  // The kernel reports none of the routes that it removes with a device.
   ASSERT_EQ(RunIp("route add 10.244.4.0/24 via 10.9.0.2 dev u0"), "");
   seen.Until("+ 10.244.4.0/24 of others");
   ASSERT_EQ(RunIp("address del 10.9.0.1/24 dev u0"), "");
@@ -544,7 +544,7 @@ TEST_F(LinuxHostTest, MoreChangesThanAreKeptCountAsLost) {
 
 // ---- routes
 
-TEST_F(LinuxHostTest, ADeviceRouteIsReadBackAsItWasPut) {
+TEST_F(LinuxHostTest, ADeviceRouteIsReadBackUnchanged) {
   const std::uint32_t index = BringUpTunnel();
   const std::vector<Route> v4 = {Onlink("10.244.2.0/24", index), Ours("10.244.3.0/25", index)};
   const std::vector<Route> v6 = {Onlink("fd00:244:2::/64", index), Ours("fd00:244:3::/64", index)};
@@ -574,7 +574,7 @@ TEST_F(LinuxHostTest, OnlyTheMainTableIsListed) {
 }
 
 // The link's own, an administrator's, one to nowhere: of a peer's very prefix.
-TEST_F(LinuxHostTest, PuttingOverwritesNothing) {
+TEST_F(LinuxHostTest, AddingOverwritesNothing) {
   const std::uint32_t index = BringUpTunnel();
   for (const char* there :
        {"route add 10.244.2.0/24 dev u0", "route add blackhole 10.244.2.0/24",
@@ -597,7 +597,7 @@ TEST_F(LinuxHostTest, PuttingOverwritesNothing) {
   EXPECT_EQ(AllRoutesOn(Named("u0").index).size(), 1u) << "the underlay's own";
 }
 
-TEST_F(LinuxHostTest, WhoPutARouteIsRead) {
+TEST_F(LinuxHostTest, TheProtocolOfARouteIsRead) {
   const std::uint32_t index = Named("u0").index;
   const struct {
     const char* protocol;
@@ -614,8 +614,8 @@ TEST_F(LinuxHostTest, WhoPutARouteIsRead) {
   }
 }
 
-// `ip route` shows the mark as a protocol; a delete of ours spares one like it that bears none.
-TEST_F(LinuxHostTest, TheMarkIsReadBackAndARemovalMindsIt) {
+// `ip route` shows the mark as a protocol; our delete spares the same route without the mark.
+TEST_F(LinuxHostTest, TheMarkIsReadBackAndARemovalMatchesIt) {
   const std::uint32_t index = Named("u0").index;
   Route marked;
   marked.destination = P("10.244.2.0/24");
@@ -638,7 +638,7 @@ TEST_F(LinuxHostTest, TheMarkIsReadBackAndARemovalMindsIt) {
   EXPECT_THAT(RoutesOn(index), ElementsAre(bare));
 }
 
-TEST_F(LinuxHostTest, ARefusedRouteStopsNoOtherAndIsNamed) {
+TEST_F(LinuxHostTest, ARefusedRouteIsNamedAndTheRestIsAdded) {
   const std::uint32_t index = BringUpTunnel();
   Route refused = Onlink("10.244.3.0/24", index);
   refused.gateway = A("203.0.113.1");
@@ -654,7 +654,7 @@ TEST_F(LinuxHostTest, ARefusedRouteStopsNoOtherAndIsNamed) {
   EXPECT_EQ(RoutesOn(index).size(), 2u);
 }
 
-TEST_F(LinuxHostTest, RemovingTakesAwayAndForgivesWhatIsNotThere) {
+TEST_F(LinuxHostTest, RemovingToleratesAMissingRoute) {
   const std::uint32_t index = BringUpTunnel();
   const Route there = Onlink("10.244.2.0/24", index), v6 = Onlink("fd00:244:2::/64", index);
   ExpectAllOk(host_->PutRoutes({there, v6}), 2);
@@ -684,7 +684,7 @@ TEST_F(LinuxHostTest, MetricAndSourceAreRead) {
   EXPECT_EQ(routes[0].source, A("10.9.0.1"));
 }
 
-TEST_F(LinuxHostTest, MetricSourceAndALinkScopeArePut) {
+TEST_F(LinuxHostTest, MetricSourceAndALinkScopeAreSet) {
   const std::uint32_t index = Named("u0").index;
   Route route;
   route.destination = P("10.60.0.0/16");
@@ -699,7 +699,7 @@ TEST_F(LinuxHostTest, MetricSourceAndALinkScopeArePut) {
   EXPECT_THAT(RoutesOn(index), ElementsAre(route));
 }
 
-// The kernel writes 1024 where none was named; another one is somebody's spec.
+// The kernel writes 1024 where none was given; any other metric was configured.
 TEST_F(LinuxHostTest, TheDefaultMetricOfIpv6IsNone) {
   const std::uint32_t index = Named("u0").index;
   ASSERT_EQ(RunIp("-6 route add fd60::/64 via fd09::2 dev u0"), "");
@@ -711,7 +711,7 @@ TEST_F(LinuxHostTest, TheDefaultMetricOfIpv6IsNone) {
               ElementsAre(::testing::Pair("fd60::/64", 0u), ::testing::Pair("fd61::/64", 7u)));
 }
 
-// They stand in the place of their destination.
+// They occupy the place of their destination.
 TEST_F(LinuxHostTest, RoutesToNowhereAreDistinguished) {
   for (const char* kind : {"blackhole", "unreachable", "prohibit"}) {
     for (const auto& [family, prefix] :
@@ -721,7 +721,7 @@ TEST_F(LinuxHostTest, RoutesToNowhereAreDistinguished) {
       std::vector<Route> routes = AllRoutesOn(0, family);
       std::erase_if(routes, [&](const Route& each) { return each.destination != P(prefix); });
       ASSERT_EQ(routes.size(), 1u) << route;
-      EXPECT_EQ(routes[0].kind, RouteKind::kNowhere) << route;
+      EXPECT_EQ(routes[0].kind, RouteKind::kUnreachable) << route;
       EXPECT_EQ(routes[0].adapter_index, 0u) << route;
       ASSERT_EQ(RunIp("route del " + route), "");
     }
@@ -749,9 +749,9 @@ TEST_F(LinuxHostTest, AThousandRoutesTakeAMoment) {
   EXPECT_THAT(RoutesOn(index), IsEmpty());
 }
 
-// ---- the way to a destination
+// ---- the route to a destination
 
-TEST_F(LinuxHostTest, RouteToTellsAdapterGatewayAndSource) {
+TEST_F(LinuxHostTest, RouteToReturnsAdapterGatewayAndSource) {
   ASSERT_EQ(RunIp("route add default via 10.9.0.254 dev u0"), "");
   const auto far = host_->RouteTo(A("198.51.100.1"));
   ASSERT_TRUE(far.ok()) << far.status();
@@ -763,7 +763,7 @@ TEST_F(LinuxHostTest, RouteToTellsAdapterGatewayAndSource) {
   EXPECT_EQ(near->gateway, std::nullopt);
 }
 
-// No way leads there: it is here already.
+// A local address has no route.
 TEST_F(LinuxHostTest, RouteToOurselvesIsNone) {
   for (const char* own : {"10.9.0.1", "127.0.0.1"}) {
     const auto route = host_->RouteTo(A(own));
@@ -773,7 +773,7 @@ TEST_F(LinuxHostTest, RouteToOurselvesIsNone) {
   }
 }
 
-TEST_F(LinuxHostTest, RouteToIpv6TellsAdapterGatewayAndSource) {
+TEST_F(LinuxHostTest, RouteToIpv6ReturnsAdapterGatewayAndSource) {
   ASSERT_EQ(RunIp("-6 route add fd60::/64 via fd09::2 dev u0"), "");
   const auto far = host_->RouteTo(A("fd60::9"));
   ASSERT_TRUE(far.ok()) << far.status();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds on every system, of the host that the test runs on (Windows: Wine's). Reads only.
+// Facts of every system, read from the host that runs the test (Windows: Wine's). Reads only.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ TEST_F(HostReadTest, AdaptersHaveDistinctIndicesAndNames) {
   }
 }
 
-TEST_F(HostReadTest, TheLoopbackIsToldAndHasItsAddress) {
+TEST_F(HostReadTest, TheLoopbackIsListedWithItsAddress) {
   const auto adapters = host_->Adapters();
   ASSERT_TRUE(adapters.ok()) << adapters.status();
   const auto loopback =
@@ -54,7 +54,7 @@ TEST_F(HostReadTest, AWatchBeginsAndEnds) {
   EXPECT_TRUE(watch.ok()) << watch.status();
 }
 
-TEST_F(HostReadTest, RoutesBelongToAdaptersAndToTheFamilyAskedFor) {
+TEST_F(HostReadTest, RoutesBelongToAdaptersAndToTheRequestedFamily) {
   const auto adapters = host_->Adapters();
   ASSERT_TRUE(adapters.ok());
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
@@ -62,7 +62,7 @@ TEST_F(HostReadTest, RoutesBelongToAdaptersAndToTheFamilyAskedFor) {
     ASSERT_TRUE(routes.ok()) << routes.status();
     for (const Route& route : *routes) {
       EXPECT_EQ(route.destination.family(), family) << route.destination.ToString();
-      if (route.kind == RouteKind::kNowhere) continue;
+      if (route.kind == RouteKind::kUnreachable) continue;
       EXPECT_TRUE(std::any_of(adapters->begin(), adapters->end(),
                               [&](const Adapter& a) { return a.index == route.adapter_index; }))
           << route.destination.ToString() << " on " << route.adapter_index;
@@ -71,7 +71,7 @@ TEST_F(HostReadTest, RoutesBelongToAdaptersAndToTheFamilyAskedFor) {
   }
 }
 
-TEST_F(HostReadTest, TheDefaultRouteIsTheWayToTheWorld) {
+TEST_F(HostReadTest, TheDefaultRouteIsFound) {
   const auto routes = host_->Routes(IpFamily::kV4);
   ASSERT_TRUE(routes.ok());
   const auto is_default = [](const Route& route) {
@@ -80,7 +80,7 @@ TEST_F(HostReadTest, TheDefaultRouteIsTheWayToTheWorld) {
   if (std::count_if(routes->begin(), routes->end(), is_default) != 1)
     GTEST_SKIP() << "needs exactly one default route";
   const auto found = std::find_if(routes->begin(), routes->end(), is_default);
-  const auto way = host_->RouteTo(*IpAddress::Parse("198.51.100.1"));  // RFC 5737: nobody's own
+  const auto way = host_->RouteTo(*IpAddress::Parse("198.51.100.1"));  // RFC 5737: no host's
   ASSERT_TRUE(way.ok()) << way.status();
   EXPECT_EQ(way->adapter_index, found->adapter_index);
   EXPECT_EQ(way->gateway, found->gateway);

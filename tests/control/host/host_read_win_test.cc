@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the Windows host reads, over IP Helper in memory: each kind of row that Windows has.
+// The reads of the Windows host, with IP Helper in memory: each kind of row that Windows has.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ class WindowsReadTest : public ::testing::Test {
 
 // ---- Adapters
 
-TEST_F(WindowsReadTest, AnAdapterHasItsOwnFactsAndNoOthers) {
+TEST_F(WindowsReadTest, AnAdapterHasOnlyItsOwnFacts) {
   Add(7, L"vEthernet (\u00c9thernet \u7f51)", {{Address("10.9.0.1"), 24}});
   adapter_.mac = {0x02, 0, 0, 0, 9, 1};
   adapter_.mtu = 1450;
@@ -106,7 +106,7 @@ TEST_F(WindowsReadTest, AHardwareAddressOfAnotherLengthIsNoMac) {
   EXPECT_EQ(Adapters()[0].mac, MacAddress());
 }
 
-TEST_F(WindowsReadTest, PassingAddressesComeLastAndUnusableNotAtAll) {
+TEST_F(WindowsReadTest, TemporaryAddressesComeLastAndUnusableOnesAreLeftOut) {
   Add(7, L"Ethernet",
       {{Address("fd09::99"), 64, IpDadStatePreferred, IpSuffixOriginRandom},
        {Address("10.9.0.9"), 24, IpDadStateDeprecated},
@@ -139,7 +139,7 @@ TEST_F(WindowsReadTest, NameServersAreThoseOfAllAdapters) {
               StartsWith("cannot list the name servers: "));
 }
 
-TEST_F(WindowsReadTest, NoAdapterIsNone) { EXPECT_THAT(Adapters(), IsEmpty()); }
+TEST_F(WindowsReadTest, WithoutAdaptersTheListIsEmpty) { EXPECT_THAT(Adapters(), IsEmpty()); }
 
 TEST_F(WindowsReadTest, AListThatNeedsMoreRoomIsReadAgain) {
   for (NET_IFINDEX index = 1; index <= 200; ++index) {
@@ -229,7 +229,7 @@ TEST_F(WindowsReadTest, TheTwoMetricsAreDistinguished) {
   }
 }
 
-// A static route that is put back is the same each time, however often the vSwitch comes and goes.
+// A restored static route is the same each time, however often the vSwitch is created and deleted.
 TEST_F(WindowsReadTest, ACarriedRouteKeepsItsMetric) {
   for (const NET_IFINDEX index : {7u, 8u}) {
     Add(index, index == 7 ? L"Ethernet" : L"vEthernet (Ethernet)", {{Address("10.9.0.1"), 24}});
@@ -277,9 +277,9 @@ TEST_F(WindowsReadTest, ARowThatCannotBeReadIsNoRoute) {
   EXPECT_THAT(Routes(IpFamily::kV4), IsEmpty());
 }
 
-// ---- The way to a destination
+// ---- The route to a destination
 
-class WindowsWayTest : public WindowsReadTest {
+class WindowsRouteToTest : public WindowsReadTest {
  protected:
   void SetUp() override {
     AddUnderlay(7, "10.9.0", 25);
@@ -307,13 +307,13 @@ class WindowsWayTest : public WindowsReadTest {
   }
 };
 
-TEST_F(WindowsWayTest, IsWindowsOwn) {
+TEST_F(WindowsRouteToTest, UsesTheLookupOfWindows) {
   ExpectWays(/*with_source=*/true);
   EXPECT_EQ(fake_.calls("GetIpForwardTable2"), 0);
 }
 
-// Also before anybody has listed the adapters, and after they were listed with others.
-TEST_F(WindowsWayTest, HasTheMetricThatItsAdapterHasNow) {
+// Also before the adapters were listed, and after they were listed with different values.
+TEST_F(WindowsRouteToTest, HasTheMetricThatItsAdapterHasNow) {
   EXPECT_EQ(host_->RouteTo(Address("10.244.7.1")).value().adapter_metric, 25u);
   adapter_.index = 9;
   adapter_.metric_v4 = 40;
@@ -324,19 +324,19 @@ TEST_F(WindowsWayTest, HasTheMetricThatItsAdapterHasNow) {
 }
 
 // Wine's GetBestRoute2 is a stub.
-TEST_F(WindowsWayTest, IsTheLongestPrefixThenTheLowestMetricWhereItFails) {
+TEST_F(WindowsRouteToTest, IsTheLongestPrefixThenTheLowestMetricWhereItFails) {
   fake_.Fail("GetBestRoute2", ERROR_NOT_SUPPORTED);
   ExpectWays(/*with_source=*/false);
 }
 
-TEST_F(WindowsWayTest, IsFoundWithoutTheFunction) {
+TEST_F(WindowsRouteToTest, IsFoundWithoutTheFunction) {
   IpHelper helper = fake_.functions();
   helper.best_route = nullptr;
   host_ = MakeWindowsHost(helper, FirewallCom::System());
   ExpectWays(/*with_source=*/false);
 }
 
-TEST_F(WindowsWayTest, NoneIsNotFound) {
+TEST_F(WindowsRouteToTest, NoneIsNotFound) {
   const absl::Status status = host_->RouteTo(Address("2001:db8::1")).status();
   EXPECT_TRUE(absl::IsNotFound(status)) << status;
   EXPECT_EQ(status.message(), "cannot find a route to 2001:db8::1: there is none");

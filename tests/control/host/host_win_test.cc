@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Wine shows of writing: its iphlpapi.dll lacks the functions, its firewall is a stub. On
-// Windows they would really write, so nothing is asked there that exists.
+// What Wine can test of writing: its iphlpapi.dll lacks the functions, its firewall is a stub. Real
+// Windows would write, so the tests name only objects that do not exist.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ class WindowsHostTest : public ::testing::Test {
   std::unique_ptr<Host> host_;
 };
 
-// The object, and either what is missing or what Windows says.
-TEST_F(WindowsHostTest, WhatCannotBeWrittenIsNamed) {
+// The object, and either the missing function or the error of Windows.
+TEST_F(WindowsHostTest, FailedWritesAreNamed) {
   Route route;
   route.destination = *IpPrefix::Parse("10.244.2.0/24");
   route.gateway = *IpAddress::Parse("192.0.2.2");

@@ -28,7 +28,7 @@ TEST(ResolvConf, NamesItsServers) {
   EXPECT_THAT(ParseResolvConf(std::string(1000, '\0')), IsEmpty());
 }
 
-TEST(ResolvConf, TheOneOfThisMachineIsReadOrNotThere) { EXPECT_TRUE(ReadNameServers().ok()); }
+TEST(ResolvConf, TheFileOfThisMachineIsReadOrMissing) { EXPECT_TRUE(ReadNameServers().ok()); }
 
 }  // namespace
 }  // namespace weft::host

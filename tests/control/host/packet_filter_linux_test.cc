@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::weft::testing::Prefix;
 
-// What it prints, both streams, but for iptables' word that the other kind has tables, too.
+// Its output, both streams, without iptables' warning that the other kind has tables, too.
 std::string Shell(const std::string& command) {
   std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
   std::string output;
@@ -117,7 +117,7 @@ TEST_F(PacketFilterLinuxTest, TheTableIsWhatNftShows) {
   EXPECT_TRUE(Has(FilterPart::kMasquerade, {}));
 }
 
-TEST_F(PacketFilterLinuxTest, EachForeignChangeIsSeenAndPutRight) {
+TEST_F(PacketFilterLinuxTest, EachForeignChangeIsDetectedAndRepaired) {
   for (const char* change : {
            "nft flush ruleset",
            "nft delete table inet weft",
@@ -136,14 +136,14 @@ TEST_F(PacketFilterLinuxTest, EachForeignChangeIsSeenAndPutRight) {
   }
 }
 
-TEST_F(PacketFilterLinuxTest, WhatOthersChangeElsewhereIsNothing) {
+TEST_F(PacketFilterLinuxTest, ForeignChangesElsewhereAreIgnored) {
   Put(FilterPart::kMasquerade, Masquerade());
   EXPECT_EQ(Shell("nft add table ip foreign"), "");
   EXPECT_TRUE(Has(FilterPart::kMasquerade, Masquerade()));
   EXPECT_EQ(Shell("nft delete table ip foreign"), "");
 }
 
-TEST_F(PacketFilterLinuxTest, AForeignTableOfOurNameIsLeft) {
+TEST_F(PacketFilterLinuxTest, AForeignTableOfOurNameIsKept) {
   const std::string foreign = "table inet weft {\n\tchain c {\n\t\taccept\n\t}\n}\n";
   EXPECT_EQ(Shell("nft 'add table inet weft; add chain inet weft c; add rule inet weft c accept'"),
             "");
@@ -157,8 +157,8 @@ TEST_F(PacketFilterLinuxTest, AForeignTableOfOurNameIsLeft) {
   EXPECT_TRUE(Has(FilterPart::kMasquerade, {}));
 }
 
-// Between our look and our change another program may make it.
-TEST_F(PacketFilterLinuxTest, ATableThatIsThereIsNotWrittenInto) {
+// Another program may create it between our read and our change.
+TEST_F(PacketFilterLinuxTest, AnExistingTableIsNotWrittenInto) {
   constexpr NftChain kOurs{NFPROTO_INET, "weft", "postrouting"};
   EXPECT_EQ(Shell("nft add table inet weft"), "");
   absl::StatusOr<NfTables> nft = NfTables::Open();
@@ -213,7 +213,7 @@ TEST_F(PacketFilterLinuxTest, AChainThatAppearsGetsItsRulesAtItsEnd) {
   EXPECT_EQ(Shell("ip6tables -S FORWARD"), std::string("-P FORWARD DROP\n") + kForwardRulesV6);
 }
 
-TEST_F(PacketFilterLinuxTest, ForwardRulesAreSeenToGoAndRemovedWithoutATrace) {
+TEST_F(PacketFilterLinuxTest, MissingForwardRulesAreDetectedAndRemovalLeavesNoTrace) {
   EXPECT_EQ(Shell("iptables -P FORWARD DROP; iptables -A FORWARD -s 10.9.0.0/16 -j DROP"), "");
   const std::string before = Shell("nft list ruleset");
   Put(FilterPart::kForward, Forward());
@@ -231,8 +231,8 @@ TEST_F(PacketFilterLinuxTest, ForwardRulesAreSeenToGoAndRemovedWithoutATrace) {
             Shell("echo '" + before + "' | sed 's/ counter packets [0-9]* bytes [0-9]*//;$d'"));
 }
 
-// What is right is not put again, each time the other family is not.
-TEST_F(PacketFilterLinuxTest, AFamilyThatIsRightIsLeft) {
+// Correct rules are not written again each time the other family's are missing.
+TEST_F(PacketFilterLinuxTest, ACorrectFamilyIsNotTouched) {
   EXPECT_EQ(Shell("iptables -P FORWARD DROP; ip6tables -P FORWARD DROP"), "");
   Put(FilterPart::kForward, Forward());
   const std::string before = Shell("nft -a list chain ip filter FORWARD");
@@ -244,7 +244,7 @@ TEST_F(PacketFilterLinuxTest, AFamilyThatIsRightIsLeft) {
   EXPECT_EQ(Shell("ip6tables -S FORWARD"), std::string("-P FORWARD DROP\n") + kForwardRulesV6);
 }
 
-TEST_F(PacketFilterLinuxTest, LegacyOrderAndRepetitionMeanNothing) {
+TEST_F(PacketFilterLinuxTest, LegacyOrderAndRepetitionAreIgnored) {
   EXPECT_EQ(Shell("iptables-legacy -P FORWARD DROP"), "");
   Put(FilterPart::kForwardLegacy, Forward());
   EXPECT_EQ(Shell("iptables-legacy -I FORWARD -d 10.244.0.0/16 -m comment --comment weft-forward "
@@ -256,11 +256,11 @@ TEST_F(PacketFilterLinuxTest, LegacyOrderAndRepetitionMeanNothing) {
   EXPECT_FALSE(Has(FilterPart::kForwardLegacy, {}));
 }
 
-// As where another program takes the lock half-way.
-TEST_F(PacketFilterLinuxTest, ALegacyChangeThatFailsHalfWayCutsNobody) {
+// As if another program takes the lock half-way.
+TEST_F(PacketFilterLinuxTest, ALegacyChangeThatFailsHalfWayInterruptsNoTraffic) {
   EXPECT_EQ(Shell("iptables-legacy -P FORWARD DROP"), "");
   Put(FilterPart::kForwardLegacy, ForwardRules(Prefix("10.99.0.0/16")));
-  // With our comment, and not to be deleted by the words that are shown.
+  // With our comment, and not deletable by the words of its listing.
   EXPECT_EQ(Shell("iptables-legacy -A FORWARD -m comment --comment weft-forward -m comment "
                   "--comment 'two words' -j ACCEPT"),
             "");
@@ -292,8 +292,8 @@ TEST_F(PacketFilterLinuxTest, Legacy) {
   EXPECT_EQ(Shell("nft list ruleset"), "") << "nothing of nf_tables is touched";
 }
 
-// To look into it would make it, and with it three chains.
-TEST_F(PacketFilterLinuxTest, LegacyWithoutTheFilterTableIsGivenNone) {
+// Listing it would create it, with three chains.
+TEST_F(PacketFilterLinuxTest, LegacyWithoutTheFilterTableGetsNone) {
   ASSERT_EQ(::unshare(CLONE_NEWNET), 0);  // in the former one SetUp has made the table
   EXPECT_EQ(Shell("iptables-legacy -t nat -N other"), "");
   EXPECT_TRUE(Has(FilterPart::kForwardLegacy, Forward())) << "nothing drops there";
@@ -315,7 +315,7 @@ TEST(RunProgramTest, OutputExitCodeAndWhatItInherits) {
   EXPECT_EQ(killed->exit_code, 128 + 9);
 }
 
-TEST(RunProgramTest, WhatDoesNotEndIsKilled) {
+TEST(RunProgramTest, AProgramThatDoesNotEndIsKilled) {
   const auto done = RunProgram({"/bin/sleep", "1000"}, std::chrono::milliseconds(50));
   EXPECT_TRUE(absl::IsDeadlineExceeded(done.status())) << done.status();
   const auto silent = RunProgram({"/bin/sh", "-c", "exec >&- 2>&-; exec sleep 1000"},
@@ -325,7 +325,7 @@ TEST(RunProgramTest, WhatDoesNotEndIsKilled) {
       absl::IsNotFound(RunProgram({"/no/such/program"}, std::chrono::milliseconds(50)).status()));
 }
 
-// What is cut would be taken for rules that are missing.
+// Cut output would look like missing rules.
 TEST(RunProgramTest, OutputThatIsTooLongIsAnError) {
   const auto done = RunProgram({"/bin/sh", "-c", "yes | head -c 5000000"}, std::chrono::minutes(1));
   EXPECT_TRUE(absl::IsResourceExhausted(done.status())) << done.status();

@@ -63,14 +63,14 @@ class MasqueradeTest : public ::testing::Test {
 TEST_F(MasqueradeTest, Ipv4) {
   Expect({Prefix("10.244.0.0/16"), Prefix("10.244.1.0/24")},
          {
-             {"our pod to the world", "10.244.1.2", "203.0.113.9", 0, true, true},
+             {"our pod to the outside", "10.244.1.2", "203.0.113.9", 0, true, true},
              {"our pod to a node", "10.244.1.2", "192.168.0.2", 0, true, true},
              {"our pod to another node's pod", "10.244.1.2", "10.244.2.2", 0, false, false},
              {"our pod to another of ours", "10.244.1.2", "10.244.1.3", 0, false, false},
              {"another node's pod to ours", "10.244.2.2", "10.244.1.2", 0, false, false},
-             {"another node's pod to the world", "10.244.2.2", "203.0.113.9", 0, true, true},
+             {"another node's pod to the outside", "10.244.2.2", "203.0.113.9", 0, true, true},
              {"from one other node to another", "10.244.2.2", "10.244.3.2", 0, true, false},
-             {"the world to our pod", "203.0.113.9", "10.244.1.2", 0, false, false},
+             {"the outside to our pod", "203.0.113.9", "10.244.1.2", 0, false, false},
              {"the host to another node's pod", "192.168.0.1", "10.244.2.2", 0, true, false},
              {"flannel's own address to another node's pod", "10.244.1.0", "10.244.2.2", 0, false,
               false},
@@ -78,7 +78,7 @@ TEST_F(MasqueradeTest, Ipv4) {
              {"the highest group", "10.244.1.2", "239.255.255.255", 0, false, false},
              {"beyond groups", "10.244.1.2", "240.0.0.1", 0, true, true},
              {"nothing of the cluster's", "192.168.0.1", "203.0.113.9", 0, false, false},
-             {"beside the network", "10.245.1.2", "203.0.113.9", 0, false, false},
+             {"next to the network", "10.245.1.2", "203.0.113.9", 0, false, false},
              {"marked by kube-proxy", "10.244.1.2", "203.0.113.9", 0x4000, false, false},
              {"and with another bit", "10.244.1.2", "203.0.113.9", 0x4001, false, true},
              {"another mark", "10.244.1.2", "203.0.113.9", 0x8000, true, true},
@@ -88,10 +88,10 @@ TEST_F(MasqueradeTest, Ipv4) {
 TEST_F(MasqueradeTest, Ipv6) {
   Expect({Prefix("fd10:244::/48"), Prefix("fd10:244:0:1::/64")},
          {
-             {"our pod to the world", "fd10:244:0:1::2", "2001:db8::9", 0, true, true},
+             {"our pod to the outside", "fd10:244:0:1::2", "2001:db8::9", 0, true, true},
              {"to another node's pod", "fd10:244:0:1::2", "fd10:244:0:2::2", 0, false, false},
              {"from another node's pod", "fd10:244:0:2::2", "fd10:244:0:1::2", 0, false, false},
-             {"the world to our pod", "2001:db8::9", "fd10:244:0:1::2", 0, false, false},
+             {"the outside to our pod", "2001:db8::9", "fd10:244:0:1::2", 0, false, false},
              {"the host to another node's pod", "fd77::1", "fd10:244:0:2::2", 0, true, false},
              {"our pod to a group", "fd10:244:0:1::2", "ff0e::1", 0, false, false},
              {"marked by kube-proxy", "fd10:244:0:1::2", "2001:db8::9", 0x4000, false, false},
@@ -111,7 +111,7 @@ TEST_F(MasqueradeTest, PortsAreFullyRandomUnlessSwitchedOff) {
   }
 }
 
-TEST(ForwardRulesTest, AcceptWhatComesFromPodsAndGoesToThem) {
+TEST(ForwardRulesTest, AcceptPacketsFromAndToPods) {
   const std::vector<FilterRule> rules = ForwardRules(Prefix("fd10:244::/48"));
   const FilterRule::Side pods{Prefix("fd10:244::/48")};
   EXPECT_THAT(rules,

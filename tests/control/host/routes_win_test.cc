@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each way through PutRoute, RemoveRoute and forwarding, over IP Helper in memory.
+// Each path through PutRoute, RemoveRoute and forwarding, with IP Helper in memory.
 #include "control/host/routes_win.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ class WindowsRoutesTest : public ::testing::Test {
     route.metric = metric;
     return route;
   }
-  // The one of Ours()'s key, as another program made it.
+  // The route with the key of Ours(), made by another program.
   static MIB_IPFORWARD_ROW2 There(int protocol, ULONG metric) {
     return FakeRow(Prefix("10.244.2.0/24"), Address("10.9.0.2"), kAdapter, protocol, metric);
   }
@@ -91,8 +91,8 @@ TEST_F(WindowsRoutesTest, ARouteWithoutAGatewayHasTheUnspecifiedNextHopOfItsFami
               StartsWith("cannot remove route 10.244.2.0/24 on adapter 9: "));
 }
 
-// Whoever's it is.
-TEST_F(WindowsRoutesTest, OneThatIsThereIsNotTouched) {
+// Whichever program owns it.
+TEST_F(WindowsRoutesTest, AnExistingRouteIsNotTouched) {
   for (const int protocol : {int{MIB_IPPROTO_NETMGMT}, int{MIB_IPPROTO_RIP}}) {
     fake_.PutRow(There(protocol, 99));
     const absl::Status status = Put(Ours());
@@ -121,7 +121,7 @@ TEST_F(WindowsRoutesTest, AnotherMetricIsSetInPlace) {
   EXPECT_THAT(Writes(), ElementsAre(1, 1, 1, 0)) << "never without a route";
 }
 
-TEST_F(WindowsRoutesTest, OneOfAnotherOriginGivesWay) {
+TEST_F(WindowsRoutesTest, ARouteOfAnotherOriginIsReplaced) {
   fake_.PutRow(There(MIB_IPPROTO_RIP, 0));
   ASSERT_TRUE(Replace(Ours()).ok());
   ASSERT_EQ(fake_.rows().size(), 1u);
@@ -129,7 +129,7 @@ TEST_F(WindowsRoutesTest, OneOfAnotherOriginGivesWay) {
   EXPECT_THAT(Writes(), ElementsAre(2, 1, 0, 1));
 }
 
-TEST_F(WindowsRoutesTest, OneOfAnotherOriginThatHasJustGoneIsNoFailure) {
+TEST_F(WindowsRoutesTest, ARouteOfAnotherOriginThatVanishedIsNoFailure) {
   fake_.PutRow(There(MIB_IPPROTO_RIP, 0));
   fake_.rows_vanish_at = "DeleteIpForwardEntry2";
   ASSERT_TRUE(Replace(Ours()).ok());
@@ -158,7 +158,7 @@ struct RefusedRow {
 void PrintTo(const RefusedRow& row, std::ostream* out) { *out << row.call; }
 class RefusedRoute : public WindowsRoutesTest, public ::testing::WithParamInterface<RefusedRow> {};
 
-// Whichever call fails, its code is named, and a right that is lacking says what to do.
+// Whichever call fails, its code is named, and a missing privilege names the next step.
 TEST_P(RefusedRoute, IsNamedWithItsCode) {
   if (GetParam().there != 0) fake_.PutRow(There(GetParam().there, 99));
   fake_.Fail(GetParam().call, ERROR_ACCESS_DENIED);
@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, RefusedRoute,
                                            RefusedRow{"DeleteIpForwardEntry2", MIB_IPPROTO_RIP}),
                          [](const auto& row) { return std::string(row.param.call); });
 
-TEST_F(WindowsRoutesTest, AnAdapterThatIsNotThereIsNotFound) {
+TEST_F(WindowsRoutesTest, AMissingAdapterIsNotFound) {
   Route route = Ours();
   route.adapter_index = 4711;
   const absl::Status status = Put(route);
@@ -193,7 +193,7 @@ TEST_F(WindowsRoutesTest, AnAdapterThatIsNotThereIsNotFound) {
 
 // ---- RemoveRoute
 
-TEST_F(WindowsRoutesTest, ARouteThatIsNotThereIsRemoved) {
+TEST_F(WindowsRoutesTest, RemovingAMissingRouteSucceeds) {
   fake_.PutRow(There(MIB_IPPROTO_NETMGMT, 99));
   EXPECT_TRUE(Remove(Ours()).ok()) << "another metric is no other route";
   EXPECT_THAT(fake_.rows(), IsEmpty());
@@ -231,7 +231,7 @@ TEST_F(WindowsRoutesTest, ForwardingIsSetForOneFamilyAndChangesNothingElse) {
   EXPECT_EQ(*ReadForwarding(helper, kAdapter, IpFamily::kV4), false);
 }
 
-TEST_F(WindowsRoutesTest, ForwardingThatIsRightIsNotWritten) {
+TEST_F(WindowsRoutesTest, CorrectForwardingIsNotWritten) {
   ASSERT_TRUE(WriteForwarding(fake_.functions(), kAdapter, IpFamily::kV4, false).ok());
   EXPECT_EQ(fake_.calls("SetIpInterfaceEntry"), 0);
   ASSERT_TRUE(WriteForwarding(fake_.functions(), kAdapter, IpFamily::kV4, true).ok());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MibWatch over IP Helper in memory: which changes count, and that its end leaves nothing behind.
+// MibWatch with IP Helper in memory: which changes are reported, and its end unregisters
+// everything.
 #include "control/host/watch_win.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +34,7 @@ class WindowsWatchTest : public ::testing::Test {
     adapter.addresses = {{Address("10.9.0.1"), 24}};
     fake_.AddAdapter(adapter);
   }
-  // Changes come on a thread that is joined, so what has not come by now does not come.
+  // Changes arrive on a thread that is joined, so no further one can arrive.
   int Since() {
     const int before = counted_;
     counted_ = calls_.count();
@@ -53,9 +54,9 @@ TEST_F(WindowsWatchTest, AdaptersAddressesAndDefaultRoutesOfBothFamiliesCount) {
   fake_.GiveAddress(kAdapter, {Address("fd09::7"), 64});
   EXPECT_EQ(Since(), 1) << "an IPv6 address";
   fake_.TakeAddress(kAdapter, Address("10.9.0.7"));
-  EXPECT_EQ(Since(), 1) << "an address that goes";
+  EXPECT_EQ(Since(), 1) << "a removed address";
   fake_.SetUp(kAdapter, false);
-  EXPECT_EQ(Since(), 2) << "an adapter goes down, for both families";
+  EXPECT_EQ(Since(), 2) << "an adapter that goes down, for both families";
   fake_.PutRow(FakeRow(Prefix("0.0.0.0/0"), Address("10.9.0.254"), kAdapter));
   EXPECT_EQ(Since(), 1) << "a default route";
   fake_.PutRow(FakeRow(Prefix("::/0"), Address("fd09::fe"), kAdapter));
@@ -64,7 +65,7 @@ TEST_F(WindowsWatchTest, AdaptersAddressesAndDefaultRoutesOfBothFamiliesCount) {
   EXPECT_EQ(Since(), 0) << "another route: ours would wake us";
   const MIB_IPFORWARD_ROW2 gone = fake_.rows()[0];
   EXPECT_EQ(fake_.functions().delete_route(&gone), static_cast<DWORD>(NO_ERROR));
-  EXPECT_EQ(Since(), 1) << "a default route that goes";
+  EXPECT_EQ(Since(), 1) << "a removed default route";
   watch->reset();
   EXPECT_EQ(fake_.registrations(), 0u);
   fake_.SetUp(kAdapter, true);
@@ -89,7 +90,7 @@ TEST_F(WindowsWatchTest, ARouteChangeWithoutARowCounts) {
   EXPECT_EQ(Since(), 1);
 }
 
-TEST_F(WindowsWatchTest, ARegistrationThatFailsTakesTheOthersBack) {
+TEST_F(WindowsWatchTest, AFailedRegistrationUndoesTheEarlierOnes) {
   for (const char* call :
        {"NotifyIpInterfaceChange", "NotifyUnicastIpAddressChange", "NotifyRouteChange2"}) {
     fake_.Fail(call, ERROR_NOT_ENOUGH_MEMORY);
@@ -109,7 +110,7 @@ TEST_F(WindowsWatchTest, ARegistrationThatFailsTakesTheOthersBack) {
   EXPECT_TRUE(absl::IsUnavailable(MibWatch::Open(helper, [] {}).status()));
 }
 
-TEST_F(WindowsWatchTest, EveryRouteIsReportedWithWhatBecameOfIt) {
+TEST_F(WindowsWatchTest, EveryRouteIsReportedWithItsChange) {
   std::vector<std::string> seen;
   auto watch = MibRouteWatch::Open(fake_.functions(), [&](const RouteChanges& changes) {
     for (const RouteChange& each : changes)
@@ -145,7 +146,7 @@ TEST_F(WindowsWatchTest, AMissingFunctionIsNamed) {
   }
 }
 
-TEST_F(WindowsWatchTest, ItsEndWaitsForACallUnderWay) {
+TEST_F(WindowsWatchTest, ItsEndWaitsForACallInProgress) {
   std::atomic<bool> running = false, over = false;
   auto watch = MibWatch::Open(fake_.functions(), [&] {
     running = true;

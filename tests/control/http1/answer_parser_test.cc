@@ -15,16 +15,16 @@ struct Read : AnswerSink {
   bool OnHead(const HttpHead& told) override {
     ++heads;
     head = told;
-    return wants_head;
+    return accept_head;
   }
   bool OnBody(std::string_view bytes) override {
     body += bytes;
-    return wants_body;
+    return accept_body;
   }
   HttpHead head;
   std::string body;
   int heads = 0;
-  bool wants_head = true, wants_body = true;
+  bool accept_head = true, accept_body = true;
   bool done = false;
   std::string error;
 };
@@ -84,10 +84,10 @@ TEST(AnswerParserTest, Read) {
            Row{"to the end of the connection", "HTTP/1.1 200 OK\r\n\r\nabc", 200, "abc"},
            Row{"nothing to the end", "HTTP/1.0 200 OK\r\n\r\n", 200, ""},
            Row{"no content", "HTTP/1.1 204 No Content\r\n\r\n", 204, ""},
-           Row{"no content, whatever its length",
+           Row{"no content, with any length",
                "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", 204, ""},
            Row{"what comes after no content", "HTTP/1.1 204 No Content\r\n\r\nxyz", 204, ""},
-           Row{"not modified, whatever its length",
+           Row{"not modified, with any length",
                "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", 304, ""},
            Row{"interim answers",
                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
@@ -137,9 +137,10 @@ TEST(AnswerParserTest, Refused) {
            Row{"nothing", "", "without an answer"},
            Row{"half a head", "HTTP/1.1 200 OK\r\nContent-", "without an answer"},
            Row{"only an interim answer", "HTTP/1.1 100 Continue\r\n\r\n", "without an answer"},
-           Row{"TLS", "\x15\x03\x01\x00\x02\x02\x16", "is no HTTP/1.1"},
-           Row{"another protocol", "SSH-2.0-OpenSSH_9.2\r\n", "is no HTTP/1.1: it begins with \"S"},
-           Row{"HTTP/2", "HTTP/2.0 200 OK\r\n\r\n", "is no HTTP/1.1"},
+           Row{"TLS", "\x15\x03\x01\x00\x02\x02\x16", "is not HTTP/1.1"},
+           Row{"another protocol", "SSH-2.0-OpenSSH_9.2\r\n",
+               "is not HTTP/1.1: it begins with \"S"},
+           Row{"HTTP/2", "HTTP/2.0 200 OK\r\n\r\n", "is not HTTP/1.1"},
            Row{"status 000", "HTTP/1.1 000 x\r\n\r\n", "its status is 0"},
            Row{"switching", "HTTP/1.1 101 x\r\n\r\n", "its status is 101"},
            Row{"short of its length", head + "Content-Length: 4\r\n\r\nabc",
@@ -147,18 +148,18 @@ TEST(AnswerParserTest, Refused) {
            Row{"a chunk cut", chunked + "4\r\nabc", "before the end of its answer"},
            Row{"no last chunk", chunked + "3\r\nabc\r\n", "before the end of its answer"},
            Row{"a trailer cut", chunked + "0\r\nX: y\r\n", "before the end of its answer"},
-           Row{"no chunk", chunked + "xyz\r\n", "is no HTTP/1.1"},
-           Row{"a chunk without size", chunked + "\r\nabc", "is no HTTP/1.1"},
-           Row{"a chunk of 2^60", chunked + "1000000000000000\r\n", "is no HTTP/1.1"},
-           Row{"lines without CR", chunked + "1\na\n0\n\n", "is no HTTP/1.1"},
-           Row{"a chunk longer than it says", chunked + "1\r\nabc\r\n", "is no HTTP/1.1"},
+           Row{"no chunk", chunked + "xyz\r\n", "is not HTTP/1.1"},
+           Row{"a chunk without size", chunked + "\r\nabc", "is not HTTP/1.1"},
+           Row{"a chunk of 2^60", chunked + "1000000000000000\r\n", "is not HTTP/1.1"},
+           Row{"lines without CR", chunked + "1\na\n0\n\n", "is not HTTP/1.1"},
+           Row{"a chunk longer than its size", chunked + "1\r\nabc\r\n", "is not HTTP/1.1"},
            Row{"gzip", head + "Content-Encoding: gzip\r\n\r\n", "its content encoding is \"gzip\""},
            Row{"another coding", head + "Transfer-Encoding: gzip, chunked\r\n\r\n",
                "its transfer encoding is \"gzip, chunked\""},
            Row{"two lengths", head + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
-               "is no HTTP/1.1"},
+               "is not HTTP/1.1"},
            Row{"length and chunks",
-               head + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "is no HTTP/1.1"},
+               head + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "is not HTTP/1.1"},
        }) {
     SCOPED_TRACE(row.description);
     for (const std::size_t piece : {1, 3, 1000})
@@ -187,17 +188,17 @@ TEST(AnswerParserTest, ALineHasAnEnd) {
   EXPECT_EQ(ReadAnswer(head + "\r\n" + x, 2 * x.size()).body, x) << "a body counts as none of it";
 }
 
-// Whoever ends the exchange within a call hears no more of it.
+// After the exchange ends within a call nothing more is reported.
 TEST(AnswerParserTest, StopsWhenNothingIsDesired) {
   const std::string text =
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n";
   Read no_head;
-  no_head.wants_head = false;
+  no_head.accept_head = false;
   AnswerParser first(AnswerParser::To::kRequest, no_head);
   EXPECT_TRUE(first.Take(text).ok());
   EXPECT_EQ(no_head.body, "");
   Read no_more;
-  no_more.wants_body = false;
+  no_more.accept_body = false;
   AnswerParser second(AnswerParser::To::kRequest, no_more);
   EXPECT_TRUE(second.Take(text).ok());
   EXPECT_EQ(no_more.body, "abc");

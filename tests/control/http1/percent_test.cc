@@ -33,7 +33,7 @@ TEST(DecodePercentTest, Rows) {
     EXPECT_EQ(DecodePercent(row.text, row.plus_is_space), row.out) << row.text;
 }
 
-// RFC 9110 section 8.6: a method that takes a body says that there is none.
+// RFC 9110 section 8.6: a method that may have a body announces that there is none.
 
 TEST(EscapePercent, IsDecodedAgain) {
   std::string text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cut at every byte of a list and of an event, byte by byte, wrong lengths: whatever happens,
-// the lease table comes to equal what the server holds.
+// A cut at every byte of a list and of an event, single bytes, wrong lengths: in each case the
+// lease table finally equals the server's Nodes.
 #include <memory>
 #include <string>
 
@@ -21,7 +21,7 @@ using testing::NodeFacts;
 using testing::Text;
 using testing::TrueText;
 
-// One daemon's worth, in sync with nothing yet; the server holds three nodes.
+// The objects of one daemon, not in sync yet; the server has three Nodes.
 struct Cluster {
   Cluster(FakeApiServer::Protobuf protobuf, FakeApiServer::StreamedList streamed_list) {
     server.protobuf = protobuf;
@@ -36,7 +36,7 @@ struct Cluster {
                    .Created(1000 + n)
                    .Leased("10.244." + number + ".0/24", "192.0.2." + number, mac));
   }
-  // Until only time could bring more.
+  // Until only waiting is left.
   std::size_t CountSteps() {
     std::size_t steps = 0;
     while (carrier.Step(1)) ++steps;
@@ -134,7 +134,7 @@ TEST_P(ListWatchCut, AtEveryByteOfEvents) {
     cluster->carrier.Cut();
     cluster->carrier.RunFor(seconds(15));
     cluster->ExpectTruth();
-    cluster->server.TakeAsked();
+    cluster->server.DrainRequests();
   }
 }
 

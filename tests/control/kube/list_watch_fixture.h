@@ -21,7 +21,7 @@ class ListWatchTest : public ::testing::Test {
   using Lines = std::vector<std::string>;
   using Refusal = testing::FakeApiServer::Refusal;
 
-  // A node with a lease for 10.244.N.0/24; `uid` tells its lives apart.
+  // A node with a lease for 10.244.N.0/24; `uid` distinguishes re-created nodes.
   static testing::NodeFacts Node(const std::string& name, int n, const std::string& uid = "1") {
     const std::string number = std::to_string(n);
     return testing::NodeFacts(name).Uid(uid).Created(1000 + n).Leased("10.244." + number + ".0/24",
@@ -56,11 +56,11 @@ class ListWatchTest : public ::testing::Test {
     server.Put(Node("b", 2));
     carrier.Start();
     carrier.RunFor(std::chrono::seconds(20));
-    server.TakeAsked();
+    server.DrainRequests();
     source.Take();
   }
-  Lines Told() { return source.Take(); }
-  Lines Asked() { return server.TakeAsked(); }
+  Lines Reported() { return source.Take(); }
+  Lines Requests() { return server.DrainRequests(); }
 
   testing::ManualClock clock;
   testing::FakeApiServer server;

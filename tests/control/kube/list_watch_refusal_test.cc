@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Servers that do not do what is asked: other ways to the same snapshot.
+// Servers that refuse a request: other modes lead to the same snapshot.
 #include "control/kube/list_watch.h"
 
 #include <algorithm>
@@ -25,14 +25,14 @@ class ListWatchRefusal : public ListWatchTest {
     server.Put(Node("a", 1));
     server.Put(Node("b", 2));
   }
-  // The watch says that a new snapshot is needed.
+  // The watch requires a new snapshot.
   void Relist() {
     server.refusals.push_front(Http(410, "Expired"));
     carrier.Cut();
     carrier.Run();
   }
   // For so long, with a bookmark each minute.
-  void Stand(minutes time) {
+  void KeepWatching(minutes time) {
     for (minutes i(0); i < time; ++i) {
       server.SendBookmarks();
       carrier.RunFor(minutes(1));
@@ -46,31 +46,32 @@ TEST_F(ListWatchRefusal, TheFeatureIsOff) {
   server.streamed_list = StreamedList::kRefused;
   carrier.Start();
   carrier.Run();
-  EXPECT_THAT(Asked(), ElementsAre("stream", "list", "watch@2"));
-  EXPECT_THAT(Told(), Not(Contains("trouble")));
+  EXPECT_THAT(Requests(), ElementsAre("stream", "list", "watch@2"));
+  EXPECT_THAT(Reported(), Not(Contains("trouble")));
 }
 
 TEST_F(ListWatchRefusal, EtcdIsTooOld) {
   server.streamed_list = StreamedList::kRefusedByEvent;
   carrier.Start();
   carrier.Run();
-  EXPECT_THAT(Asked(), ElementsAre("stream", "list", "watch@2"));
-  EXPECT_THAT(Told(), Not(Contains("trouble")));
+  EXPECT_THAT(Requests(), ElementsAre("stream", "list", "watch@2"));
+  EXPECT_THAT(Reported(), Not(Contains("trouble")));
 }
 
 TEST_F(ListWatchRefusal, AServerThatDoesNotKnowTheParametersIsWaitedForHalfAMinute) {
   server.streamed_list = StreamedList::kIgnored;
   carrier.Start();
   carrier.RunFor(seconds(29));
-  EXPECT_THAT(Asked(), ElementsAre("stream"));
-  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24"));
+  EXPECT_THAT(Requests(), ElementsAre("stream"));
+  EXPECT_THAT(Reported(),
+              ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24"));
   carrier.RunFor(seconds(1));
-  EXPECT_THAT(Asked(), ElementsAre("list", "watch@2"));
-  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24",
-                                  "own none", "end"));
+  EXPECT_THAT(Requests(), ElementsAre("list", "watch@2"));
+  EXPECT_THAT(Reported(), ElementsAre("begin", "upsert a/1 10.244.1.0/24",
+                                      "upsert b/1 10.244.2.0/24", "own none", "end"));
 }
 
-TEST_F(ListWatchRefusal, NeitherHeartbeatsNorBookmarksAreTakenForTheMarksApproach) {
+TEST_F(ListWatchRefusal, NeitherHeartbeatsNorBookmarksExtendTheWaitForTheMark) {
   server.streamed_list = StreamedList::kIgnored;
   carrier.Start();
   for (int i = 0; i < 6; ++i) {
@@ -78,7 +79,7 @@ TEST_F(ListWatchRefusal, NeitherHeartbeatsNorBookmarksAreTakenForTheMarksApproac
     server.Put(Node("a", 1));
     server.SendBookmarks();
   }
-  EXPECT_THAT(Asked(), ElementsAre("stream", "list", "watch@7"));
+  EXPECT_THAT(Requests(), ElementsAre("stream", "list", "watch@7"));
 }
 
 TEST_F(ListWatchRefusal, NodesThatComeSlowlyAreWaitedFor) {
@@ -90,12 +91,12 @@ TEST_F(ListWatchRefusal, NodesThatComeSlowlyAreWaitedFor) {
     server.lag = lag;
   }
   carrier.RunFor(seconds(29));
-  EXPECT_THAT(Asked(), ElementsAre("stream"));
+  EXPECT_THAT(Requests(), ElementsAre("stream"));
   carrier.RunFor(seconds(1));
-  EXPECT_THAT(Asked(), ElementsAre("list", "watch@3"));
+  EXPECT_THAT(Requests(), ElementsAre("list", "watch@3"));
 }
 
-TEST_F(ListWatchRefusal, AnErrorAmidAStreamedListIsNoRefusal) {
+TEST_F(ListWatchRefusal, AnErrorDuringAStreamedListIsNoRefusal) {
   carrier.Start();
   carrier.Step();
   EXPECT_FALSE(carrier.waits());
@@ -115,13 +116,13 @@ TEST_F(ListWatchRefusal, TheRefusalIsRememberedForAnHour) {
   carrier.Start();
   carrier.RunFor(seconds(20));
   server.streamed_list = StreamedList::kServed;
-  Asked();
+  Requests();
   Relist();
-  EXPECT_THAT(Asked(), ElementsAre("watch@2", "list@2", "watch@2"));
-  Stand(minutes(60));
-  Asked();
+  EXPECT_THAT(Requests(), ElementsAre("watch@2", "list@2", "watch@2"));
+  KeepWatching(minutes(60));
+  Requests();
   Relist();
-  EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@2", "stream@2"));
 }
 
 // ---- no protobuf
@@ -130,39 +131,39 @@ TEST_F(ListWatchRefusal, AServerWithoutProtobufAnswersInJson) {
   server.protobuf = Protobuf::kAbsent;
   carrier.Start();
   carrier.Run();
-  EXPECT_THAT(Asked(), ElementsAre("stream"));
-  EXPECT_EQ(Told().back(), "end");
+  EXPECT_THAT(Requests(), ElementsAre("stream"));
+  EXPECT_EQ(Reported().back(), "end");
 }
 
-TEST_F(ListWatchRefusal, AServerThatRefusesProtobufIsAskedForJson) {
+TEST_F(ListWatchRefusal, JsonIsRequestedWhereProtobufIsRefused) {
   server.protobuf = Protobuf::kRefused;
   carrier.Start();
   carrier.Run();
-  EXPECT_THAT(Asked(), ElementsAre("stream", "stream json"));
-  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24",
-                                  "own none", "end"));
+  EXPECT_THAT(Requests(), ElementsAre("stream", "stream json"));
+  EXPECT_THAT(Reported(), ElementsAre("begin", "upsert a/1 10.244.1.0/24",
+                                      "upsert b/1 10.244.2.0/24", "own none", "end"));
 }
 
-TEST_F(ListWatchRefusal, SoIsOneWhoseProtobufIsNone) {
+TEST_F(ListWatchRefusal, JsonIsRequestedWhereProtobufIsInvalid) {
   server.protobuf = Protobuf::kFeigned;
   carrier.Start();
   carrier.Run();
-  EXPECT_THAT(Asked(), ElementsAre("stream", "stream json"));
-  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24",
-                                  "own none", "end"));
+  EXPECT_THAT(Requests(), ElementsAre("stream", "stream json"));
+  EXPECT_THAT(Reported(), ElementsAre("begin", "upsert a/1 10.244.1.0/24",
+                                      "upsert b/1 10.244.2.0/24", "own none", "end"));
 }
 
-TEST_F(ListWatchRefusal, ListsAndWatchesAreAskedForInJsonToo) {
+TEST_F(ListWatchRefusal, ListsAndWatchesAreRequestedInJsonToo) {
   for (const Protobuf manner : {Protobuf::kRefused, Protobuf::kFeigned}) {
     server.protobuf = manner;
     server.streamed_list = StreamedList::kRefused;
     testing::WrittenSource written;
     ListWatch fresh(
         clock, [] { return 0.0; }, AnnotationKeys(), "", written);
-    testing::ListWatchCarrier anew(clock, server, fresh);
-    anew.Start();
-    anew.Run();
-    const Lines asked = Asked();
+    testing::ListWatchCarrier restarted(clock, server, fresh);
+    restarted.Start();
+    restarted.Run();
+    const Lines asked = Requests();
     if (manner == Protobuf::kRefused) {
       EXPECT_THAT(asked, ElementsAre("stream", "stream json", "page json", "watch@2 json"));
     } else {
@@ -172,30 +173,30 @@ TEST_F(ListWatchRefusal, ListsAndWatchesAreAskedForInJsonToo) {
   }
 }
 
-TEST_F(ListWatchRefusal, ProtobufIsAskedForAgainAfterAnHour) {
+TEST_F(ListWatchRefusal, ProtobufIsRequestedAgainAfterAnHour) {
   server.protobuf = Protobuf::kRefused;
   carrier.Start();
   carrier.RunFor(seconds(20));
   server.protobuf = Protobuf::kServed;
-  Stand(minutes(60));
-  Asked();
+  KeepWatching(minutes(60));
+  Requests();
   carrier.Cut();
-  EXPECT_THAT(Asked(), ElementsAre("watch@2"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@2"));
 }
 
-TEST_F(ListWatchRefusal, AServerThatTakesNeitherIsAskedWithGrowingPauses) {
+TEST_F(ListWatchRefusal, AServerThatRefusesBothIsRetriedWithBackOff) {
   for (int i = 0; i < 4; ++i) server.refusals.push_back(Http(406, "NotAcceptable"));
   carrier.Start();
   carrier.Run();
   EXPECT_TRUE(carrier.waits());
-  EXPECT_THAT(Asked(), ElementsAre("stream", "stream json"));
-  EXPECT_THAT(Told(), ElementsAre("trouble"));
+  EXPECT_THAT(Requests(), ElementsAre("stream", "stream json"));
+  EXPECT_THAT(Reported(), ElementsAre("trouble"));
   carrier.RunFor(seconds(10));
-  EXPECT_THAT(Asked(), ElementsAre("stream", "stream json", "stream"));
-  EXPECT_THAT(Told(), Contains("end"));
+  EXPECT_THAT(Requests(), ElementsAre("stream", "stream json", "stream"));
+  EXPECT_THAT(Reported(), Contains("end"));
 }
 
-TEST_F(ListWatchRefusal, ProtobufAfterARequestForJsonIsNoReasonToAskForProtobuf) {
+TEST_F(ListWatchRefusal, ProtobufAfterARequestForJsonDoesNotSwitchToProtobuf) {
   carrier.Start();
   machine.OnHead({406, "text/plain", std::nullopt});
   const Action json = machine.OnEnd(absl::OkStatus());
@@ -205,7 +206,7 @@ TEST_F(ListWatchRefusal, ProtobufAfterARequestForJsonIsNoReasonToAskForProtobuf)
   EXPECT_EQ(std::get<Send>(machine.OnTime()).request.accept, "application/json;stream=watch");
 }
 
-TEST_F(ListWatchRefusal, JsonThatIsNoneIsNoReasonToRefuseProtobuf) {
+TEST_F(ListWatchRefusal, InvalidJsonDoesNotDisableProtobuf) {
   carrier.Start();
   machine.OnHead({200, "application/json", std::nullopt});
   clock.AdvanceTo(std::get<Wait>(machine.OnBody("rubbish")).until);
@@ -216,24 +217,24 @@ TEST_F(ListWatchRefusal, JsonThatIsNoneIsNoReasonToRefuseProtobuf) {
 TEST_F(ListWatchRefusal, WrongLengthsInAWatchAreReadAgainAndThenInJson) {
   carrier.Start();
   carrier.RunFor(seconds(20));
-  Asked();
-  Told();
+  Requests();
+  Reported();
   server.wrong_lengths = true;
   server.Put(Node("c", 3));
   server.Put(Node("d", 4));
   carrier.Run();
-  EXPECT_THAT(Told(), ElementsAre("trouble"));
+  EXPECT_THAT(Reported(), ElementsAre("trouble"));
   carrier.ToDeadline();
   carrier.Run();
-  EXPECT_THAT(Asked(), ElementsAre("watch@2", "watch@2 json")) << "this one began with it";
+  EXPECT_THAT(Requests(), ElementsAre("watch@2", "watch@2 json")) << "this one began with it";
   server.wrong_lengths = false;
   carrier.RunFor(seconds(10));
-  EXPECT_THAT(Asked(), ElementsAre("watch@3 json"));
-  EXPECT_THAT(Told(), ElementsAre("upsert c/1 10.244.3.0/24", "trouble", "upsert d/1 10.244.4.0/24",
-                                  "well again"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@3 json"));
+  EXPECT_THAT(Reported(), ElementsAre("upsert c/1 10.244.3.0/24", "trouble",
+                                      "upsert d/1 10.244.4.0/24", "well again"));
 }
 
-TEST_F(ListWatchRefusal, ThriceIsNoAccident) {
+TEST_F(ListWatchRefusal, ThreeWrongLengthsInAWatchSwitchToJson) {
   carrier.Start();
   carrier.RunFor(seconds(20));
   server.refusals = {Http(503)};
@@ -254,7 +255,7 @@ TEST_F(ListWatchRefusal, ThriceIsNoAccident) {
   }
 }
 
-TEST_F(ListWatchRefusal, AnAnswerThatIsNotTheApisIsCondition) {
+TEST_F(ListWatchRefusal, AForeignAnswerIsACondition) {
   carrier.Start();
   const Action action = machine.OnHead({200, "text/html", std::nullopt});
   EXPECT_TRUE(std::holds_alternative<Wait>(action));
@@ -265,7 +266,7 @@ TEST_F(ListWatchRefusal, AnAnswerThatIsNotTheApisIsCondition) {
 
 // ---- pages last
 
-TEST_F(ListWatchRefusal, ThreeFailedWaysLeadToTheNext) {
+TEST_F(ListWatchRefusal, ThreeFailuresSwitchToTheNextMode) {
   struct Row {
     const char* description;
     Refusal refusal;
@@ -276,17 +277,17 @@ TEST_F(ListWatchRefusal, ThreeFailedWaysLeadToTheNext) {
     testing::WrittenSource written;
     ListWatch fresh(
         clock, [] { return 0.0; }, AnnotationKeys(), "", written);
-    testing::ListWatchCarrier anew(clock, server, fresh);
-    anew.Start();
-    anew.RunFor(seconds(150));
-    EXPECT_THAT(Asked(), ElementsAre("stream", "stream", "stream", "list", "list", "list", "page",
-                                     "page", "page", "stream"))
+    testing::ListWatchCarrier restarted(clock, server, fresh);
+    restarted.Start();
+    restarted.RunFor(seconds(150));
+    EXPECT_THAT(Requests(), ElementsAre("stream", "stream", "stream", "list", "list", "list",
+                                        "page", "page", "page", "stream"))
         << row.description;
     EXPECT_EQ(written.Take().back(), "well again") << row.description;
   }
 }
 
-TEST_F(ListWatchRefusal, CutListsLeadToPagesToo) {
+TEST_F(ListWatchRefusal, CutListsSwitchToPagesToo) {
   server.streamed_list = StreamedList::kRefused;
   carrier.Start();
   for (int i = 0; i < 3; ++i) {
@@ -295,25 +296,25 @@ TEST_F(ListWatchRefusal, CutListsLeadToPagesToo) {
     carrier.ToDeadline();
   }
   carrier.Run();
-  EXPECT_THAT(Asked(), ElementsAre("stream", "list", "list", "list", "page", "watch@2"));
-  EXPECT_EQ(Told().back(), "end");
+  EXPECT_THAT(Requests(), ElementsAre("stream", "list", "list", "list", "page", "watch@2"));
+  EXPECT_EQ(Reported().back(), "end");
 }
 
-// A balancer answers so while the servers behind it start: whole lists would do.
-TEST_F(ListWatchRefusal, AServerThatIsAwayIsNoReasonForPages) {
+// A load balancer answers this while its servers start: whole lists would work.
+TEST_F(ListWatchRefusal, AnUnreachableServerDoesNotSwitchToPages) {
   for (const int code : {502, 503, 429, 401, 403, 404})
     for (int i = 0; i < 4; ++i) server.refusals.push_back(Http(code));
   carrier.Start();
   carrier.RunFor(minutes(5));
-  EXPECT_THAT(Asked(), ::testing::Each("stream"));
-  EXPECT_THAT(Told(), Contains("end"));
+  EXPECT_THAT(Requests(), ::testing::Each("stream"));
+  EXPECT_THAT(Reported(), Contains("end"));
 }
 
-TEST_F(ListWatchRefusal, PagesWithoutEndAreGivenUp) {
+TEST_F(ListWatchRefusal, EndlessPagesAreGivenUp) {
   server.streamed_list = StreamedList::kRefused;
   carrier.Start();
   for (int i = 0; i < 3; ++i) carrier.Step();
-  ASSERT_EQ(Asked().back(), "list");
+  ASSERT_EQ(Requests().back(), "list");
   const testing::Answers answers(Encoding::kProtobuf);
   const auto give = [&](const std::string& token) {
     machine.OnHead({200, std::string(answers.content_type()), std::nullopt});
@@ -330,8 +331,8 @@ TEST_F(ListWatchRefusal, PagesWithoutEndAreGivenUp) {
   EXPECT_TRUE(std::holds_alternative<Wait>(give(std::string((16 << 10) + 1, 't'))));
 }
 
-// What changed after the first page was made may be in none.
-TEST_F(ListWatchRefusal, AWatchGoesOnFromTheFirstPagesVersion) {
+// A change after the first page may be in no page.
+TEST_F(ListWatchRefusal, AWatchStartsFromTheFirstPagesVersion) {
   server.streamed_list = StreamedList::kRefused;
   carrier.Start();
   for (int i = 0; i < 3; ++i) carrier.Step();
@@ -349,7 +350,7 @@ TEST_F(ListWatchRefusal, AWatchGoesOnFromTheFirstPagesVersion) {
   EXPECT_EQ(source.lines.back(), "end");
 }
 
-TEST_F(ListWatchRefusal, PagesThatFailAreGivenUpForTheFirstWay) {
+TEST_F(ListWatchRefusal, FailedPagesSwitchToTheFirstMode) {
   server.most_in_page = 1;
   for (int i = 0; i < 6; ++i) server.refusals.push_back(Http(504));
   for (int i = 0; i < 3; ++i) {
@@ -358,9 +359,9 @@ TEST_F(ListWatchRefusal, PagesThatFailAreGivenUpForTheFirstWay) {
   }
   carrier.Start();
   carrier.RunFor(seconds(150));
-  EXPECT_THAT(Asked(), ElementsAre("stream", "stream", "stream", "list", "list", "list", "page",
-                                   "page+", "page+", "page+", "stream"));
-  EXPECT_THAT(Told(), Contains("end"));
+  EXPECT_THAT(Requests(), ElementsAre("stream", "stream", "stream", "list", "list", "list", "page",
+                                      "page+", "page+", "page+", "stream"));
+  EXPECT_THAT(Reported(), Contains("end"));
 }
 
 TEST_F(ListWatchRefusal, ATokenThatTheServerCannotReadIsDropped) {
@@ -370,27 +371,27 @@ TEST_F(ListWatchRefusal, ATokenThatTheServerCannotReadIsDropped) {
   server.refusals.back().only = "page+";
   carrier.Start();
   carrier.RunFor(seconds(120));
-  const Lines asked = Asked();
+  const Lines asked = Requests();
   EXPECT_THAT(Lines(asked.begin() + 6, asked.end()),
               ElementsAre("page", "page+", "page", "page+", "watch@2"));
 }
 
-TEST_F(ListWatchRefusal, LaterPagesThatHaveExpiredAreBegunAgainWithoutAVersion) {
+TEST_F(ListWatchRefusal, ExpiredLaterPagesAreRestartedWithoutAVersion) {
   server.most_in_page = 1;
   carrier.Start();
   carrier.RunFor(seconds(20));
-  Asked();
+  Requests();
   for (const int code : {410, 504, 504, 504, 504, 504, 504}) server.refusals.push_back(Http(code));
   server.refusals.push_back(Http(410, "Expired"));
   server.refusals.back().only = "page+";
   carrier.Cut();
   carrier.RunFor(seconds(120));
-  const Lines asked = Asked();
+  const Lines asked = Requests();
   EXPECT_THAT(Lines(asked.begin() + 7, asked.end()),
               ElementsAre("page@2", "page+", "page", "page+", "watch@2"));
 }
 
-TEST_F(ListWatchRefusal, AListWhoseAnswerDoesNotComeLeadsToPagesToo) {
+TEST_F(ListWatchRefusal, AListWithoutAnAnswerSwitchesToPagesToo) {
   server.streamed_list = StreamedList::kRefused;
   carrier.Start();
   for (int i = 0; i < 3; ++i) carrier.Step();
@@ -399,22 +400,22 @@ TEST_F(ListWatchRefusal, AListWhoseAnswerDoesNotComeLeadsToPagesToo) {
     carrier.ToDeadline();
   }
   carrier.Run();
-  EXPECT_THAT(Asked(), ElementsAre("stream", "list", "list", "list", "page", "watch@2"));
+  EXPECT_THAT(Requests(), ElementsAre("stream", "list", "list", "list", "page", "watch@2"));
 }
 
 // ---- streams that break
 
-TEST_F(ListWatchRefusal, AWatchThatIsRefusedThriceIsGivenUpForASnapshot) {
+TEST_F(ListWatchRefusal, AWatchRefusedThreeTimesIsReplacedByASnapshot) {
   carrier.Start();
   carrier.RunFor(seconds(20));
-  Asked();
+  Requests();
   for (int i = 0; i < 3; ++i) server.refusals.push_back(Event(500, "InternalError"));
   carrier.Cut();
   carrier.RunFor(seconds(20));
-  EXPECT_THAT(Asked(), ElementsAre("watch@2", "watch@2", "watch@2", "stream@2"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@2", "watch@2", "watch@2", "stream@2"));
 }
 
-TEST_F(ListWatchRefusal, NotWhenItStoodBetween) {
+TEST_F(ListWatchRefusal, NotWhenAWatchSucceededInBetween) {
   carrier.Start();
   for (int i = 0; i < 5; ++i) {
     carrier.RunFor(seconds(20));
@@ -422,17 +423,17 @@ TEST_F(ListWatchRefusal, NotWhenItStoodBetween) {
     carrier.Cut();
     carrier.Run();
   }
-  EXPECT_THAT(Asked(), Not(Contains("stream@2")));
+  EXPECT_THAT(Requests(), Not(Contains("stream@2")));
 }
 
-TEST_F(ListWatchRefusal, WhatComesAfterAnErrorEventIsNotHeard) {
+TEST_F(ListWatchRefusal, EventsAfterAnErrorEventAreIgnored) {
   carrier.Start();
   carrier.RunFor(seconds(20));
-  Told();
+  Reported();
   const testing::Answers answers(Encoding::kProtobuf);
   machine.OnBody(answers.ErrorEvent(Event(500, "InternalError").status) +
                  answers.Event("ADDED", Node("c", 3)) + answers.Bookmark("9"));
-  EXPECT_THAT(Told(), ElementsAre("trouble"));
+  EXPECT_THAT(Reported(), ElementsAre("trouble"));
   clock.Advance(seconds(1));
   EXPECT_THAT(std::get<Send>(machine.OnTime()).request.target,
               Not(::testing::EndsWith("resourceVersion=9")));
@@ -445,15 +446,15 @@ TEST_F(ListWatchRefusal, AVersionAheadOfTheServersCacheIsWaitedFor) {
   carrier.RunFor(seconds(20));
   server.lag = 1;
   server.waits = false;
-  Asked();
-  Told();
+  Requests();
+  Reported();
   Relist();
-  EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2"));
-  EXPECT_THAT(Told(), ElementsAre("trouble"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@2", "stream@2"));
+  EXPECT_THAT(Reported(), ElementsAre("trouble"));
   server.lag = 0;
   carrier.RunFor(seconds(20));
-  EXPECT_THAT(Asked(), ElementsAre("stream@2"));
-  EXPECT_THAT(Told(), Contains("end"));
+  EXPECT_THAT(Requests(), ElementsAre("stream@2"));
+  EXPECT_THAT(Reported(), Contains("end"));
 }
 
 // etcd was restored from a backup: what was seen since is not true any more.
@@ -463,21 +464,21 @@ TEST_F(ListWatchRefusal, AVersionThatIsNotKnownForAMinuteIsDropped) {
     testing::WrittenSource written;
     ListWatch fresh(
         clock, [] { return 0.0; }, AnnotationKeys(), "", written);
-    testing::ListWatchCarrier anew(clock, server, fresh);
-    anew.Start();
-    anew.RunFor(seconds(20));
+    testing::ListWatchCarrier restarted(clock, server, fresh);
+    restarted.Start();
+    restarted.RunFor(seconds(20));
     const int before = server.revision();
     server.Put(Node("c", 3));
-    anew.Run();
+    restarted.Run();
     server.Restore(before);
     written.Take();
-    Asked();
+    Requests();
     server.refusals = {Http(410)};
-    anew.Cut();
-    anew.RunFor(seconds(59));
+    restarted.Cut();
+    restarted.RunFor(seconds(59));
     EXPECT_THAT(written.Take(), ElementsAre("trouble"));
-    anew.RunFor(seconds(60));
-    const Lines asked = Asked();
+    restarted.RunFor(seconds(60));
+    const Lines asked = Requests();
     EXPECT_EQ(asked.at(asked.size() - 2), "list");
     EXPECT_EQ(asked.back(), "watch@2");
     EXPECT_THAT(written.Take(), ElementsAre("begin", "upsert a/1 10.244.1.0/24",
@@ -485,47 +486,47 @@ TEST_F(ListWatchRefusal, AVersionThatIsNotKnownForAMinuteIsDropped) {
   }
 }
 
-// A watch from the future says nothing, and nothing of what happens until then.
-TEST_F(ListWatchRefusal, TwoSilentWatchesAskForEverythingAnew) {
+// A watch from a future version is silent, and omits every event before that version.
+TEST_F(ListWatchRefusal, TwoSilentWatchesLeadToANewList) {
   carrier.Start();
   server.Put(Node("c", 3));
   carrier.RunFor(seconds(20));
   server.Restore(2);
-  Asked();
-  Told();
+  Requests();
+  Reported();
   carrier.Cut();
   carrier.RunFor(minutes(2));
-  EXPECT_THAT(Asked(), ElementsAre("watch@3", "watch@3"));
-  EXPECT_THAT(Told(), IsEmpty());
+  EXPECT_THAT(Requests(), ElementsAre("watch@3", "watch@3"));
+  EXPECT_THAT(Reported(), IsEmpty());
   carrier.RunFor(minutes(4));
-  const Lines asked = Asked();
+  const Lines asked = Requests();
   EXPECT_EQ(asked.front(), "stream@3");
   EXPECT_EQ(asked.at(asked.size() - 2), "list");
   EXPECT_EQ(asked.back(), "watch@2");
 }
 
-TEST_F(ListWatchRefusal, OnlyWhatAWatchBringsEndsItsSilence) {
+TEST_F(ListWatchRefusal, OnlyReceivedEventsEndTheSilence) {
   carrier.Start();
   carrier.Run();
-  Asked();
+  Requests();
   carrier.RunFor(minutes(2));  // the streamed list's own watch
-  EXPECT_THAT(Asked(), ElementsAre("watch@2"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@2"));
   carrier.RunFor(minutes(2));
-  EXPECT_THAT(Asked(), ElementsAre("stream@2")) << "two have been silent";
+  EXPECT_THAT(Requests(), ElementsAre("stream@2")) << "two have been silent";
   server.Put(Node("c", 3));
   carrier.Run();
   carrier.RunFor(minutes(2));
-  EXPECT_THAT(Asked(), ElementsAre("watch@3"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@3"));
   carrier.RunFor(minutes(2));
-  EXPECT_THAT(Asked(), ElementsAre("watch@3")) << "one has been silent";
+  EXPECT_THAT(Requests(), ElementsAre("watch@3")) << "one has been silent";
   carrier.RunFor(minutes(2));
-  EXPECT_THAT(Asked(), ElementsAre("stream@3"));
+  EXPECT_THAT(Requests(), ElementsAre("stream@3"));
 }
 
 TEST_F(ListWatchRefusal, SilentWatchesAreCountedInARow) {
   carrier.Start();
   carrier.RunFor(seconds(20));
-  Asked();
+  Requests();
   for (int i = 0; i < 3; ++i) {
     carrier.RunFor(seconds(120));  // one
     server.Put(Node("a", 3 + i));
@@ -533,24 +534,24 @@ TEST_F(ListWatchRefusal, SilentWatchesAreCountedInARow) {
     carrier.Cut();
     carrier.RunFor(seconds(10));
   }
-  EXPECT_THAT(Asked(), Not(Contains(::testing::StartsWith("stream"))));
+  EXPECT_THAT(Requests(), Not(Contains(::testing::StartsWith("stream"))));
   carrier.RunFor(minutes(30));
   // A snapshot each four minutes, not more.
-  const Lines asked = Asked();
+  const Lines asked = Requests();
   EXPECT_LE(std::count_if(asked.begin(), asked.end(),
                           [](const auto& text) { return text.starts_with("stream"); }),
             8);
 }
 
-TEST_F(ListWatchRefusal, PatienceWithAVersionBeginsAnewEachTime) {
+TEST_F(ListWatchRefusal, TheWaitForAVersionRestartsEachTime) {
   carrier.Start();
   for (int i = 0; i < 2; ++i) {
     carrier.RunFor(seconds(100));
     server.refusals = {Http(410), TooLarge(true)};
-    Asked();
+    Requests();
     carrier.Cut();
     carrier.RunFor(seconds(20));
-    EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2", "stream@2")) << i;
+    EXPECT_THAT(Requests(), ElementsAre("watch@2", "stream@2", "stream@2")) << i;
   }
 }
 
@@ -558,10 +559,10 @@ TEST_F(ListWatchRefusal, WithoutAVersionThereIsNoneToDrop) {
   for (int i = 0; i < 20; ++i) server.refusals.push_back(TooLarge(true));
   carrier.Start();
   carrier.RunFor(minutes(5));
-  EXPECT_LE(Asked().size(), 35u);
+  EXPECT_LE(Requests().size(), 35u);
 }
 
-TEST_F(ListWatchRefusal, AVersionIsDroppedOnceThenThereArePauses) {
+TEST_F(ListWatchRefusal, AVersionIsDroppedOnceThenRetriesBackOff) {
   for (const int code : {410, 400}) {
     server.streamed_list = StreamedList::kServed;
     testing::WrittenSource written;
@@ -570,25 +571,25 @@ TEST_F(ListWatchRefusal, AVersionIsDroppedOnceThenThereArePauses) {
     testing::ListWatchCarrier own_carrier(clock, server, fresh);
     own_carrier.Start();
     own_carrier.RunFor(seconds(20));
-    Asked();
+    Requests();
     server.streamed_list = StreamedList::kRefused;
     server.refusals = {Http(410), Http(code), Http(code)};
     server.refusals[1].only = server.refusals[2].only = "list";
     own_carrier.Cut();
     own_carrier.Run();
     EXPECT_TRUE(own_carrier.waits()) << code;
-    EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2", "list@2", "list")) << code;
+    EXPECT_THAT(Requests(), ElementsAre("watch@2", "stream@2", "list@2", "list")) << code;
   }
 }
 
 TEST_F(ListWatchRefusal, AVersionThatTheServerCannotReadIsDropped) {
   carrier.Start();
   carrier.RunFor(seconds(20));
-  Asked();
+  Requests();
   server.refusals = {Http(400), Http(400), Http(400)};
   carrier.Cut();
   carrier.RunFor(seconds(20));
-  EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2", "list@2", "list", "watch@2"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@2", "stream@2", "list@2", "list", "watch@2"));
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(ListWatchRequest, ProtobufBeforeJsonUnlessThatWasRefused) {
   }
 }
 
-TEST(ListWatchRequest, TheContentTypeSaysHowToRead) {
+TEST(ListWatchRequest, TheContentTypeSelectsTheDecoder) {
   EXPECT_EQ(EncodingOf("application/vnd.kubernetes.protobuf"), Encoding::kProtobuf);
   EXPECT_EQ(EncodingOf("application/vnd.kubernetes.protobuf;stream=watch"), Encoding::kProtobuf);
   EXPECT_EQ(EncodingOf("application/json"), Encoding::kJson);

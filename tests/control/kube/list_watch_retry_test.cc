@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When it is asked again, how long the server may keep silent, and what people are told.
+// When a request is repeated, how long the server may be silent, and what is reported to people.
 #include "control/kube/list_watch.h"
 #include "tests/control/kube/list_watch_fixture.h"
 
@@ -39,7 +39,7 @@ TEST_F(ListWatchRetry, PausesDoubleToTenSeconds) {
   }
 }
 
-TEST_F(ListWatchRetry, EachIsLengthenedByChance) {
+TEST_F(ListWatchRetry, EachPauseHasJitter) {
   roll = 0.5;
   carrier.Start();
   for (const int pause : {1200, 2400, 4800}) {
@@ -49,7 +49,7 @@ TEST_F(ListWatchRetry, EachIsLengthenedByChance) {
   }
 }
 
-TEST_F(ListWatchRetry, TheyBeginAnewWhenAWatchHasStoodForAWhile) {
+TEST_F(ListWatchRetry, PausesAreResetAfterAWatchLastedAWhile) {
   carrier.Start();
   for (int i = 0; i < 5; ++i) {
     carrier.Fail();
@@ -67,7 +67,7 @@ TEST_F(ListWatchRetry, TheyBeginAnewWhenAWatchHasStoodForAWhile) {
   EXPECT_EQ(Pause(), 800);
 }
 
-TEST_F(ListWatchRetry, TheServersSpecIsKept) {
+TEST_F(ListWatchRetry, TheServersRetryAfterIsObeyed) {
   struct Row {
     const char* description;
     std::optional<int> head, details;  // seconds
@@ -100,7 +100,7 @@ TEST_F(ListWatchRetry, TheServersSpecIsKept) {
   }
 }
 
-TEST_F(ListWatchRetry, TheServersSpecIsLengthenedByChance) {
+TEST_F(ListWatchRetry, TheServersRetryAfterHasJitter) {
   roll = 0.5;
   Refusal refusal = Http(429);
   refusal.retry_after = 100;
@@ -110,7 +110,7 @@ TEST_F(ListWatchRetry, TheServersSpecIsLengthenedByChance) {
   EXPECT_EQ(Pause(), 105'000);
 }
 
-TEST_F(ListWatchRetry, AnErrorEventMayHaveASpecToo) {
+TEST_F(ListWatchRetry, AnErrorEventMayHaveARetryAfterToo) {
   Synced();
   Refusal refusal = Event(429, "TooManyRequests");
   refusal.status.retry_after = 20;
@@ -119,12 +119,12 @@ TEST_F(ListWatchRetry, AnErrorEventMayHaveASpecToo) {
   carrier.Run();
   EXPECT_EQ(Pause(), 20'000);
   carrier.ToDeadline();
-  EXPECT_THAT(Asked(), ElementsAre("watch@2", "watch@2"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@2", "watch@2"));
 }
 
 // ---- storms
 
-TEST_F(ListWatchRetry, AWatchThatEndsAsSoonAsItBeginsIsCondition) {
+TEST_F(ListWatchRetry, AWatchThatEndsAtOnceIsACondition) {
   Synced();
   carrier.Cut();
   for (const int pause : {800, 1600, 3200}) {
@@ -138,16 +138,16 @@ TEST_F(ListWatchRetry, AWatchThatEndsAsSoonAsItBeginsIsCondition) {
     carrier.ToDeadline();
   }
   carrier.RunFor(seconds(5));
-  EXPECT_THAT(Told(), ElementsAre("trouble", "begin", "upsert a/1 10.244.1.0/24",
-                                  "upsert b/1 10.244.2.0/24", "end", "well again"));
+  EXPECT_THAT(Reported(), ElementsAre("trouble", "begin", "upsert a/1 10.244.1.0/24",
+                                      "upsert b/1 10.244.2.0/24", "end", "well again"));
 }
 
 // A middlebox that cuts streams; without a list the table would stay at the first snapshot.
-TEST_F(ListWatchRetry, WatchesThatEndAsSoonAsTheyBeginLeadBackToAList) {
+TEST_F(ListWatchRetry, WatchesThatEndAtOnceLeadBackToAList) {
   server.streamed_list = testing::FakeApiServer::StreamedList::kRefused;
   Synced();
   carrier.Cut();
-  Asked();
+  Requests();
   for (int i = 0; i < 3; ++i) {
     carrier.Step();  // the head
     carrier.answer()->End();
@@ -155,10 +155,10 @@ TEST_F(ListWatchRetry, WatchesThatEndAsSoonAsTheyBeginLeadBackToAList) {
     ASSERT_TRUE(carrier.waits());
     carrier.ToDeadline();
   }
-  EXPECT_THAT(Asked(), ElementsAre("watch@2", "watch@2", "list@2"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@2", "watch@2", "list@2"));
 }
 
-TEST_F(ListWatchRetry, WatchesThatBringSomethingAreAskedForOnceASecond) {
+TEST_F(ListWatchRetry, WatchesWithEventsAreRequestedOnceASecond) {
   Synced();
   carrier.Cut();
   for (int i = 0; i < 5; ++i) {
@@ -169,10 +169,10 @@ TEST_F(ListWatchRetry, WatchesThatBringSomethingAreAskedForOnceASecond) {
     EXPECT_EQ(Pause(), 1000);
     carrier.ToDeadline();
   }
-  for (const std::string& line : Told()) EXPECT_THAT(line, HasSubstr("upsert a/1"));
+  for (const std::string& line : Reported()) EXPECT_THAT(line, HasSubstr("upsert a/1"));
 }
 
-TEST_F(ListWatchRetry, SnapshotsThatExpireAtOnceAreAskedForWithGrowingPauses) {
+TEST_F(ListWatchRetry, SnapshotsThatExpireAtOnceAreRequestedWithBackOff) {
   server.streamed_list = testing::FakeApiServer::StreamedList::kRefused;
   Synced();
   for (int i = 0; i < 4; ++i) {
@@ -185,13 +185,13 @@ TEST_F(ListWatchRetry, SnapshotsThatExpireAtOnceAreAskedForWithGrowingPauses) {
     EXPECT_EQ(Pause(), pause);
     carrier.ToDeadline();
   }
-  EXPECT_THAT(Asked(), ElementsAre("watch@2", "list@2", "watch@2", "list@2", "watch@2", "list@2",
-                                   "watch@2", "list@2"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@2", "list@2", "watch@2", "list@2", "watch@2", "list@2",
+                                      "watch@2", "list@2"));
 }
 
-// ---- what people are told
+// ---- what is reported to people
 
-TEST_F(ListWatchRetry, EveryAnswerThatIsNoneIsConditionUntilItIsOver) {
+TEST_F(ListWatchRetry, EveryInvalidAnswerIsAConditionUntilASuccess) {
   struct Row {
     Refusal refusal;
     absl::StatusCode code;
@@ -201,7 +201,7 @@ TEST_F(ListWatchRetry, EveryAnswerThatIsNoneIsConditionUntilItIsOver) {
   gate.plain_text = true;
   const Row rows[] = {
       {Http(401, "Unauthorized", "Unauthorized"), absl::StatusCode::kUnauthenticated,
-       "they are read anew for every try"},
+       "they are read again for every try"},
       {Http(403, "Forbidden", "nodes is forbidden: User \"x\" cannot watch resource \"nodes\""),
        absl::StatusCode::kPermissionDenied, "cannot watch resource"},
       {Http(404), absl::StatusCode::kNotFound, "check the server's address and path"},
@@ -221,29 +221,29 @@ TEST_F(ListWatchRetry, EveryAnswerThatIsNoneIsConditionUntilItIsOver) {
     EXPECT_THAT(std::string(source.condition.message()), HasSubstr("cannot watch nodes: "));
     EXPECT_THAT(std::string(source.condition.message()), HasSubstr(row.part));
     carrier.RunFor(seconds(8));
-    EXPECT_THAT(Told(), ElementsAre("trouble", "well again")) << row.part;
-    EXPECT_THAT(Asked(), ElementsAre("watch@2", "watch@2")) << row.part;
+    EXPECT_THAT(Reported(), ElementsAre("trouble", "well again")) << row.part;
+    EXPECT_THAT(Requests(), ElementsAre("watch@2", "watch@2")) << row.part;
   }
 }
 
-TEST_F(ListWatchRetry, TheSameConditionIsToldOnce) {
+TEST_F(ListWatchRetry, TheSameConditionIsReportedOnce) {
   carrier.Start();
   for (int i = 0; i < 5; ++i) {
     carrier.Fail();
     carrier.ToDeadline();
   }
-  EXPECT_THAT(Told(), ElementsAre("trouble"));
+  EXPECT_THAT(Reported(), ElementsAre("trouble"));
   EXPECT_EQ(source.condition.message(), "cannot list nodes: connection refused; trying again");
   carrier.Fail(absl::UnauthenticatedError("the server's certificate has expired"));
-  EXPECT_THAT(Told(), ElementsAre("trouble"));
+  EXPECT_THAT(Reported(), ElementsAre("trouble"));
   EXPECT_EQ(source.condition.code(), absl::StatusCode::kUnauthenticated);
 }
 
-TEST_F(ListWatchRetry, ACutWatchThatStandsAgainAtOnceIsNoCondition) {
+TEST_F(ListWatchRetry, ACutWatchThatResumesAtOnceIsNoCondition) {
   Synced();
   carrier.Cut();
   carrier.RunFor(minutes(1));
-  EXPECT_THAT(Told(), IsEmpty());
+  EXPECT_THAT(Reported(), IsEmpty());
 }
 
 TEST_F(ListWatchRetry, AServerThatClosesWithoutAnAnswer) {
@@ -254,7 +254,7 @@ TEST_F(ListWatchRetry, AServerThatClosesWithoutAnAnswer) {
 
 // ---- silence
 
-TEST_F(ListWatchRetry, AStreamsAnswerIsWaitedForHalfAMinuteAListsForOne) {
+TEST_F(ListWatchRetry, AStreamsAnswerHasHalfAMinuteAListsAMinute) {
   carrier.Start();
   EXPECT_EQ(Patience(), 30);
   carrier.ToDeadline();
@@ -265,7 +265,7 @@ TEST_F(ListWatchRetry, AStreamsAnswerIsWaitedForHalfAMinuteAListsForOne) {
   for (int i = 0; i < 3; ++i) carrier.Step();
   EXPECT_EQ(Patience(), 60);
   carrier.Run();
-  Told();
+  Reported();
   carrier.RunFor(seconds(20));
   carrier.Cut();
   EXPECT_EQ(Patience(), 30);
@@ -289,7 +289,7 @@ TEST_F(ListWatchRetry, AListMayPauseForHalfAMinute) {
 }
 
 // An byte now and then is not silence; no list is so long.
-TEST_F(ListWatchRetry, AListHasThreeMinutesHoweverItDrips) {
+TEST_F(ListWatchRetry, ASlowListHasThreeMinutes) {
   server.streamed_list = testing::FakeApiServer::StreamedList::kRefused;
   for (int n = 1; n < 10; ++n) server.Put(Node("n" + std::to_string(n), n));
   carrier.Start();
@@ -300,16 +300,16 @@ TEST_F(ListWatchRetry, AListHasThreeMinutesHoweverItDrips) {
   EXPECT_EQ(source.condition.message(),
             "cannot list nodes: the answer takes more than 3 minutes; trying again");
   carrier.RunSlowlyFor(seconds(400), seconds(1));
-  EXPECT_THAT(Asked(), ::testing::Contains("page")) << "another way, after three";
+  EXPECT_THAT(Requests(), ::testing::Contains("page")) << "another way, after three";
 }
 
 TEST_F(ListWatchRetry, AStreamedListHasThreeMinutesUpToItsMark) {
   for (int n = 1; n < 100; ++n) server.Put(Node("n" + std::to_string(n), n));
   carrier.Start();
   carrier.RunSlowlyFor(seconds(179), std::chrono::milliseconds(50));
-  EXPECT_THAT(Asked(), ElementsAre("stream"));
+  EXPECT_THAT(Requests(), ElementsAre("stream"));
   carrier.RunSlowlyFor(seconds(2), std::chrono::milliseconds(50));
-  EXPECT_THAT(Asked(), ElementsAre("list"));
+  EXPECT_THAT(Requests(), ElementsAre("list"));
 }
 
 TEST_F(ListWatchRetry, AListThatIsCutNamesTheCause) {
@@ -320,17 +320,17 @@ TEST_F(ListWatchRetry, AListThatIsCutNamesTheCause) {
   carrier.Step(1);
   carrier.Cut();
   EXPECT_EQ(source.condition.message(),
-            "cannot list nodes: cut amid the answer: connection reset; trying again");
+            "cannot list nodes: cut during the answer: connection reset; trying again");
 }
 
-TEST_F(ListWatchRetry, AWatchMayPauseForTwoMinutesAndIsThenAskedForAnew) {
+TEST_F(ListWatchRetry, AWatchMayPauseForTwoMinutesAndIsThenReplaced) {
   Synced();
   server.SendBookmarks();
   carrier.Run();
   EXPECT_EQ(Patience(), 120);
   carrier.ToDeadline();
-  EXPECT_THAT(Asked(), ElementsAre("watch@2"));
-  EXPECT_THAT(Told(), IsEmpty());
+  EXPECT_THAT(Requests(), ElementsAre("watch@2"));
+  EXPECT_THAT(Reported(), IsEmpty());
 }
 
 TEST_F(ListWatchRetry, AnErrorsTextIsWaitedForTenSecondsInAll) {
@@ -363,19 +363,19 @@ TEST_F(ListWatchRetry, ATimerThatIsLateDoesNotMakeAWatchFail) {
   clock.Advance(seconds(6));
   carrier.Cut();
   EXPECT_FALSE(carrier.waits());
-  EXPECT_THAT(Told(), IsEmpty());
+  EXPECT_THAT(Reported(), IsEmpty());
 }
 
-TEST_F(ListWatchRetry, NorDoesItMakeConditionLast) {
+TEST_F(ListWatchRetry, ALateTimerDoesNotProlongACondition) {
   carrier.Start();
   carrier.Fail();
   carrier.ToDeadline();
   carrier.Run();
-  Told();
+  Reported();
   clock.Advance(seconds(6));
   server.Put(Node("a", 1));
   carrier.Run();
-  EXPECT_THAT(Told(), ElementsAre("well again", "upsert a/1 10.244.1.0/24"));
+  EXPECT_THAT(Reported(), ElementsAre("well again", "upsert a/1 10.244.1.0/24"));
 }
 
 TEST_F(ListWatchRetry, ATimerThatIsEarlyChangesNothing) {
@@ -391,14 +391,14 @@ TEST_F(ListWatchRetry, ATimerThatIsEarlyChangesNothing) {
   EXPECT_EQ(carrier.deadline(), until);
 }
 
-TEST_F(ListWatchRetry, WhatComesAfterTheExchangesEndIsNotHeard) {
+TEST_F(ListWatchRetry, ReportsAfterTheExchangesEndAreIgnored) {
   carrier.Start();
   carrier.Fail();
-  Told();
+  Reported();
   for (const Action& action : {machine.OnHead({200, "application/json", std::nullopt}),
                                machine.OnBody("{}"), machine.OnEnd(absl::OkStatus())})
     EXPECT_TRUE(std::holds_alternative<Wait>(action));
-  EXPECT_THAT(Told(), IsEmpty());
+  EXPECT_THAT(Reported(), IsEmpty());
 }
 
 }  // namespace

@@ -36,34 +36,35 @@ using testing::NodeFacts;
 using testing::Text;
 using testing::TrueText;
 
-// A sink that is to be told of real differences only, and of nothing before the first snapshot.
+// A sink that must receive real differences only, and nothing before the first snapshot.
 class StrictSink final : public lease::Sink {
  public:
   std::string name() const override { return "strict"; }
   lease::SinkReport Resync(std::span<const lease::Peer> all) override {
     const int touched = inner.touched;
     lease::SinkReport report = inner.Resync(all);
-    EXPECT_TRUE(!in_sync || inner.touched == touched) << "a change was not told";
+    EXPECT_TRUE(!in_sync || inner.touched == touched) << "a change was not reported";
     return report;
   }
   lease::SinkReport Update(const lease::PeerChanges& changes) override {
     EXPECT_FALSE(changes.empty());
     for (const lease::Peer& peer : changes.upserts) {
-      const auto at = inner.world.find(peer.subnet);
-      EXPECT_TRUE(at == inner.world.end() || at->second != peer) << "needless: " << Text(peer);
+      const auto at = inner.entries.find(peer.subnet);
+      EXPECT_TRUE(at == inner.entries.end() || at->second != peer) << "needless: " << Text(peer);
     }
     for (const IpPrefix& subnet : changes.removals)
-      EXPECT_TRUE(inner.world.contains(subnet)) << "needless: - " << subnet.ToString();
+      EXPECT_TRUE(inner.entries.contains(subnet)) << "needless: - " << subnet.ToString();
     return inner.Update(changes);
   }
   lease::SinkReport Retry() override { return inner.Retry(); }
 
   testing::FakeSink inner;
-  bool in_sync = false;  // nothing waits to be told: a resync (every five minutes) finds all right
+  bool in_sync = false;  // nothing is waiting to be reported: a resync (every five minutes) finds
+                         // no difference
 };
 
-// What was ever true of each Node, to judge the table by. A lease's value is the revision that made
-// it, and stands in its MAC.
+// The history of each Node, to judge the table by. A lease's value is the revision that made it,
+// written in its MAC.
 class History {
  public:
   void Note(const NodeKey& node, int revision, std::optional<int> value) {
@@ -71,8 +72,8 @@ class History {
     if (life.empty() || life.rbegin()->second != value) life[revision] = value;
   }
 
-  // The table may be late, but never goes back: each lease is as new as any that was seen of its
-  // Node, and one that went had ended after it was seen last.
+  // The table may be late, but never goes back: each lease is at least as new as any seen of its
+  // Node, and a removed lease had ended after it was last seen.
   void Judge(const lease::LeaseTable& table) {
     std::map<NodeKey, int> now;
     for (const lease::LeaseRow& row : table.Rows()) now[row.node] = ValueOf(*row.lease.vtep_mac);
@@ -180,7 +181,7 @@ class Schedule {
         return Put(std::move(node), std::nullopt);
       case 3:  // annotated again
         return Lease(node, node.pod_cidr.empty() ? "10.244.40.0/24" : node.pod_cidr);
-      case 4: {  // its subnet goes to a node that is new, before it goes itself
+      case 4: {  // a new node gets its subnet before it is deleted itself
         if (node.pod_cidr.empty() || server_.nodes().contains("heir")) return Heartbeat(node);
         return Lease(
             NodeFacts("heir").Uid("u" + std::to_string(++uids_)).Created(1000 + server_.revision()),
@@ -235,7 +236,7 @@ class Schedule {
 
   // ---- the network and the time
 
-  // With `carried`, what the server says is carried at once.
+  // With `carried`, the server's answers are delivered at once.
   void PassTime(control::Duration time, bool carried) {
     const control::TimePoint end = clock_.Now() + time;
     while (!::testing::Test::HasFailure()) {
@@ -280,7 +281,7 @@ class Schedule {
     }
   }
 
-  // ---- what must hold
+  // ---- the invariants
 
   void Check() {
     if (!reconciler_.report().source_synced) {
@@ -291,7 +292,7 @@ class Schedule {
       judged_ = reconciler_.table().generation();
       history_.Judge(reconciler_.table());
     }
-    if (reconciler_.report().in_sync) ASSERT_EQ(WorldText(), PeersText());
+    if (reconciler_.report().in_sync) ASSERT_EQ(SinkText(), PeersText());
     ASSERT_LE(carrier_.sent() - sent_before_, 40u) << "requests without a pause";
   }
   // The rows by subnet; of one that several Nodes have, not who uses it but how many.
@@ -317,10 +318,10 @@ class Schedule {
     }
     return result;
   }
-  // What the sink holds, and what it should hold by the table.
-  std::string WorldText() const {
+  // The content of the sink, and what it should be by the table.
+  std::string SinkText() const {
     std::string text;
-    for (const auto& [subnet, peer] : sink_.inner.world) text += Text(peer) + "\n";
+    for (const auto& [subnet, peer] : sink_.inner.entries) text += Text(peer) + "\n";
     return text;
   }
   std::string PeersText() const {
@@ -354,8 +355,8 @@ class Schedule {
     ExpectTruth();
     EXPECT_EQ(sink_.inner.updates, updates);
   }
-  // Of two Nodes with one subnet, the one that was told first is in use: which, is not the truth's
-  // to say.
+  // Of two Nodes with one subnet, the one that was reported first is in use; the server's Nodes do
+  // not determine which.
   void ExpectTruth() const {
     EXPECT_EQ(WithoutContests(Text(reconciler_.table())),
               WithoutContests(TrueText(server_.nodes(), testing::OwnIdentityOf("us"))));
@@ -383,7 +384,7 @@ class Schedule {
   int uids_ = 0;
 };
 
-TEST(ListWatchSchedules, TableEqualsTruth) {
+TEST(ListWatchSchedules, TheTableEqualsTheServersNodes) {
   const char* const desired = std::getenv("WEFT_SCHEDULES");
   const std::uint32_t schedules =
       desired == nullptr ? 200 : static_cast<std::uint32_t>(std::stoul(desired));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The usual way: a streamed list that goes on as the watch, and what brings it to its end.
+// The usual mode: a streamed list that continues as the watch, and what ends it.
 #include "control/kube/list_watch.h"
 
 #include "tests/control/kube/list_watch_fixture.h"
@@ -23,21 +23,21 @@ class ListWatchBothEncodings : public ListWatchTest, public ::testing::WithParam
 INSTANTIATE_TEST_SUITE_P(Encodings, ListWatchBothEncodings, ::testing::Bool(),
                          [](const auto& of) { return of.param ? "protobuf" : "json"; });
 
-TEST_P(ListWatchBothEncodings, AStreamedListGoesOnAsTheWatch) {
+TEST_P(ListWatchBothEncodings, AStreamedListContinuesAsTheWatch) {
   server.Put(Node("a", 1));
   server.Put(Bare("c"));
   server.Put(Node("us", 7));
   carrier.Start();
   carrier.Run();
-  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "own us/1",
-                                  "upsert us/1 10.244.7.0/24", "end"));
+  EXPECT_THAT(Reported(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "own us/1",
+                                      "upsert us/1 10.244.7.0/24", "end"));
   server.Put(Node("b", 2));
   server.Put(Bare("a"));
   server.Delete("us");
   carrier.Run();
-  EXPECT_THAT(Told(),
+  EXPECT_THAT(Reported(),
               ElementsAre("upsert b/1 10.244.2.0/24", "delete a/1", "own none", "delete us/1"));
-  EXPECT_THAT(Asked(), ElementsAre("stream"));
+  EXPECT_THAT(Requests(), ElementsAre("stream"));
 }
 
 TEST_P(ListWatchBothEncodings, AListThenAWatch) {
@@ -46,12 +46,12 @@ TEST_P(ListWatchBothEncodings, AListThenAWatch) {
   server.Put(Bare("c"));
   carrier.Start();
   carrier.Run();
-  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "own none", "end"));
+  EXPECT_THAT(Reported(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "own none", "end"));
   server.Put(Node("b", 2));
   server.Delete("a");
   carrier.Run();
-  EXPECT_THAT(Told(), ElementsAre("upsert b/1 10.244.2.0/24", "delete a/1"));
-  EXPECT_THAT(Asked(), ElementsAre("stream", "list", "watch@2"));
+  EXPECT_THAT(Reported(), ElementsAre("upsert b/1 10.244.2.0/24", "delete a/1"));
+  EXPECT_THAT(Requests(), ElementsAre("stream", "list", "watch@2"));
 }
 
 TEST_P(ListWatchBothEncodings, PagesThenAWatch) {
@@ -60,22 +60,22 @@ TEST_P(ListWatchBothEncodings, PagesThenAWatch) {
   for (int i = 1; i <= 5; ++i) server.Put(Node(std::string(1, static_cast<char>('a' + i)), i));
   carrier.Start();
   carrier.RunFor(seconds(20));
-  ASSERT_THAT(Asked(), ElementsAre("stream", "list", "watch@5"));
-  Told();
+  ASSERT_THAT(Requests(), ElementsAre("stream", "list", "watch@5"));
+  Reported();
   for (const int code : {410, 504, 504, 504}) server.refusals.push_back(Http(code));
   carrier.Cut();
   carrier.RunFor(seconds(20));
-  EXPECT_THAT(Told(), ElementsAre("trouble", "begin", "upsert b/1 10.244.1.0/24",
-                                  "upsert c/1 10.244.2.0/24", "upsert d/1 10.244.3.0/24",
-                                  "upsert e/1 10.244.4.0/24", "upsert f/1 10.244.5.0/24", "end",
-                                  "well again"));
-  EXPECT_THAT(Asked(), ElementsAre("watch@5", "list@5", "list@5", "list@5", "page@5", "page+",
-                                   "page+", "watch@5"));
+  EXPECT_THAT(Reported(), ElementsAre("trouble", "begin", "upsert b/1 10.244.1.0/24",
+                                      "upsert c/1 10.244.2.0/24", "upsert d/1 10.244.3.0/24",
+                                      "upsert e/1 10.244.4.0/24", "upsert f/1 10.244.5.0/24", "end",
+                                      "well again"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@5", "list@5", "list@5", "list@5", "page@5", "page+",
+                                      "page+", "watch@5"));
 }
 
-// ---- from where a watch goes on
+// ---- from which version a watch resumes
 
-TEST_P(ListWatchBothEncodings, ACutWatchGoesOnAfterTheLastEvent) {
+TEST_P(ListWatchBothEncodings, ACutWatchResumesAfterTheLastEvent) {
   Synced();
   server.Put(Node("c", 3));
   carrier.Run();
@@ -83,8 +83,8 @@ TEST_P(ListWatchBothEncodings, ACutWatchGoesOnAfterTheLastEvent) {
   EXPECT_FALSE(carrier.waits()) << "it had lived";
   server.Put(Node("d", 4));
   carrier.Run();
-  EXPECT_THAT(Asked(), ElementsAre("watch@3"));
-  EXPECT_THAT(Told(), ElementsAre("upsert c/1 10.244.3.0/24", "upsert d/1 10.244.4.0/24"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@3"));
+  EXPECT_THAT(Reported(), ElementsAre("upsert c/1 10.244.3.0/24", "upsert d/1 10.244.4.0/24"));
 }
 
 TEST_P(ListWatchBothEncodings, HeartbeatsOfNodesWithoutALeaseCountToo) {
@@ -92,12 +92,12 @@ TEST_P(ListWatchBothEncodings, HeartbeatsOfNodesWithoutALeaseCountToo) {
   server.Put(Bare("x"));
   carrier.Run();
   carrier.Cut();
-  EXPECT_THAT(Asked(), ElementsAre("watch@3"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@3"));
 }
 
-TEST_P(ListWatchBothEncodings, ABookmarkKeepsTheVersionYoung) {
+TEST_P(ListWatchBothEncodings, ABookmarkUpdatesTheVersion) {
   Synced();
-  // What happens elsewhere in the cluster makes versions too; here a node that comes and goes.
+  // Other changes in the cluster create versions too; here a node that is created and deleted.
   server.Put(Node("c", 3));
   server.Delete("c");
   carrier.Run();
@@ -106,7 +106,7 @@ TEST_P(ListWatchBothEncodings, ABookmarkKeepsTheVersionYoung) {
   server.Compact();
   carrier.Cut();
   carrier.Run();
-  EXPECT_THAT(Asked(), ElementsAre("watch@4"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@4"));
   EXPECT_TRUE(carrier.live());
 }
 
@@ -118,21 +118,21 @@ TEST_P(ListWatchBothEncodings, TheOrdinaryEndOfAWatchIsNoCondition) {
   }
   carrier.answer()->End();
   carrier.Run();
-  EXPECT_THAT(Asked(), ElementsAre("watch@2"));
-  EXPECT_THAT(Told(), IsEmpty());
+  EXPECT_THAT(Requests(), ElementsAre("watch@2"));
+  EXPECT_THAT(Reported(), IsEmpty());
 }
 
-TEST_P(ListWatchBothEncodings, ANodeMadeAnewUnderItsNameIsAnotherOne) {
+TEST_P(ListWatchBothEncodings, ARecreatedNodeIsANewNode) {
   Synced();
   server.Delete("a");
   server.Put(Node("a", 1, "2"));
   carrier.Run();
-  EXPECT_THAT(Told(), ElementsAre("delete a/1", "upsert a/2 10.244.1.0/24"));
+  EXPECT_THAT(Reported(), ElementsAre("delete a/1", "upsert a/2 10.244.1.0/24"));
 }
 
 // ---- 410 (flannel's watch recovery after a compaction)
 
-TEST_P(ListWatchBothEncodings, AfterAGapWhatWentIsToldGoneAndWhatCameIsTold) {
+TEST_P(ListWatchBothEncodings, AfterAGapRemovedAndNewNodesAreReported) {
   Synced();
   carrier.Cut();
   carrier.Fail();
@@ -140,10 +140,10 @@ TEST_P(ListWatchBothEncodings, AfterAGapWhatWentIsToldGoneAndWhatCameIsTold) {
   server.Put(Node("c", 3));
   server.Compact();
   carrier.RunFor(seconds(10));
-  EXPECT_THAT(Asked(), ElementsAre("watch@2", "watch@2", "stream@2"));
-  // What is not told since "begin" is gone at "end".
-  EXPECT_THAT(Told(), ElementsAre("trouble", "begin", "upsert b/1 10.244.2.0/24",
-                                  "upsert c/1 10.244.3.0/24", "end", "well again"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@2", "watch@2", "stream@2"));
+  // A Node that is not reported after "begin" is removed at "end".
+  EXPECT_THAT(Reported(), ElementsAre("trouble", "begin", "upsert b/1 10.244.2.0/24",
+                                      "upsert c/1 10.244.3.0/24", "end", "well again"));
 }
 
 TEST_P(ListWatchBothEncodings, ExpiredIsNoConditionAndCostsNoTime) {
@@ -151,20 +151,20 @@ TEST_P(ListWatchBothEncodings, ExpiredIsNoConditionAndCostsNoTime) {
   server.refusals = {Http(410, "Expired")};
   carrier.Cut();
   carrier.Run();
-  EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2"));
-  EXPECT_THAT(Told(),
+  EXPECT_THAT(Requests(), ElementsAre("watch@2", "stream@2"));
+  EXPECT_THAT(Reported(),
               ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24", "end"));
 }
 
-TEST_P(ListWatchBothEncodings, ASnapshotThatHasExpiredIsAskedForWithoutAVersion) {
+TEST_P(ListWatchBothEncodings, AnExpiredSnapshotIsRequestedWithoutAVersion) {
   Synced();
   server.refusals = {Event(410, "Expired"), Event(410, "Expired")};
   carrier.Cut();
   carrier.Run();
-  EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2", "list", "watch@2"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@2", "stream@2", "list", "watch@2"));
 }
 
-TEST_P(ListWatchBothEncodings, PagesThatHaveExpiredAreBegunAgain) {
+TEST_P(ListWatchBothEncodings, ExpiredPagesAreRestarted) {
   server.streamed_list = testing::FakeApiServer::StreamedList::kRefused;
   server.most_in_page = 1;
   server.Put(Node("a", 1));
@@ -181,53 +181,54 @@ TEST_P(ListWatchBothEncodings, PagesThatHaveExpiredAreBegunAgain) {
       server.Compact();
     }
   }
-  EXPECT_THAT(Asked(), ElementsAre("stream", "list", "list", "list", "page", "page+"));
-  Told();
+  EXPECT_THAT(Requests(), ElementsAre("stream", "list", "list", "list", "page", "page+"));
+  Reported();
   carrier.RunFor(seconds(20));
-  EXPECT_THAT(Asked(), ElementsAre("page", "page+", "page+", "watch@3"));
-  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24",
-                                  "upsert c/1 10.244.3.0/24", "own none", "end", "well again"));
+  EXPECT_THAT(Requests(), ElementsAre("page", "page+", "page+", "watch@3"));
+  EXPECT_THAT(Reported(),
+              ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24",
+                          "upsert c/1 10.244.3.0/24", "own none", "end", "well again"));
 }
 
 // ---- an initial stream that is cut
 
-TEST_P(ListWatchBothEncodings, TheFirstSnapshotIsBegunAgain) {
+TEST_P(ListWatchBothEncodings, ACutFirstSnapshotIsRestarted) {
   server.Put(Node("a", 1));
   server.Put(Node("b", 2));
   server.lag = 1;  // the mark is one change away
   carrier.Start();
   carrier.Run();
-  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24"));
+  EXPECT_THAT(Reported(), ElementsAre("begin", "upsert a/1 10.244.1.0/24"));
   carrier.Cut();
   server.lag = 0;
   carrier.RunFor(seconds(1));
-  EXPECT_THAT(Asked(), ElementsAre("stream", "stream"));
-  EXPECT_THAT(Told(), ElementsAre("trouble", "begin", "upsert a/1 10.244.1.0/24",
-                                  "upsert b/1 10.244.2.0/24", "own none", "end"));
+  EXPECT_THAT(Requests(), ElementsAre("stream", "stream"));
+  EXPECT_THAT(Reported(), ElementsAre("trouble", "begin", "upsert a/1 10.244.1.0/24",
+                                      "upsert b/1 10.244.2.0/24", "own none", "end"));
 }
 
-// What half a snapshot told may be newer than the version before it; a server that lags behind
-// could then take it back. A list without a version cannot.
-TEST_P(ListWatchBothEncodings, ALaterOneThatWasCutIsFollowedByAListWithoutAVersion) {
+// Half a snapshot may be newer than the version before it; a server that lags behind could then
+// revert it. A list without a version cannot.
+TEST_P(ListWatchBothEncodings, ACutLaterSnapshotIsFollowedByAListWithoutAVersion) {
   Synced();
   server.refusals = {Http(410)};
   carrier.Cut();
   while (source.lines.size() < 2) carrier.Step(50);
-  ASSERT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24"));
+  ASSERT_THAT(Reported(), ElementsAre("begin", "upsert a/1 10.244.1.0/24"));
   carrier.Cut();
   carrier.RunFor(seconds(10));
-  EXPECT_THAT(Asked(), ElementsAre("watch@2", "stream@2", "list", "watch@2"));
-  EXPECT_THAT(Told(), ElementsAre("trouble", "begin", "upsert a/1 10.244.1.0/24",
-                                  "upsert b/1 10.244.2.0/24", "end", "well again"));
+  EXPECT_THAT(Requests(), ElementsAre("watch@2", "stream@2", "list", "watch@2"));
+  EXPECT_THAT(Reported(), ElementsAre("trouble", "begin", "upsert a/1 10.244.1.0/24",
+                                      "upsert b/1 10.244.2.0/24", "end", "well again"));
 }
 
-TEST_P(ListWatchBothEncodings, AStreamCutRightAfterItsMarkGoesOnAsAWatch) {
+TEST_P(ListWatchBothEncodings, AStreamCutRightAfterItsMarkContinuesAsAWatch) {
   server.Put(Node("a", 1));
   carrier.Start();
   carrier.Run();
   carrier.Cut();
   carrier.RunFor(seconds(1));
-  EXPECT_THAT(Asked(), ElementsAre("stream", "watch@1"));
+  EXPECT_THAT(Requests(), ElementsAre("stream", "watch@1"));
 }
 
 TEST_P(ListWatchBothEncodings, ChangesBeforeTheMark) {
@@ -238,13 +239,14 @@ TEST_P(ListWatchBothEncodings, ChangesBeforeTheMark) {
   server.lag = 2;
   carrier.Start();
   carrier.Run();
-  EXPECT_THAT(Told(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24"));
+  EXPECT_THAT(Reported(),
+              ElementsAre("begin", "upsert a/1 10.244.1.0/24", "upsert b/1 10.244.2.0/24"));
   server.lag = 1;
   carrier.Run();
-  EXPECT_THAT(Told(), ElementsAre("delete a/1"));
+  EXPECT_THAT(Reported(), ElementsAre("delete a/1"));
   server.lag = 0;
   carrier.Run();
-  EXPECT_THAT(Told(), ElementsAre("upsert b/1 10.244.3.0/24", "own none", "end"));
+  EXPECT_THAT(Reported(), ElementsAre("upsert b/1 10.244.3.0/24", "own none", "end"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lease table should hold, out of what the API server holds, without our codecs.
+// The expected lease table, computed from the API server's Nodes without our codecs.
 #pragma once
 
 #include <map>

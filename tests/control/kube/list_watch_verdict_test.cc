@@ -29,7 +29,7 @@ ApiStatus TooLarge() {
 constexpr RequestKind kAll[] = {RequestKind::kStream, RequestKind::kList, RequestKind::kPage,
                                 RequestKind::kWatch};
 
-TEST(ListWatchVerdict, WhatEveryQuestionMeans) {
+TEST(ListWatchVerdict, EveryStatusHasItsVerdict) {
   struct Row {
     const char* description;
     ApiStatus status;
@@ -95,7 +95,7 @@ TEST(ListWatchVerdict, ConditionNamesAnswerAndNextStep) {
       {Status(401, "Unauthorized", "Unauthorized"), absl::StatusCode::kUnauthenticated,
        "cannot list nodes: the API server answers 401 (\"Unauthorized\"): \"Unauthorized\"; it "
        "does "
-       "not know our token or certificate; they are read anew for every try"},
+       "not accept our token or certificate; they are read again for every try"},
       {Status(403, "Forbidden", "nodes is forbidden"), absl::StatusCode::kPermissionDenied,
        "cannot list nodes: the API server answers 403 (\"Forbidden\"): \"nodes is forbidden\"; "
        "give "

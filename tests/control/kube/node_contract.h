@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Node, told as an event of a watch and as an item of a list: the same.
+// One Node has the same result as an event of a watch and as an item of a list.
 #pragma once
 
 #include "gtest/gtest.h"

@@ -43,7 +43,7 @@ class NodeEmitterTest : public ::testing::Test {
   NodeEmitter emitter{{}, "us", source};
 };
 
-TEST_F(NodeEmitterTest, ASnapshotTellsLeasesAndRefusalsOnly) {
+TEST_F(NodeEmitterTest, ASnapshotReportsLeasesAndRefusalsOnly) {
   emitter.BeginSnapshot();
   EXPECT_FALSE(emitter.in_mid_snapshot());
   emitter.Emit(NodeChange::kListed, Leased("a"));
@@ -57,7 +57,7 @@ TEST_F(NodeEmitterTest, ASnapshotTellsLeasesAndRefusalsOnly) {
                                          "refused #4", "own none", "end"));
 }
 
-// Next to what is written down elsewhere.
+// In addition to the other tests.
 class Joining final : public lease::SourceListener {
  public:
   void OnSnapshotBegin() override {}
@@ -74,7 +74,7 @@ class Joining final : public lease::SourceListener {
   std::vector<std::string> lines;
 };
 
-TEST(NodeEmitter, WhoHasNotJoinedIsToldAfterTheEndOfItsLease) {
+TEST(NodeEmitter, AnUnjoinedNodeIsReportedAfterTheEndOfItsLease) {
   Joining listener;
   NodeEmitter emitter({}, "", listener);
   DecodedNode plain = NotManaged("b");
@@ -88,7 +88,7 @@ TEST(NodeEmitter, WhoHasNotJoinedIsToldAfterTheEndOfItsLease) {
                                           "b lacks an annotation"));
 }
 
-TEST_F(NodeEmitterTest, AfterItEveryChangeIsTold) {
+TEST_F(NodeEmitterTest, AfterASnapshotEveryChangeIsReported) {
   emitter.BeginSnapshot();
   emitter.EndSnapshot();
   source.Take();
@@ -103,7 +103,7 @@ TEST_F(NodeEmitterTest, AfterItEveryChangeIsTold) {
                                          "delete a/1", "delete b/1", "delete c/1"));
 }
 
-TEST_F(NodeEmitterTest, WithinAStreamedSnapshotNodesMayGoAgain) {
+TEST_F(NodeEmitterTest, WithinAStreamedSnapshotNodesMayBeRemoved) {
   emitter.BeginSnapshot();
   for (const char* name : {"a", "b"}) emitter.Emit(NodeChange::kAdded, Leased(name));
   source.Take();
@@ -116,7 +116,7 @@ TEST_F(NodeEmitterTest, WithinAStreamedSnapshotNodesMayGoAgain) {
 
 // ---- our own Node
 
-TEST_F(NodeEmitterTest, OurNodeIsToldBeforeItsLeaseAndOnlyWhenItDiffers) {
+TEST_F(NodeEmitterTest, OurNodeIsReportedBeforeItsLeaseAndOnlyWhenItDiffers) {
   emitter.BeginSnapshot();
   emitter.Emit(NodeChange::kListed, Own(Leased("us")));
   emitter.EndSnapshot();
@@ -131,7 +131,7 @@ TEST_F(NodeEmitterTest, OurNodeIsToldBeforeItsLeaseAndOnlyWhenItDiffers) {
   EXPECT_THAT(source.Take(), ElementsAre("own none", "delete us/1"));
 }
 
-TEST_F(NodeEmitterTest, OurNodeIsMissedAtTheEndOfASnapshot) {
+TEST_F(NodeEmitterTest, OurMissingNodeIsReportedAtTheEndOfASnapshot) {
   emitter.BeginSnapshot();
   emitter.Emit(NodeChange::kListed, Own(Leased("us")));
   emitter.EndSnapshot();
@@ -144,7 +144,7 @@ TEST_F(NodeEmitterTest, OurNodeIsMissedAtTheEndOfASnapshot) {
   EXPECT_THAT(source.Take(), ElementsAre("begin", "end"));
 }
 
-TEST_F(NodeEmitterTest, OurNodeMayGoWithinASnapshot) {
+TEST_F(NodeEmitterTest, OurNodeMayBeRemovedWithinASnapshot) {
   emitter.BeginSnapshot();
   emitter.Emit(NodeChange::kAdded, Own(Leased("us")));
   source.Take();
@@ -153,7 +153,7 @@ TEST_F(NodeEmitterTest, OurNodeMayGoWithinASnapshot) {
   EXPECT_THAT(source.Take(), ElementsAre("own none", "delete us/1", "end"));
 }
 
-TEST_F(NodeEmitterTest, OurNodeGoesOnce) {
+TEST_F(NodeEmitterTest, OurNodesRemovalIsReportedOnce) {
   emitter.Emit(NodeChange::kDeleted, Own(Leased("us")));
   EXPECT_THAT(source.Take(), ElementsAre("delete us/1"));
   emitter.BeginSnapshot();
@@ -166,7 +166,7 @@ TEST_F(NodeEmitterTest, OurNodeGoesOnce) {
   EXPECT_THAT(source.Take(), ElementsAre("delete a/1", "own none", "delete us/1", "delete us/1"));
 }
 
-TEST_F(NodeEmitterTest, OurNodeMadeAnewIsNotTakenForTheOldOne) {
+TEST_F(NodeEmitterTest, OurRecreatedNodeIsNotTheOldOne) {
   emitter.BeginSnapshot();
   emitter.Emit(NodeChange::kListed, Own(Leased("us")));
   emitter.EndSnapshot();
@@ -178,7 +178,7 @@ TEST_F(NodeEmitterTest, OurNodeMadeAnewIsNotTakenForTheOldOne) {
   EXPECT_THAT(source.Take(), ElementsAre("delete us/1"));
 }
 
-TEST(NodeEmitter, WithoutANameNoNodeIsMissed) {
+TEST(NodeEmitter, WithoutANameNoNodeIsReportedMissing) {
   testing::WrittenSource source;
   NodeEmitter emitter({}, "", source);
   emitter.BeginSnapshot();

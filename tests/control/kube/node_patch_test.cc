@@ -45,7 +45,7 @@ TEST(NodePatch, ConditionByteForByteAsUpstream) {
             R"("reason":"FlannelIsUp","message":"Flannel is running on this node"}]}})");
 }
 
-TEST(NodePatch, GoesToTheStatusSubResource) {
+TEST(NodePatch, TargetsTheStatusSubresource) {
   const HttpRequest request = NodeStatusPatch("win1", "{}");
   EXPECT_EQ(request.method, "PATCH");
   EXPECT_EQ(request.target, "/api/v1/nodes/win1/status");

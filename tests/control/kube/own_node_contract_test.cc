@@ -13,7 +13,7 @@ using testing::NodeFacts;
 
 class OwnNodeContract : public NodeContract {};
 
-TEST_P(OwnNodeContract, OursBeforeItHasPublished) {
+TEST_P(OwnNodeContract, OurNodeBeforeItHasPublished) {
   const DecodedNode node = Decode(NodeFacts("us").PodCidrs({"10.244.0.0/24", "fd00::/64"}));
   EXPECT_EQ(node.kind, DecodedNode::Kind::kNotManaged);
   ASSERT_TRUE(node.own.has_value());
@@ -24,7 +24,7 @@ TEST_P(OwnNodeContract, OursBeforeItHasPublished) {
   EXPECT_THAT(node.own->problems, IsEmpty());
 }
 
-TEST_P(OwnNodeContract, WhatOursPublishedAndWhatItIsTold) {
+TEST_P(OwnNodeContract, OurNodesPublishedValuesAndOverwrites) {
   const DecodedNode node =
       Decode(NodeFacts("us")
                  .Managed()
@@ -55,7 +55,7 @@ TEST_P(OwnNodeContract, WhatOursPublishedAndWhatItIsTold) {
   EXPECT_EQ(own.v6.public_ip_overwrite, "fd00::11");
 }
 
-TEST_P(OwnNodeContract, WhatOfOursCannotBeReadIsAProblemAndAbsent) {
+TEST_P(OwnNodeContract, OurUnreadableAnnotationsAreProblemsAndAbsent) {
   const DecodedNode node = Decode(NodeFacts("us")
                                       .Managed()
                                       .PodCidrs({"rubbish"})

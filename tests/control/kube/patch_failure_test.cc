@@ -40,7 +40,7 @@ TEST(PatchFailure, EachCodeHasItsNextStep) {
       {404, "waiting until it is registered again"},
       {409, "tried again"},
       {422, "correct what the message names"},
-      {429, "tried again when it says so"},
+      {429, "tried again after its Retry-After"},
       {503, "tried again"},
       {302, "tried again"},
   };

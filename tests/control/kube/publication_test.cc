@@ -47,7 +47,7 @@ TEST(Publication, DualStackAsUpstreamsLinuxNode) {
                           Pair("flannel.alpha.coreos.com/public-ipv6", "fd00:1::11")));
 }
 
-TEST(Publication, WhatIsLeftOfIPv6IsRemovedWhereItIsLeftOut) {
+TEST(Publication, OldIPv6ValuesAreRemovedWhereIPv6IsOff) {
   const Annotations desired =
       Desired({.backend_type = "vxlan", .v4 = V4(), .v6 = {}, .without_v6 = true});
   EXPECT_THAT(desired, Contains(Pair("flannel.alpha.coreos.com/backend-v6-data", "")));
@@ -74,7 +74,7 @@ TEST(Publication, V6Only) {
                           Pair("flannel.alpha.coreos.com/public-ipv6", "fd00:1::11")));
 }
 
-TEST(Publication, AnOverwriteGoesOverTheDetectedAddressAsItIsWritten) {
+TEST(Publication, AnOverwriteReplacesTheDetectedAddressVerbatim) {
   lease::OwnNode node;
   node.v4.public_ip_overwrite = "172.18.0.2";
   node.v6.public_ip_overwrite = "FD00:2::0:1";
@@ -96,7 +96,7 @@ TEST(Publication, AnOverwriteThatIsNoAddressOfItsFamilyIsRefusedByName) {
                 ElementsAre(HasSubstr(std::string("annotation flannel.alpha.coreos.com/public-ip-"
                                                   "overwrite \"") +
                                       text +
-                                      "\" is not an IPv4 address of one host: peers are told "
+                                      "\" is not an IPv4 address of one host: peers receive "
                                       "192.168.1.10 until it is corrected")));
   }
   for (const char* text : {"10.0.0.1", "::ffff:10.0.0.1", "::", "ff02::1", "fe80::1%eth0"}) {
@@ -109,7 +109,7 @@ TEST(Publication, AnOverwriteThatIsNoAddressOfItsFamilyIsRefusedByName) {
   }
 }
 
-TEST(Publication, AnOverwriteOfAFamilyThatIsNotCarriedIsNotInspected) {
+TEST(Publication, AnOverwriteOfAnUnusedFamilyIsNotInspected) {
   lease::OwnNode node;
   node.v6.public_ip_overwrite = "x";
   Desired({.backend_type = "vxlan", .v4 = V4(), .v6 = {}}, node);
@@ -131,7 +131,7 @@ TEST(Publication, CompleteWithAMacInEveryVxlanFamily) {
   }
 }
 
-TEST(Publication, ShownIsWhatTheNodeSaysByteByByte) {
+TEST(Publication, ShownMeansEqualByteByByte) {
   lease::OwnNode node;
   node.managed = true;
   node.backend_type = "VXLAN";

@@ -32,7 +32,7 @@ inline Publication OurPublication(const char* mac = "00:15:5d:8c:2f:93") {
   return publication;
 }
 
-// The kubelet's Node, before anybody has annotated it.
+// The kubelet's Node, without annotations yet.
 inline lease::OwnNode BareNode(std::string uid = "uid-1") {
   lease::OwnNode node;
   node.node = {"win1", std::move(uid)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What others and the API server do to our lease.
+// Foreign changes and API server errors that affect our lease.
 #include "tests/control/kube/publisher_fixture.h"
 
 namespace weft::kube {
@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// ---- others change our annotations
+// ---- foreign changes of our annotations
 
 // Row "own annotations stripped / Node recreated".
 TEST_F(PublisherTest, StrippedAnnotationsArePutBackAtOnce) {
@@ -37,7 +37,7 @@ TEST_F(PublisherTest, AChangedAnnotationIsPutBackAlone) {
   EXPECT_EQ(Body(), PatchOf("public-ip", "192.168.1.10"));
 }
 
-TEST_F(PublisherTest, WhoKeepsRewritingIsAnsweredEachTimeLaterAndNamed) {
+TEST_F(PublisherTest, ARepeatedForeignRewriteIsAnsweredWithBackOffAndNamed) {
   StartPublished();
   lease::OwnNode theirs = PublishedNode();
   theirs.v4.public_ip = "10.9.9.9";
@@ -55,7 +55,7 @@ TEST_F(PublisherTest, WhoKeepsRewritingIsAnsweredEachTimeLaterAndNamed) {
     publisher.OnOwnNode(PublishedNode());
     EXPECT_TRUE(publisher.published());
   }
-  EXPECT_THAT(publisher.condition(), HasSubstr("15 times by now"));
+  EXPECT_THAT(publisher.condition(), HasSubstr("15 times so far"));
   clock.Advance(Publisher::kCalm);
   EXPECT_EQ(publisher.condition(), "");
   publisher.OnOwnNode(theirs);
@@ -69,7 +69,7 @@ TEST_F(PublisherTest, OneChangeSeenTwiceIsCountedOnce) {
   EXPECT_EQ(Wait(), 0s);
 }
 
-TEST_F(PublisherTest, OthersWhoWriteWhatWeWantAreNoCondition) {
+TEST_F(PublisherTest, AForeignWriteOfTheDesiredValueIsNoCondition) {
   publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   publisher.OnOwnNode(PublishedNode());
@@ -77,7 +77,7 @@ TEST_F(PublisherTest, OthersWhoWriteWhatWeWantAreNoCondition) {
   EXPECT_EQ(publisher.condition(), "");
 }
 
-// ---- the Node goes and comes back
+// ---- the Node is deleted and re-created
 
 TEST_F(PublisherTest, WithoutItsNodeThePublisherWaits) {
   StartPublished();
@@ -89,12 +89,12 @@ TEST_F(PublisherTest, WithoutItsNodeThePublisherWaits) {
 }
 
 // Row "own annotations stripped / Node recreated".
-TEST_F(PublisherTest, ARecreatedNodeIsPublishedAnewAtOnce) {
+TEST_F(PublisherTest, ARecreatedNodeIsPublishedAtOnce) {
   StartPublished();
   publisher.OnOwnNode(std::nullopt);
   publisher.OnOwnNode(BareNode("uid-2"));
   EXPECT_EQ(Body(), kWholePatch);
-  EXPECT_EQ(publisher.condition(), "") << "nobody has rewritten anything";
+  EXPECT_EQ(publisher.condition(), "") << "no annotation was rewritten";
 }
 
 TEST_F(PublisherTest, RecreatedWhileTheAnswerOrTheWatchIsAwaited) {
@@ -103,7 +103,7 @@ TEST_F(PublisherTest, RecreatedWhileTheAnswerOrTheWatchIsAwaited) {
   EXPECT_EQ(Body(), kWholePatch);
   Accept();
   publisher.OnOwnNode(BareNode("uid-2"));
-  EXPECT_EQ(Body(), kWholePatch) << "what the other Node accepted does not count";
+  EXPECT_EQ(Body(), kWholePatch) << "patches of the old Node do not count";
   publisher.OnOwnNode(BareNode("uid-3"));
   EXPECT_EQ(Body(), "");
   Accept();  // of uid-2, for all we know
@@ -143,7 +143,7 @@ TEST_F(PublisherTest, ARefusalOfTheNodeBeforeDoesNotCount) {
 
 // ---- errors
 
-TEST_F(PublisherTest, EveryErrorIsTriedAgainLaterEachTime) {
+TEST_F(PublisherTest, EveryErrorIsRetriedWithBackOff) {
   const absl::StatusOr<ApiStatus> rows[] = {
       Answer(401),
       Answer(403),
@@ -180,7 +180,7 @@ TEST_F(PublisherTest, EveryErrorIsTriedAgainLaterEachTime) {
 }
 
 // Row "API socket dead right after network creation".
-TEST_F(PublisherTest, ADeadSocketIsTriedAgainOnANewConnectionSoon) {
+TEST_F(PublisherTest, ADeadSocketIsRetriedSoonOnANewConnection) {
   Publisher::Options options = Options();
   options.retry = control::RetryPolicy();
   publisher = Make(options);
@@ -196,7 +196,7 @@ TEST_F(PublisherTest, ADeadSocketIsTriedAgainOnANewConnectionSoon) {
   EXPECT_TRUE(publisher.published());
 }
 
-TEST_F(PublisherTest, AfterASuccessTheBackOffStartsAnew) {
+TEST_F(PublisherTest, AfterASuccessTheBackOffIsReset) {
   publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   for (int i = 0; i < 4; ++i) {
@@ -212,7 +212,7 @@ TEST_F(PublisherTest, AfterASuccessTheBackOffStartsAnew) {
   EXPECT_EQ(Wait(), 1s);
 }
 
-TEST_F(PublisherTest, RetryAfterIsObeyedWithinReason) {
+TEST_F(PublisherTest, RetryAfterIsObeyedWithinLimits) {
   const struct {
     std::chrono::seconds asked;
     std::chrono::milliseconds wait;
@@ -237,7 +237,7 @@ TEST_F(PublisherTest, AForbiddenPatchNamesTheMissingRule) {
   EXPECT_THAT(publisher.condition(), HasSubstr("allow \"patch\" of \"nodes/status\""));
 }
 
-TEST_F(PublisherTest, AnErrorIsOverWhenTheNodeIsRight) {
+TEST_F(PublisherTest, AnErrorEndsWhenTheNodeIsCorrect) {
   publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(Body(), kWholePatch);

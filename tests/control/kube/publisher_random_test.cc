@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever happens between us, the API server, its watch and others: in the end our Node says what
-// it should, and on the way nothing wrong was ever sent.
+// In any order of events of publisher, API server, watch and foreign writers, our Node is finally
+// as desired, and nothing wrong was ever sent.
 #include <deque>
 #include <random>
 
@@ -17,13 +17,13 @@ constexpr int kRuns = 300, kSteps = 150;
 constexpr const char* kMacs[] = {"00:15:5d:8c:2f:93", "02:00:00:00:00:01"};
 
 // The API server's Node, and the watch that shows it late.
-class World {
+class Simulation {
  public:
-  explicit World(std::uint32_t seed) : random_(seed) {}
+  explicit Simulation(std::uint32_t seed) : random_(seed) {}
 
   void Run() {
     for (int step = 0; step < kSteps; ++step) Step();
-    // Everybody keeps quiet from now on.
+    // No further events from now on.
     if (awaited_) Answer(true, true);
     SetDesired(0);
     publisher_.SetReady(true);
@@ -123,7 +123,7 @@ class World {
     return true;
   }
 
-  // The server did it or did not; the answer says so or is lost.
+  // The server applied the patch or did not; the answer reports it or is lost.
   void Answer(bool done, bool told) {
     if (done) Apply(*awaited_);
     awaited_.reset();
@@ -162,11 +162,11 @@ class World {
   int uid_ = 0, patches_ = 0, disturbances_ = 0;
 };
 
-TEST(PublisherRandom, EndsInTheTruth) {
+TEST(PublisherRandom, EndsInTheDesiredState) {
   const std::uint32_t seed = TestSeed();
   for (std::uint32_t run = 0; run < kRuns && !::testing::Test::HasFailure(); ++run) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", run " + std::to_string(run));
-    World(seed + run).Run();
+    Simulation(seed + run).Run();
   }
 }
 

@@ -14,7 +14,7 @@ constexpr auto kNever = -1ms;
 
 // ---- once and complete
 
-TEST_F(PublisherTest, NothingIsSentBeforeOurNodeIsThere) {
+TEST_F(PublisherTest, NothingIsSentBeforeOurNodeExists) {
   publisher.SetDesired(OurPublication());
   EXPECT_EQ(Body(), "");
   publisher.OnOwnNode(std::nullopt);
@@ -77,7 +77,7 @@ TEST_F(PublisherTest, AHealthyNodeIsNotTouched) {
   EXPECT_TRUE(publisher.published());
 }
 
-TEST_F(PublisherTest, OnlyWhatDiffersIsSent) {
+TEST_F(PublisherTest, OnlyDifferencesAreSent) {
   const struct {
     void (*damage)(lease::OwnNode&);
     std::string body;
@@ -139,7 +139,7 @@ TEST_F(PublisherTest, TheNodesNameIsEscapedInThePath) {
 
 // ---- never blanked
 
-TEST_F(PublisherTest, WhatIsNotKnownAnyMoreStays) {
+TEST_F(PublisherTest, ValuesThatAreNoLongerKnownStay) {
   StartPublished();
   publisher.SetDesired(std::nullopt);
   EXPECT_EQ(Body(), "");
@@ -151,7 +151,7 @@ TEST_F(PublisherTest, WhatIsNotKnownAnyMoreStays) {
   EXPECT_EQ(publisher.condition(), "");
 }
 
-TEST_F(PublisherTest, AFamilyThatIsNotCarriedIsLeftAlone) {
+TEST_F(PublisherTest, AnUnusedFamilyIsNotTouched) {
   lease::OwnNode node = PublishedNode();
   node.v6.backend_data = R"({"VNI":1,"VtepMAC":""})";
   node.v6.public_ip = "fd00::9";
@@ -161,7 +161,7 @@ TEST_F(PublisherTest, AFamilyThatIsNotCarriedIsLeftAlone) {
   EXPECT_TRUE(publisher.published());
 }
 
-TEST_F(PublisherTest, WhatWasPublishedOfIPv6IsRemovedWhereItIsLeftOut) {
+TEST_F(PublisherTest, PublishedIPv6IsRemovedWhereIPv6IsOff) {
   lease::OwnNode node = PublishedNode();
   node.v6.backend_data = R"({"VNI":4096,"VtepMAC":"5a:0c:11:22:33:44"})";
   node.v6.public_ip = "fd00:1::11";
@@ -180,7 +180,7 @@ TEST_F(PublisherTest, WhatWasPublishedOfIPv6IsRemovedWhereItIsLeftOut) {
 
 // ---- after a success, the watch
 
-TEST_F(PublisherTest, NotTwiceForOneDifference) {
+TEST_F(PublisherTest, OneDifferenceIsSentOnce) {
   publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(Body(), kWholePatch);
@@ -209,7 +209,7 @@ TEST_F(PublisherTest, TheWatchMayBeQuickerThanTheAnswer) {
   EXPECT_EQ(Body(), "");
 }
 
-TEST_F(PublisherTest, WhatTheWatchDoesNotShowInTenSecondsIsSentAgainEachTimeLater) {
+TEST_F(PublisherTest, APatchThatTheWatchDoesNotShowIsSentAgainWithBackOff) {
   publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   for (const auto wait : {10s, 20s, 40s, 80s, 160s, 320s, 320s}) {
@@ -230,7 +230,7 @@ TEST_F(PublisherTest, WhatTheWatchDoesNotShowInTenSecondsIsSentAgainEachTimeLate
   EXPECT_TRUE(publisher.published());
 }
 
-TEST_F(PublisherTest, WhatIsShownTooLateIsNoConditionAnyMore) {
+TEST_F(PublisherTest, APatchShownLateEndsTheCondition) {
   publisher.SetDesired(OurPublication());
   publisher.OnOwnNode(BareNode());
   EXPECT_EQ(Body(), kWholePatch);
@@ -244,7 +244,7 @@ TEST_F(PublisherTest, WhatIsShownTooLateIsNoConditionAnyMore) {
   EXPECT_EQ(Wait(), kNever);
 }
 
-// ---- what is wanted changes
+// ---- the desired state changes
 
 TEST_F(PublisherTest, AnotherMacIsPublishedWithoutWaitingForTheWatch) {
   publisher.SetDesired(OurPublication());
@@ -255,7 +255,7 @@ TEST_F(PublisherTest, AnotherMacIsPublishedWithoutWaitingForTheWatch) {
   EXPECT_EQ(Body(), PatchOf("backend-data", R"({\"VNI\":4096,\"VtepMAC\":\"02:00:00:00:00:01\"})"));
 }
 
-TEST_F(PublisherTest, ThereAndBackWithinTheWatchsDelay) {
+TEST_F(PublisherTest, ChangedAndChangedBackWithinTheWatchsDelay) {
   StartPublished();
   publisher.SetDesired(OurPublication("02:00:00:00:00:01"));
   EXPECT_EQ(Body(), PatchOf("backend-data", R"({\"VNI\":4096,\"VtepMAC\":\"02:00:00:00:00:01\"})"));
@@ -292,10 +292,10 @@ TEST_F(PublisherTest, AnOverwriteIsPublishedInsteadOfTheDetectedAddress) {
   node.v4.public_ip_overwrite.clear();
   publisher.OnOwnNode(node);
   EXPECT_EQ(Body(), PatchOf("public-ip", "192.168.1.10"));
-  EXPECT_EQ(publisher.condition(), "") << "an operator's wish is no fight";
+  EXPECT_EQ(publisher.condition(), "") << "an operator's change is no conflict";
 }
 
-TEST_F(PublisherTest, AnOverwriteThatIsNoAddressIsConditionAndTheDetectedOneStays) {
+TEST_F(PublisherTest, AnInvalidOverwriteIsAConditionAndTheDetectedAddressStays) {
   lease::OwnNode node = PublishedNode();
   node.v4.public_ip_overwrite = "nat.example";
   publisher.SetDesired(OurPublication());
@@ -303,7 +303,7 @@ TEST_F(PublisherTest, AnOverwriteThatIsNoAddressIsConditionAndTheDetectedOneStay
   EXPECT_EQ(Body(), "");
   EXPECT_TRUE(publisher.published());
   EXPECT_THAT(publisher.condition(), AllOf(HasSubstr("public-ip-overwrite \"nat.example\""),
-                                           HasSubstr("peers are told 192.168.1.10")));
+                                           HasSubstr("peers receive 192.168.1.10")));
 }
 
 }  // namespace

@@ -14,20 +14,20 @@ TEST(AddressUses, CountsEachFamily) {
     SCOPED_TRACE(text);
     AddressUses uses;
     const IpAddress address = Address(text);
-    EXPECT_EQ(uses.Of(address), 0u);
+    EXPECT_EQ(uses.Count(address), 0u);
     uses.Add(address);
-    EXPECT_EQ(uses.Of(address), 1u);
+    EXPECT_EQ(uses.Count(address), 1u);
     EXPECT_FALSE(uses.any_shared());
     uses.Add(address);
     uses.Add(address);
-    EXPECT_EQ(uses.Of(address), 3u);
+    EXPECT_EQ(uses.Count(address), 3u);
     EXPECT_TRUE(uses.any_shared());
     uses.Remove(address);
     uses.Remove(address);
-    EXPECT_EQ(uses.Of(address), 1u);
+    EXPECT_EQ(uses.Count(address), 1u);
     EXPECT_FALSE(uses.any_shared());
     uses.Remove(address);
-    EXPECT_EQ(uses.Of(address), 0u);
+    EXPECT_EQ(uses.Count(address), 0u);
   }
 }
 
@@ -37,9 +37,9 @@ TEST(AddressUses, AddressesAreIndependent) {
   uses.Add(Address("192.0.2.1"));
   uses.Add(Address("192.0.2.2"));
   uses.Remove(Address("192.0.2.2"));
-  EXPECT_EQ(uses.Of(Address("192.0.2.1")), 2u);
-  EXPECT_EQ(uses.Of(Address("192.0.2.2")), 0u);
-  EXPECT_EQ(uses.Of(Address("c000:201::")), 0u) << "the bytes of 192.0.2.1, in IPv6";
+  EXPECT_EQ(uses.Count(Address("192.0.2.1")), 2u);
+  EXPECT_EQ(uses.Count(Address("192.0.2.2")), 0u);
+  EXPECT_EQ(uses.Count(Address("c000:201::")), 0u) << "the bytes of 192.0.2.1, in IPv6";
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST(DifferenceTracker, FromScratchBothWaysRound) {
   EXPECT_THAT(tracker.pending_removals(), ElementsAre(1, 3, 4));
 }
 
-TEST(DifferenceTracker, TheOwnerSaysWhatIsTheSame) {
+TEST(DifferenceTracker, TheOwnerDefinesEquality) {
   struct SameParity {
     bool operator()(int a, int b) const { return a % 2 == b % 2; }
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The incremental table against its rules: after every event each lease is judged from scratch, and
-// who is in use against all others.
+// those in use against all others.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -25,7 +25,7 @@ bool IsComplete(PeerState alone) {
   return alone == PeerState::kUsable || alone == PeerState::kKeptLease;
 }
 
-// What the table must say of a lease by itself.
+// The state that the table must give a lease alone.
 PeerState NaiveAlone(const Lease& lease, const FamilyLease& half, const OwnIdentity& own) {
   const IpFamily family = half.subnet.family();
   const OwnFamily& ours = own.of(family);
@@ -48,11 +48,11 @@ PeerState NaiveAlone(const Lease& lease, const FamilyLease& half, const OwnIdent
   return half.kept_since ? PeerState::kKeptLease : PeerState::kUsable;
 }
 
-// Whether the two cannot both be in use, whoever was first.
+// Whether the two cannot both be in use, in either order.
 bool Conflict(const FamilyLease& a, const FamilyLease& b) {
   return a.subnet == b.subnet || a.subnet.Contains(*b.public_ip) || b.subnet.Contains(*a.public_ip);
 }
-// Whether `part` may have to yield to `whole`.
+// Whether `part` may lose to `whole`.
 bool IsPart(const FamilyLease& part, const FamilyLease& whole, const OwnIdentity& own) {
   const auto& ours = own.of(part.subnet.family()).subnet;
   return ours && part.subnet.length() > ours->length() && whole.subnet.length() >= ours->length() &&
@@ -123,7 +123,7 @@ class RandomCluster {
     if (Below(2) == 0) own.v4.claims.push_back({Prefix("192.168.0.0/24"), "a prefix"});
     return own;
   }
-  // With other subnets, and else the same.
+  // With other subnets, otherwise the same.
   OwnIdentity Moved(OwnIdentity own) {
     own.v4.subnet.reset();
     if (Below(4) != 0) own.v4.subnet = Half(true).subnet;
@@ -136,7 +136,7 @@ class RandomCluster {
   std::mt19937 random_;
 };
 
-// What the table must hold, and what a sink that heard only changes holds.
+// The expected table, and the leases of a sink that received changes only.
 class Model {
  public:
   explicit Model(LeaseTable& the_table) : own(the_table.own()), table(the_table) {}
@@ -162,16 +162,16 @@ class Model {
       case 5:
         table.DropChanges();
         for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
-          auto& mine = heard[static_cast<std::size_t>(family)];
+          auto& mine = received[static_cast<std::size_t>(family)];
           mine.clear();
           for (const Peer& peer : table.Snapshot(family)) mine[peer.subnet] = peer;
           given[static_cast<std::size_t>(family)] = true;
         }
         return;
       case 6: {  // a heartbeat
-        if (told_last.empty()) return;
-        auto at = told_last.begin();
-        std::advance(at, static_cast<std::ptrdiff_t>(cluster.Below(told_last.size())));
+        if (last_reported.empty()) return;
+        auto at = last_reported.begin();
+        std::advance(at, static_cast<std::ptrdiff_t>(cluster.Below(last_reported.size())));
         return Upsert(Lease(at->second));
       }
       case 7:
@@ -184,12 +184,12 @@ class Model {
   }
 
   void Listen(IpFamily family) {
-    auto& mine = heard[static_cast<std::size_t>(family)];
+    auto& mine = received[static_cast<std::size_t>(family)];
     given[static_cast<std::size_t>(family)] = true;
-    const PeerChanges changes = table.TakeChanges(family);
+    const PeerChanges changes = table.DrainChanges(family);
     for (const Peer& peer : changes.upserts) {
       const auto [at, is_new] = mine.try_emplace(peer.subnet, peer);
-      EXPECT_TRUE(is_new || at->second != peer) << "said again: " << Text(peer);
+      EXPECT_TRUE(is_new || at->second != peer) << "reported again: " << Text(peer);
       at->second = peer;
     }
     for (const IpPrefix& subnet : changes.removals)
@@ -203,12 +203,12 @@ class Model {
     return nodes;
   }
 
-  Leases leases;     // as they count: what was left out is kept
-  Leases told_last;  // as they were told
+  Leases leases;         // as they are used: missing values are kept
+  Leases last_reported;  // as they were reported
   OwnIdentity own;
-  std::array<std::map<IpPrefix, Peer>, 2> heard;
-  std::array<bool, 2> given{};  // sinks were given the leases of the family
-  bool several = false;         // the last step told of more than one node
+  std::array<std::map<IpPrefix, Peer>, 2> received;
+  std::array<bool, 2> given{};  // sinks received the leases of the family
+  bool several = false;         // the last step reported more than one node
 
  private:
   struct Refusal {
@@ -218,13 +218,13 @@ class Model {
   };
 
   // As it counts after what counted before.
-  static Lease Completed(const Lease& said, const Lease& before) {
-    Lease lease = said;
+  static Lease Completed(const Lease& reported, const Lease& before) {
+    Lease lease = reported;
     for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
       auto& half = family == IpFamily::kV4 ? lease.v4 : lease.v6;
       const auto& known = before.of(family);
       if (!half || !known || half->vtep_mac || !half->vni) continue;
-      if (!absl::EqualsIgnoreCase(said.backend_type, before.backend_type)) continue;
+      if (!absl::EqualsIgnoreCase(reported.backend_type, before.backend_type)) continue;
       if (half->subnet != known->subnet || half->vni != known->vni) continue;
       if (!known->public_ip || !known->vtep_mac) continue;
       half = known;
@@ -252,23 +252,24 @@ class Model {
                           (refusal->second.uid.empty() || refusal->second.uid == at.first.uid);
         return !told.contains(at.first) && !kept;
       });
-      std::erase_if(told_last, [&](const auto& at) { return !leases.contains(at.first); });
+      std::erase_if(last_reported, [&](const auto& at) { return !leases.contains(at.first); });
     }
     EXPECT_EQ(changed, leases.size() + refused.size() != before);
   }
-  void Upsert(const Lease& said) {
-    const auto at = leases.find(said.node);
-    const Lease lease =
-        at == leases.end() || said.node.name == own.node_name ? said : Completed(said, at->second);
+  void Upsert(const Lease& reported) {
+    const auto at = leases.find(reported.node);
+    const Lease lease = at == leases.end() || reported.node.name == own.node_name
+                            ? reported
+                            : Completed(reported, at->second);
     const bool changes = at == leases.end() || at->second != lease;
     leases[lease.node] = lease;
-    told_last[lease.node] = said;
+    last_reported[lease.node] = reported;
     if (in_snapshot) told.insert(lease.node);
     if (const auto refusal = refused.find(lease.node.name); refusal != refused.end()) {
       refusal->second.told = false;
       if (!in_snapshot) refused.erase(refusal);
     }
-    EXPECT_EQ(table.Upsert(said), changes);
+    EXPECT_EQ(table.Upsert(reported), changes);
   }
   void Remove(const NodeKey& node) {
     const auto refusal = refused.find(node.name);
@@ -276,15 +277,15 @@ class Model {
         (node.uid.empty() || refusal->second.uid.empty() || refusal->second.uid == node.uid))
       refused.erase(refusal);
     told.erase(node);
-    told_last.erase(node);
+    last_reported.erase(node);
     EXPECT_EQ(table.Remove(node), leases.erase(node) == 1);
   }
   void Refuse(const RefusedNode& node) {
     const auto at = refused.find(node.name);
-    const bool news =
+    const bool is_change =
         at == refused.end() || at->second.reason != node.reason || at->second.uid != node.uid;
     refused[node.name] = {node.reason, node.uid, true};
-    EXPECT_EQ(table.Refuse(node), news);
+    EXPECT_EQ(table.Refuse(node), is_change);
   }
 
   LeaseTable& table;
@@ -356,7 +357,7 @@ class Judge {
                                                                : PeerState::kUsable));
   }
 
-  // Nobody waits without a reason, and who was in use does not have to for another's sake.
+  // No lease waits without a reason, and a lease in use never waits because of another.
   void ExpectWaits(const NodeKey& key, const Lease& lease, const FamilyLease& half, PeerState state,
                    const std::map<NodeKey, FamilyLease>& before) const {
     bool reason = false, own_name = false;
@@ -447,7 +448,7 @@ TEST(LeaseTableRandom, KeepsItsRulesAfterEveryEvent) {
       // Not after every event, so that changes gather.
       if (cluster.Below(3) == 0) {
         model.Listen(family);
-        ASSERT_EQ(model.heard[index], peers);
+        ASSERT_EQ(model.received[index], peers);
       }
     }
     Seen now{rows, table.Refused(), table.own()};
@@ -458,24 +459,24 @@ TEST(LeaseTableRandom, KeepsItsRulesAfterEveryEvent) {
   }
 }
 
-// A change in a large cluster must not look at every lease: 20,000 of them here would take minutes
+// A change in a large cluster must not visit every lease: 20,000 of them here would take minutes
 // otherwise.
 TEST(LeaseTableScale, AHundredThousandLeasesChangeOneByOne) {
   LeaseTable table;
   std::vector<Lease> all;
   for (std::uint32_t i = 0; i < 100'000; ++i) {
     Lease lease = testing::MakeLease("node-" + std::to_string(i), "0.0.0.0/24", "192.0.2.1", i);
-    lease.v4->subnet = *IpPrefix::Of(IpAddress::V4(0x0a000000 + (i << 8)), 24);
+    lease.v4->subnet = *IpPrefix::From(IpAddress::V4(0x0a000000 + (i << 8)), 24);
     lease.v4->public_ip = IpAddress::V4(0xc0000000 + i);
     all.push_back(lease);
   }
   testing::ApplySnapshot(table, all, {});
-  EXPECT_EQ(table.TakeChanges(IpFamily::kV4).upserts.size(), all.size());
+  EXPECT_EQ(table.DrainChanges(IpFamily::kV4).upserts.size(), all.size());
   for (std::size_t i = 0; i < 20'000; ++i) {
     Lease& lease = all[i * 5];
     lease.v4->vtep_mac = testing::Mac("02:00:00:00:00:02");
     table.Upsert(lease);
-    ASSERT_EQ(table.TakeChanges(IpFamily::kV4).upserts.size(), 1u);
+    ASSERT_EQ(table.DrainChanges(IpFamily::kV4).upserts.size(), 1u);
     ASSERT_EQ(testing::StateOf(table, lease.node, IpFamily::kV4), PeerState::kUsable);
   }
 }

@@ -28,7 +28,7 @@ OwnIdentity Us() {
 
 class LeaseTableTest : public ::testing::Test {
  protected:
-  std::string Changes(IpFamily family = IpFamily::kV4) { return Text(table.TakeChanges(family)); }
+  std::string Changes(IpFamily family = IpFamily::kV4) { return Text(table.DrainChanges(family)); }
   std::string State(const Lease& lease, IpFamily family = IpFamily::kV4) const {
     const auto state = testing::StateOf(table, lease.node, family);
     return state ? std::string(Name(*state)) : "none";
@@ -45,7 +45,7 @@ class LeaseTableTest : public ::testing::Test {
 
 // ---- changes
 
-TEST_F(LeaseTableTest, UpsertAndRemoveAreSaidOnce) {
+TEST_F(LeaseTableTest, UpsertAndRemoveAreReportedOnce) {
   EXPECT_TRUE(table.Upsert(a));
   EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n");
   EXPECT_EQ(Changes(), "");
@@ -91,14 +91,14 @@ TEST_F(LeaseTableTest, APodCidrThatChangesAloneMovesTheRoute) {
 }
 
 // Row "410 Gone with one node deleted and one added in the gap".
-TEST_F(LeaseTableTest, ASnapshotAfterAGapRemovesWhatVanishedAndAddsWhatCame) {
+TEST_F(LeaseTableTest, ASnapshotAfterAGapRemovesOldAndAddsNewLeases) {
   testing::ApplySnapshot(table, {a}, {});
   Changes();
   testing::ApplySnapshot(table, {b}, {});
   EXPECT_EQ(Changes(), "+ b 10.244.2.0/24 192.0.2.2 02:00:00:00:00:01\n- 10.244.1.0/24\n");
 }
 
-TEST_F(LeaseTableTest, AChangeThatIsTakenBackBeforeItWasSaidIsNone) {
+TEST_F(LeaseTableTest, AChangeRevertedBeforeItsReportIsNotReported) {
   table.Upsert(a);
   Changes();
   table.Remove(a.node);
@@ -109,7 +109,7 @@ TEST_F(LeaseTableTest, AChangeThatIsTakenBackBeforeItWasSaidIsNone) {
   EXPECT_EQ(Changes(), "");
 }
 
-TEST_F(LeaseTableTest, WhatSinksDoNotSeeIsNoChangeForThem) {
+TEST_F(LeaseTableTest, ChangesThatSinksDoNotUseAreNotReported) {
   table.Upsert(a);
   Changes();
   a.created = 12345;
@@ -117,7 +117,7 @@ TEST_F(LeaseTableTest, WhatSinksDoNotSeeIsNoChangeForThem) {
   EXPECT_EQ(Changes(), "");
 }
 
-TEST_F(LeaseTableTest, OfTwoWithOneKeyInASnapshotTheLaterCounts) {
+TEST_F(LeaseTableTest, OfTwoWithOneKeyInASnapshotTheLaterIsUsed) {
   Lease later = a;
   later.v4->public_ip = testing::Address("192.0.2.77");
   testing::ApplySnapshot(table, {a, later}, {});
@@ -137,20 +137,20 @@ TEST_F(LeaseTableTest, FamiliesAreIndependent) {
   EXPECT_EQ(Changes(IpFamily::kV6), "");
 }
 
-TEST_F(LeaseTableTest, SnapshotIsOrderedAndLeavesChangesAlone) {
+TEST_F(LeaseTableTest, SnapshotIsOrderedAndKeepsPendingChanges) {
   testing::ApplySnapshot(table, {b, a}, {});
   std::string text;
   for (const Peer& peer : table.Snapshot(IpFamily::kV4)) text += Text(peer) + "\n";
   EXPECT_EQ(text,
             "a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n"
             "b 10.244.2.0/24 192.0.2.2 02:00:00:00:00:01\n");
-  EXPECT_EQ(table.TakeChanges(IpFamily::kV4).upserts.size(), 2u);
+  EXPECT_EQ(table.DrainChanges(IpFamily::kV4).upserts.size(), 2u);
 }
 
 // ---- the contest for one subnet
 
 // Row "node B gets CIDR of A, then A's Node is deleted: B's route stays".
-TEST_F(LeaseTableTest, ASubnetThatMovedIsTheNewNodesWhenTheOldOneIsDeleted) {
+TEST_F(LeaseTableTest, AMovedSubnetIsTheNewNodesOnceTheOldNodeIsDeleted) {
   Lease taker = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
   table.Upsert(a);
   Changes();
@@ -165,7 +165,7 @@ TEST_F(LeaseTableTest, ASubnetThatMovedIsTheNewNodesWhenTheOldOneIsDeleted) {
   EXPECT_EQ(State(taker), "usable");
 }
 
-TEST_F(LeaseTableTest, TheOneThatWaitsFollowsWhenTheHolderTakesAnotherSubnet) {
+TEST_F(LeaseTableTest, TheWaitingLeaseIsUsedWhenTheHolderTakesAnotherSubnet) {
   const Lease waits = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
   testing::ApplySnapshot(table, {a, waits}, {});
   Changes();
@@ -176,19 +176,19 @@ TEST_F(LeaseTableTest, TheOneThatWaitsFollowsWhenTheHolderTakesAnotherSubnet) {
             "+ a 10.244.9.0/24 192.0.2.1 02:00:00:00:00:01\n");
 }
 
-// Nobody is in use yet: whoever was there first, which no Node can claim of itself.
-TEST_F(LeaseTableTest, BeforeSinksWereGivenAnythingTheOlderHoldsWhateverTheOrderOfArrival) {
+// No lease is in use yet: the older Node wins, and a Node cannot choose its own age.
+TEST_F(LeaseTableTest, BeforeTheFirstUpdateTheOlderWinsInAnyOrderOfArrival) {
   const Lease newer = MakeLease("0", "10.244.1.0/24", "192.0.2.2", 200);
   for (const bool older_first : {true, false}) {
     LeaseTable fresh(Us());
     for (const Lease& each : older_first ? std::vector{a, newer} : std::vector{newer, a})
       fresh.Upsert(each);
-    EXPECT_EQ(Text(fresh.TakeChanges(IpFamily::kV4)),
+    EXPECT_EQ(Text(fresh.DrainChanges(IpFamily::kV4)),
               "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n");
   }
 }
 
-TEST_F(LeaseTableTest, ANewNodeThatPublishedHalfTakesNothingAway) {
+TEST_F(LeaseTableTest, AnIncompleteNewNodeTakesNothing) {
   Lease half = MakeLease("b", "10.244.1.0/24", "192.0.2.2", 200);
   half.v4->vtep_mac.reset();
   table.Upsert(a);
@@ -203,7 +203,7 @@ TEST_F(LeaseTableTest, ANewNodeThatPublishedHalfTakesNothingAway) {
   EXPECT_EQ(State(half), "overlap");
 }
 
-TEST_F(LeaseTableTest, ANodeThatWasMadeAgainUnderItsNameTakesItsOwnPlace) {
+TEST_F(LeaseTableTest, ARecreatedNodeTakesItsOwnPlace) {
   Lease again = a;
   again.node.uid = "another";
   again.created = 200;
@@ -224,15 +224,15 @@ TEST_F(LeaseTableTest, OfThreeClaimantsTheNextOldestFollows) {
   testing::ApplySnapshot(table, {third, a, second}, {});
   EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n");
   table.Remove(second.node);
-  EXPECT_EQ(Changes(), "") << "one that waits goes";
+  EXPECT_EQ(Changes(), "") << "a waiting one is removed";
   table.Upsert(second);
   table.Remove(a.node);
   EXPECT_EQ(Changes(), "+ b 10.244.1.0/24 192.0.2.2 02:00:00:00:00:01\n");
   EXPECT_THAT(Detail(third), HasSubstr("node \"b\" holds the same subnet"));
 }
 
-// What a peer publishes again (its flanneld was restarted) must not cost it its place.
-TEST_F(LeaseTableTest, AChangeOfTheHolderOpensNoDoor) {
+// A peer that publishes again (its flanneld was restarted) must not lose its place.
+TEST_F(LeaseTableTest, AChangeOfTheHolderAdmitsNoNewcomer) {
   const Lease thief = MakeLease("thief", "10.244.1.0/24", "192.0.2.66", 1);
   table.Upsert(a);
   Changes();
@@ -243,7 +243,7 @@ TEST_F(LeaseTableTest, AChangeOfTheHolderOpensNoDoor) {
   EXPECT_EQ(State(thief), "overlap");
 }
 
-// ---- one Node's word against another's
+// ---- conflicting Nodes
 
 struct WordRow {
   const char* description;
@@ -253,14 +253,15 @@ struct WordRow {
   const char* detail;
 };
 
-// Said by Node x while a (10.244.1.0/24 at 10.99.0.1) and b (10.244.2.0/24 at 192.0.2.2) are in
-// use, by us who hold 10.244.0.0/24 in a Network of 10.0.0.0/8.
+// Node x publishes this while a (10.244.1.0/24 at 10.99.0.1) and b (10.244.2.0/24 at 192.0.2.2) are
+// in use, and we have 10.244.0.0/24 in a Network of 10.0.0.0/8.
 const WordRow kWords[] = {
     {"another's podCIDR", "10.244.1.0/24", "192.0.2.66", "overlap", "node \"a\" holds the same"},
     {"the half of another's podCIDR", "10.244.1.0/25", "192.0.2.66", "overlap",
      "lies inside 10.244.1.0/24 of node \"a\", which is in use"},
     {"one address of another's podCIDR", "10.244.1.2/32", "192.0.2.66", "overlap", "lies inside"},
-    {"a podCIDR around others'", "10.244.2.0/23", "192.0.2.66", "nested-subnet", "of node \"b\""},
+    {"a podCIDR around other Nodes'", "10.244.2.0/23", "192.0.2.66", "nested-subnet",
+     "of node \"b\""},
     {"a podCIDR around everyone's", "10.244.0.0/16", "192.0.2.66", "overlap", "our own subnet"},
     {"a podCIDR around another's address", "10.99.0.0/24", "192.0.2.66", "overlap",
      "contains public IP 10.99.0.1 of node \"a\", which is in use"},
@@ -285,32 +286,32 @@ TEST_F(LeaseTableTest, NoNodeCanHaveAnotherOneDropped) {
     SCOPED_TRACE(row.description);
     LeaseTable mine(own);
     testing::ApplySnapshot(mine, {a, b}, {});
-    mine.TakeChanges(IpFamily::kV4);
+    mine.DrainChanges(IpFamily::kV4);
     // Older than all, and first by name: neither helps.
     Lease x = MakeLease("0", "10.244.200.0/24", "192.0.2.66", 0);
     mine.Upsert(x);
-    mine.TakeChanges(IpFamily::kV4);
+    mine.DrainChanges(IpFamily::kV4);
     x.v4->subnet = Prefix(row.subnet);
     x.v4->public_ip = testing::Address(row.public_ip);
     x.v4->vtep_mac = a.v4->vtep_mac;
     mine.Upsert(x);
     EXPECT_EQ(Name(*testing::StateOf(mine, x.node, IpFamily::kV4)), row.state);
     EXPECT_THAT(mine.RowsOf(x.node)[0].detail, HasSubstr(row.detail));
-    for (const IpPrefix& gone : mine.TakeChanges(IpFamily::kV4).removals)
+    for (const IpPrefix& gone : mine.DrainChanges(IpFamily::kV4).removals)
       EXPECT_EQ(gone, Prefix("10.244.200.0/24"));
     for (const Lease& other : {a, b}) {
       EXPECT_TRUE(IsUsable(*testing::StateOf(mine, other.node, IpFamily::kV4))) << other.node.name;
     }
-    // What it said is forgotten with it.
+    // Its earlier lease is forgotten with it.
     mine.Remove(x.node);
     EXPECT_EQ(testing::StateOf(mine, a.node, IpFamily::kV4), PeerState::kUsable);
     EXPECT_EQ(testing::StateOf(mine, b.node, IpFamily::kV4), PeerState::kUsable);
   }
 }
 
-// As after a start of ours: nobody is in use yet. Whoever's annotation puts its address into a pod
-// subnet yields to the subnet's owner; whoever's podCIDR is a part of another's, to that one.
-TEST_F(LeaseTableTest, ToldAtOnceTheAddressAndTheSmallerSubnetYield) {
+// As after our start: no lease is in use yet. A Node whose address lies in a pod subnet loses to
+// the subnet's owner; a Node whose podCIDR is a part of another's loses to that one.
+TEST_F(LeaseTableTest, ReportedTogetherTheAddressAndTheSmallerSubnetLose) {
   OwnIdentity own = Us();
   own.v4.network = Prefix("10.0.0.0/8");
   Lease address = MakeLease("address", "10.244.8.0/24", "10.244.1.7", 1);
@@ -321,7 +322,7 @@ TEST_F(LeaseTableTest, ToldAtOnceTheAddressAndTheSmallerSubnetYield) {
     auto order = all;
     if (!forward) std::ranges::reverse(order);
     for (const Lease& each : order) mine.Upsert(each);
-    EXPECT_EQ(Text(mine.TakeChanges(IpFamily::kV4)),
+    EXPECT_EQ(Text(mine.DrainChanges(IpFamily::kV4)),
               "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n"
               "+ b 10.244.2.0/24 192.0.2.2 02:00:00:00:00:01\n");
     EXPECT_EQ(Name(*testing::StateOf(mine, address.node, IpFamily::kV4)), "bad-public-ip");
@@ -335,7 +336,7 @@ TEST_F(LeaseTableTest, ASubnetSmallerThanOursIsUsedUnlessItIsAPartOfAnother) {
   testing::ApplySnapshot(table, {a, small}, {});
   EXPECT_EQ(State(small), "usable");
   Changes();
-  // A later Node around it takes nothing from it.
+  // A later Node whose subnet contains it takes nothing from it.
   table.Upsert(MakeLease("around", "10.244.7.0/24", "192.0.2.8"));
   EXPECT_EQ(State(small), "nested-subnet");
   Lease again = small;
@@ -370,14 +371,14 @@ class KeptLeaseTest : public LeaseTableTest {
   std::int64_t now = 1'795'046'400;  // 2026-11-19T00:00:00Z
   LeaseTable table{Us(), [this] { return now; }};
   Lease blank = a;
-  std::string Changes() { return Text(table.TakeChanges(IpFamily::kV4)); }
+  std::string Changes() { return Text(table.DrainChanges(IpFamily::kV4)); }
   std::string State(const Lease& lease) const {
     const auto state = testing::StateOf(table, lease.node, IpFamily::kV4);
     return state ? std::string(Name(*state)) : "none";
   }
 };
 
-TEST_F(KeptLeaseTest, APeerThatBlanksItsMacKeepsItsLeaseUntilItPublishesACompleteOne) {
+TEST_F(KeptLeaseTest, APeerThatClearsItsMacKeepsItsLeaseUntilItPublishesACompleteOne) {
   EXPECT_TRUE(table.Upsert(blank));
   EXPECT_EQ(Changes(), "");
   EXPECT_EQ(State(a), "kept-lease");
@@ -405,7 +406,7 @@ TEST_F(KeptLeaseTest, TheSameAgainEndsItWithoutAChangeForSinks) {
 
 struct BlankRow {
   const char* description;
-  void (*change)(Lease&);  // what it publishes then, from the blank one
+  void (*change)(Lease&);  // the change to the blank lease
   const char* state;
   bool kept;
 };
@@ -429,29 +430,29 @@ const BlankRow kBlankRows[] = {
     {"no VNI", [](Lease& l) { l.v4->vni.reset(); }, "missing-mac", false},
 };
 
-TEST_F(KeptLeaseTest, OnlyWhatIsLeftOutIsKept) {
+TEST_F(KeptLeaseTest, OnlyMissingValuesAreKept) {
   for (const BlankRow& row : kBlankRows) {
     SCOPED_TRACE(row.description);
     LeaseTable mine(Us());
     mine.Upsert(a);
-    mine.TakeChanges(IpFamily::kV4);
-    Lease said = blank;
-    row.change(said);
-    mine.Upsert(said);
+    mine.DrainChanges(IpFamily::kV4);
+    Lease changed = blank;
+    row.change(changed);
+    mine.Upsert(changed);
     EXPECT_EQ(Name(*testing::StateOf(mine, a.node, IpFamily::kV4)), row.state);
-    EXPECT_EQ(Text(mine.TakeChanges(IpFamily::kV4)), row.kept ? "" : "- 10.244.1.0/24\n");
+    EXPECT_EQ(Text(mine.DrainChanges(IpFamily::kV4)), row.kept ? "" : "- 10.244.1.0/24\n");
   }
 }
 
-TEST_F(KeptLeaseTest, ItGoesWithItsNode) {
+TEST_F(KeptLeaseTest, ItIsRemovedWithItsNode) {
   table.Upsert(blank);
   table.Remove(a.node);
   EXPECT_EQ(Changes(), "- 10.244.1.0/24\n");
   table.Upsert(blank);
-  EXPECT_EQ(State(blank), "missing-mac") << "a Node that never said";
+  EXPECT_EQ(State(blank), "missing-mac") << "a Node that never published one";
 }
 
-TEST_F(KeptLeaseTest, ANodeMadeAgainHasNothingToKeep) {
+TEST_F(KeptLeaseTest, ARecreatedNodeKeepsNothing) {
   blank.node.uid = "another";
   blank.created = 200;
   table.Upsert(blank);
@@ -459,7 +460,7 @@ TEST_F(KeptLeaseTest, ANodeMadeAgainHasNothingToKeep) {
   EXPECT_EQ(Changes(), "");
 }
 
-TEST_F(KeptLeaseTest, AHalfEachForItself) {
+TEST_F(KeptLeaseTest, EachFamilyIsKeptByItself) {
   a.v6 = HalfLease("fd00:10:244:1::/64", "2001:db8::1");
   table.Upsert(a);
   blank = a;
@@ -533,7 +534,7 @@ TEST_F(LeaseTableTest, ReservedRangesAreNotUsed) {
   }
 }
 
-// The node's own doing must not take a peer away that is in use; it is reported.
+// A change of this node must not remove a peer that is in use; it is reported.
 TEST_F(LeaseTableTest, ALeaseInUseStaysWhenThisHostChanges) {
   table.SetOwn(UsWith("192.168.0.1/32"));
   testing::ApplySnapshot(table, {a}, {});
@@ -559,14 +560,14 @@ TEST_F(LeaseTableTest, ALeaseInUseStaysWhenThisHostChanges) {
   EXPECT_EQ(State(a), "usable");
 }
 
-TEST_F(LeaseTableTest, BeforeSinksWereGivenAnythingAHostThatChangedIsNoExcuse) {
+TEST_F(LeaseTableTest, BeforeTheFirstUpdateAChangedHostDropsALease) {
   table.Upsert(a);
   table.SetOwn(UsWith("10.244.1.1/32"));
   EXPECT_EQ(State(a), "host-conflict");
   EXPECT_EQ(Changes(), "");
 }
 
-TEST_F(LeaseTableTest, ANetworkThatIsWidenedLosesNobodyAndOneThatIsNarrowedNeither) {
+TEST_F(LeaseTableTest, NoLeaseIsDroppedWhenNetworkIsWidenedOrNarrowed) {
   const Lease beyond = MakeLease("beyond", "10.245.1.0/24", "192.0.2.5");
   testing::ApplySnapshot(table, {a, beyond}, {});
   EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n");
@@ -580,13 +581,13 @@ TEST_F(LeaseTableTest, ANetworkThatIsWidenedLosesNobodyAndOneThatIsNarrowedNeith
   EXPECT_EQ(State(beyond), "host-changed");
   EXPECT_THAT(Detail(beyond), HasSubstr("outside Network 10.244.0.0/16"));
   EXPECT_EQ(State(a), "usable");
-  // Its subnet is still nobody's address.
+  // Still no address lies in its subnet.
   const Lease inside = MakeLease("inside", "10.244.5.0/24", "10.245.1.7");
   table.Upsert(inside);
   EXPECT_EQ(State(inside), "bad-public-ip");
 }
 
-TEST_F(LeaseTableTest, AFamilyThatIsOffIsNotMissed) {
+TEST_F(LeaseTableTest, AFamilyThatIsOffIsNotReportedMissing) {
   OwnIdentity own = Us();
   own.v6 = {};
   own.v6.enabled = false;
@@ -641,7 +642,7 @@ TEST_F(LeaseTableTest, PeersAreCountedByNode) {
   EXPECT_EQ(table.Peers().usable, 1u) << "a by the lease that it had; b by one half only";
 }
 
-TEST_F(LeaseTableTest, ANameInOtherCaseIsFoundWhateverTheNodeIs) {
+TEST_F(LeaseTableTest, ANameInAnotherCaseIsFoundInAnyState) {
   table.Upsert(a);
   table.Refuse({"refused", "x"});
   table.SetNotJoined({{"plain", ""}, "x"});
@@ -747,7 +748,7 @@ TEST_F(LeaseTableTest, ALeaseThatIsNotUsedNestsWithNothing) {
   EXPECT_THAT(Detail(wide), HasSubstr("nested with 10.244.129.0/24 of node \"a\""));
 }
 
-TEST_F(LeaseTableTest, OurOwnLeaseIsSelfWhateverItHolds) {
+TEST_F(LeaseTableTest, OurOwnLeaseIsSelfWithAnyContent) {
   const Lease own = MakeLease("us", "10.244.0.0/24", "192.0.2.9");
   table.Upsert(own);
   EXPECT_EQ(State(own), "self");
@@ -801,7 +802,7 @@ TEST_F(LeaseTableTest, StatesOfOneLease) {
     ASSERT_EQ(rows.size(), 1u);
     EXPECT_EQ(Name(rows[0].state), row.state);
     EXPECT_THAT(rows[0].detail, HasSubstr(row.detail));
-    EXPECT_EQ(alone.TakeChanges(IpFamily::kV4).upserts.size(), IsUsable(rows[0].state) ? 1u : 0u);
+    EXPECT_EQ(alone.DrainChanges(IpFamily::kV4).upserts.size(), IsUsable(rows[0].state) ? 1u : 0u);
   }
 }
 
@@ -856,9 +857,9 @@ TEST_F(LeaseTableTest, CountsFollowTheLeases) {
   EXPECT_EQ(table.Counts(IpFamily::kV4)[static_cast<std::size_t>(PeerState::kVniMismatch)], 0u);
 }
 
-// ---- snapshots told node by node
+// ---- snapshots reported node by node
 
-TEST_F(LeaseTableTest, WithinASnapshotNothingGoesBeforeItsEnd) {
+TEST_F(LeaseTableTest, WithinASnapshotNothingIsRemovedBeforeItsEnd) {
   testing::ApplySnapshot(table, {a}, {});
   Changes();
   table.BeginSnapshot();
@@ -868,20 +869,20 @@ TEST_F(LeaseTableTest, WithinASnapshotNothingGoesBeforeItsEnd) {
   EXPECT_EQ(Changes(), "- 10.244.1.0/24\n");
 }
 
-TEST_F(LeaseTableTest, ASnapshotBegunAgainCountsAnew) {
+TEST_F(LeaseTableTest, ARestartedSnapshotStartsOver) {
   testing::ApplySnapshot(table, {a}, {});
   table.BeginSnapshot();
   table.Upsert(a);
   table.Upsert(b);
   table.BeginSnapshot();
-  EXPECT_EQ(table.size(), 2u) << "what the one that was cut told is true";
+  EXPECT_EQ(table.size(), 2u) << "the reports of the cut one stay valid";
   table.Upsert(b);
   EXPECT_TRUE(table.EndSnapshot());
   EXPECT_EQ(State(a), "none");
   EXPECT_EQ(State(b), "usable");
 }
 
-TEST_F(LeaseTableTest, WhatIsToldAndRemovedWithinASnapshotIsGone) {
+TEST_F(LeaseTableTest, ALeaseReportedAndRemovedWithinASnapshotIsGone) {
   testing::ApplySnapshot(table, {a}, {});
   table.BeginSnapshot();
   table.Upsert(a);
@@ -912,23 +913,23 @@ TEST_F(LeaseTableTest, ANodeThatBecomesReadableWithinASnapshotReplacesItsNamesak
 
 // ---- who we are
 
-TEST_F(LeaseTableTest, AnotherIdentityJudgesEveryLeaseAnew) {
+TEST_F(LeaseTableTest, AnotherIdentityJudgesEveryLeaseAgain) {
   testing::ApplySnapshot(table, {a, b}, {});
   Changes();
   OwnIdentity own = Us();
   own.v4.subnet = Prefix("10.244.1.0/24");
   table.SetOwn(own);
   EXPECT_EQ(Changes(), "- 10.244.1.0/24\n");
-  own.vni = *Vni::Of(7);
+  own.vni = *Vni::From(7);
   table.SetOwn(own);
   EXPECT_EQ(Changes(), "- 10.244.2.0/24\n");
   EXPECT_EQ(State(b), "vni-mismatch");
   table.SetOwn(Us());
-  EXPECT_EQ(table.TakeChanges(IpFamily::kV4).upserts.size(), 2u);
+  EXPECT_EQ(table.DrainChanges(IpFamily::kV4).upserts.size(), 2u);
 }
 
-// Who asks "has anything changed since 7?" must be told of everything that Rows and Refused show.
-TEST_F(LeaseTableTest, TheGenerationMovesWithEveryVisibleChangeAndWithNoOther) {
+// The generation must change with everything that Rows and Refused show.
+TEST_F(LeaseTableTest, TheGenerationIncreasesWithVisibleChangesOnly) {
   struct Row {
     const char* description;
     std::function<void(LeaseTable&)> act;
@@ -959,7 +960,7 @@ TEST_F(LeaseTableTest, TheGenerationMovesWithEveryVisibleChangeAndWithNoOther) {
        },
        false},
       {"the lease as before ends the refusal", [&](LeaseTable& t) { t.Upsert(a); }, true},
-      {"a node that nobody knew goes",
+      {"an unknown node is removed",
        [&](LeaseTable& t) {
          t.Remove({"z", ""});
        },
@@ -1018,7 +1019,7 @@ TEST_F(LeaseTableTest, ARefusedNodeKeepsTheLeaseItHad) {
   EXPECT_EQ(table.Refused(), (std::vector<RefusedNode>{{"a", "broken"}}));
 }
 
-TEST_F(LeaseTableTest, ARefusedNodeThatGoesTakesItsLeaseAlong) {
+TEST_F(LeaseTableTest, ARemovedRefusedNodeLosesItsLease) {
   testing::ApplySnapshot(table, {a}, {});
   table.Refuse({"a", "broken"});
   Changes();
@@ -1037,7 +1038,7 @@ TEST_F(LeaseTableTest, ARefusalKeepsTheLeaseOfItsOwnUidOnly) {
   EXPECT_EQ(Changes(), "- 10.244.1.0/24\n");
   EXPECT_EQ(table.Refused(),
             (std::vector<RefusedNode>{{"a", "spec.podCIDR is not assigned", "another"}}));
-  EXPECT_FALSE(table.Remove(a.node)) << "the old one's end, told late";
+  EXPECT_FALSE(table.Remove(a.node)) << "the old one's end, reported late";
   EXPECT_EQ(table.refused(), 1u);
 }
 
@@ -1051,7 +1052,7 @@ TEST_F(LeaseTableTest, AGoodLeaseEndsTheRefusal) {
   EXPECT_THAT(table.Refused(), IsEmpty());
 }
 
-TEST_F(LeaseTableTest, ADuplicateNameIsRefusedBesideTheLeaseThatCounts) {
+TEST_F(LeaseTableTest, ADuplicateNameIsRefusedAndOneLeaseIsUsed) {
   Lease without_uid = a;
   without_uid.node.uid.clear();
   testing::ApplySnapshot(table, {a}, {});
@@ -1061,15 +1062,15 @@ TEST_F(LeaseTableTest, ADuplicateNameIsRefusedBesideTheLeaseThatCounts) {
   EXPECT_EQ(Changes(), "");
 }
 
-// A file may hold a name twice, and be read again and again.
-TEST_F(LeaseTableTest, ARefusalBesideALeaseIsNoNewsInTheNextSnapshot) {
+// A file may have a name twice, and be read repeatedly.
+TEST_F(LeaseTableTest, ARefusalNextToALeaseIsNotReportedAgainInTheNextSnapshot) {
   testing::ApplySnapshot(table, {a}, {{"a", "twice"}});
   const std::uint64_t generation = table.generation();
   testing::ApplySnapshot(table, {a}, {{"a", "twice"}});
   EXPECT_EQ(table.generation(), generation);
 }
 
-TEST_F(LeaseTableTest, ARefusalIsNewsOnce) {
+TEST_F(LeaseTableTest, ARefusalIsReportedOnce) {
   EXPECT_TRUE(table.Refuse({"x", "broken"}));
   EXPECT_FALSE(table.Refuse({"x", "broken"}));
   testing::ApplySnapshot(table, {}, {{"x", "broken"}});

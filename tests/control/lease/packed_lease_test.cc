@@ -61,7 +61,7 @@ const Row kRows[] = {
     {"a UID of 16", [](Lease& l) { l.node.uid = "0123456789abcdef"; }, kPlainSize + 1},
     {"another backend of flannel's", [](Lease& l) { l.backend_type = "host-gw"; }, kPlainSize},
     {"no backend", [](Lease& l) { l.backend_type = ""; }, kPlainSize},
-    {"a backend that nobody knows", [](Lease& l) { l.backend_type = "VXLAN"; }, kPlainSize + 6},
+    {"an unknown backend", [](Lease& l) { l.backend_type = "VXLAN"; }, kPlainSize + 6},
     {"no creation time", [](Lease& l) { l.created = 0; }, kPlainSize},
     {"before 1970", [](Lease& l) { l.created = -1; }, kPlainSize},
     {"no public IP", [](Lease& l) { l.v4->public_ip.reset(); }, kPlainSize},
@@ -111,7 +111,7 @@ const Row kRows[] = {
      13 + 19 + 43 + 11 + 24 + 305},
 };
 
-TEST(PackedLease, ComesBackAsItWentIn) {
+TEST(PackedLease, RoundTrips) {
   for (const Row& row : kRows) {
     SCOPED_TRACE(row.description);
     Lease lease = Plain();
@@ -141,14 +141,14 @@ TEST(PackedLease, ValuesDifferExactlyWhereLeasesDo) {
   }
 }
 
-TEST(PackedLease, WhatTheTableWorksOutIsNoPartOfTheValue) {
+TEST(PackedLease, ComputedStateIsNotPartOfTheValue) {
   const std::string before = Packed(Plain());
   std::string after = before;
-  SetTold(after.data(), true);
+  SetReported(after.data(), true);
   SetAlone(after.data(), IpFamily::kV4, PeerState::kOutsideNetwork);
   SetAlone(after.data(), IpFamily::kV6, PeerState::kVniMismatch);
   const PackedLease lease(after.data());
-  EXPECT_TRUE(lease.told());
+  EXPECT_TRUE(lease.reported());
   EXPECT_EQ(lease.alone(IpFamily::kV4), PeerState::kOutsideNetwork);
   EXPECT_EQ(lease.alone(IpFamily::kV6), PeerState::kVniMismatch);
   EXPECT_EQ(lease.value(), PackedLease(before.data()).value());
@@ -156,13 +156,13 @@ TEST(PackedLease, WhatTheTableWorksOutIsNoPartOfTheValue) {
   EXPECT_EQ(lease.alone(IpFamily::kV4), PeerState::kFamilyOff);
   EXPECT_EQ(lease.alone(IpFamily::kV6), PeerState::kVniMismatch);
   SetAlone(after.data(), IpFamily::kV4, PeerState::kSelf);
-  SetTold(after.data(), false);
+  SetReported(after.data(), false);
   EXPECT_EQ(lease.alone(IpFamily::kV4), PeerState::kSelf);
   EXPECT_EQ(lease.alone(IpFamily::kV6), PeerState::kVniMismatch);
-  EXPECT_FALSE(lease.told());
+  EXPECT_FALSE(lease.reported());
 }
 
-TEST(PackedLease, SubnetsAreToldApartByTheirBytes) {
+TEST(PackedLease, SubnetsAreComparedByTheirBytes) {
   std::string a = Packed(MakeLease("a", "10.0.0.0/24", "192.0.2.1"));
   std::string b = Packed(MakeLease("b", "10.0.0.0/16", "192.0.2.1"));
   EXPECT_NE(PackedLease(a.data()).subnet_bytes(IpFamily::kV4),

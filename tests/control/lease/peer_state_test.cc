@@ -48,7 +48,7 @@ TEST(PeerState, EachHasASentenceOfItsOwn) {
     const std::string sentence(Sentence(row.state));
     EXPECT_TRUE(sentence.ends_with('.')) << row.name;
     EXPECT_TRUE(sentences.insert(sentence).second) << row.name;
-    // What is not in use says so first.
+    // The sentence of an unused lease begins with that.
     if (!row.usable && row.state != PeerState::kSelf)
       EXPECT_TRUE(sentence.starts_with("Not used")) << row.name;
   }

@@ -22,7 +22,7 @@ std::size_t SizeAt(const RecordStore& store, const Model& model, const char* at)
   for (const auto& [record, bytes] : model) {
     if (store.At(record) == at) return bytes.size();
   }
-  ADD_FAILURE() << "no record stands there";
+  ADD_FAILURE() << "no record at this place";
   return 1;
 }
 
@@ -49,7 +49,7 @@ TEST(RecordStore, ThePlaceOfARemovedRecordIsTakenByTheNextOfItsSize) {
   EXPECT_EQ(Read(store, b, 64), std::string(64, 'b'));
 }
 
-TEST(RecordStore, ARecordThatFitsItsPlaceIsReplacedThere) {
+TEST(RecordStore, ARecordThatFitsIsReplacedInPlace) {
   RecordStore store;
   const RecordId a = store.Add(std::string(57, 'a'));
   EXPECT_EQ(store.Replace(a, 57, std::string(64, 'b')), a);
@@ -59,7 +59,7 @@ TEST(RecordStore, ARecordThatFitsItsPlaceIsReplacedThere) {
   EXPECT_EQ(store.Add(std::string(60, 'd')), a);
 }
 
-TEST(RecordStore, ARecordOfMoreThanAChunkStandsAlone) {
+TEST(RecordStore, ARecordLargerThanAChunkHasItsOwn) {
   RecordStore store;
   const std::string large(1'000'000, 'x');
   const RecordId first = store.Add(large);
@@ -69,7 +69,7 @@ TEST(RecordStore, ARecordOfMoreThanAChunkStandsAlone) {
   EXPECT_NE(store.Add("small"), first);
 }
 
-TEST(RecordStore, HoldsWhatAMapHolds) {
+TEST(RecordStore, AgreesWithAMap) {
   const std::uint32_t seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
@@ -86,7 +86,7 @@ TEST(RecordStore, HoldsWhatAMapHolds) {
     if (at == model.end() || random() % 5 < 2) {
       std::string bytes = any();
       const RecordId record = store.Add(bytes);
-      ASSERT_TRUE(model.emplace(record, std::move(bytes)).second) << "given twice";
+      ASSERT_TRUE(model.emplace(record, std::move(bytes)).second) << "used twice";
       continue;
     }
     ASSERT_EQ(Read(store, at->first, at->second.size()), at->second);
@@ -104,7 +104,7 @@ TEST(RecordStore, HoldsWhatAMapHolds) {
   EXPECT_EQ(All(store, model), model.size());
 }
 
-TEST(RecordStore, EachIsVisitedOnceAndMayGoThen) {
+TEST(RecordStore, EachIsVisitedOnceAndMayBeRemovedThen) {
   RecordStore store;
   Model model;
   for (const std::size_t size : {57, 200'000, 8, 65'536, 40, 65'535, 64, 100'000}) {

@@ -33,7 +33,7 @@ class SubnetIndexTest : public ::testing::Test {
   const IpPrefix subnet = Prefix("10.244.1.0/24");
 };
 
-TEST_F(SubnetIndexTest, AHolderIsThereUntilItIsRemoved) {
+TEST_F(SubnetIndexTest, AHolderStaysUntilItIsRemoved) {
   const RecordId a = Store("a", "10.244.1.0/24");
   EXPECT_EQ(index.Holder(subnet), kNoRecord);
   index.Add(a);
@@ -132,8 +132,8 @@ TEST_F(SubnetIndexTest, NestedAmongSubnetsOfOneLength) {
   EXPECT_EQ(NameOf(index.Nested(Prefix("10.2.0.128/25"))), "b");
 }
 
-// What lies inside is kept in order from the first question on.
-TEST_F(SubnetIndexTest, NestedFollowsWhatComesAndGoes) {
+// The subnets inside are sorted from the first query on.
+TEST_F(SubnetIndexTest, NestedFollowsInsertionsAndRemovals) {
   const RecordId around = Store("around", "10.1.0.0/16");
   const RecordId inside = Store("inside", "10.1.2.0/24");
   index.Add(around);

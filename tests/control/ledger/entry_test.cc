@@ -17,7 +17,7 @@ using testing::Prefix;
 
 constexpr char kId[] = "55fedb88-4b11-4da4-8cd1-59970718a804";
 
-// An older flanneld's ledger is taken over, and an older flannelctl reads ours.
+// We read an older flanneld's ledger, and an older flannelctl reads ours.
 TEST(EntryTest, EachKindIsARowAndReadFromIt) {
   const hns::Guid id = *hns::Guid::Parse(kId);
   const MacAddress mac = *MacAddress::Parse("00:15:5d:00:00:0a");
@@ -57,7 +57,7 @@ TEST(EntryTest, EachKindIsARowAndReadFromIt) {
 }
 
 // A person wrote it: nothing of it is lost.
-TEST(EntryTest, WhatCannotBeReadIsKept) {
+TEST(EntryTest, UnreadableEntriesAreKept) {
   for (const Row& row : std::initializer_list<Row>{
            {"hns-network", "flannel.4096", "no id", false, "Overlay", "a boot"},
            {"host-route", "nonsense", "192.0.2.1"},
@@ -85,7 +85,7 @@ TEST(EntryTest, WhatCannotBeReadIsKept) {
 }
 
 // ledger.changes forgets by the key, also what an earlier version put in.
-TEST(EntryTest, AKeyIsOneLineWhateverTheName) {
+TEST(EntryTest, AKeyIsOneLineForAnyName) {
   const auto key = [](Row row) { return KeyOf(EntryFrom(std::move(row))); };
   EXPECT_EQ(key({"hns-network", "a \"b\"\n\\", kId, true, "shape", "boot"}),
             R"(hns-network "a \"b\"\n\\")");
@@ -99,7 +99,7 @@ TEST(EntryTest, AKeyIsOneLineWhateverTheName) {
   EXPECT_EQ(key({"new\nkind", "n", "i", true, "s", "b"}), R"(new\nkind "n" "i" "s")");
 }
 
-TEST(EntryTest, MayBeWhatHnsShowsLessOf) {
+TEST(EntryTest, MatchesAnObjectThatHnsShowsIncompletely) {
   const HnsObject entry{
       hns::Kind::kNetwork, "n", {}, false, "Overlay 10.0.0.0/24 VSID 4096 port 8472", "boot"};
   for (const char* shape :

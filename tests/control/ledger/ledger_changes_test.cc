@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ledger.changes: what a change of a large ledger costs, and what a crash, a full disk and another
-// hand make of the two files.
+// ledger.changes: the cost of a change of a large ledger, and the two files after a crash, a full
+// disk and foreign changes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -126,7 +126,7 @@ TEST_F(LedgerChangesTest, AProcessThatEndsLeavesAllInOneFile) {
   EXPECT_THAT(OnDisk(), SizeIs(99));
 }
 
-TEST_F(LedgerChangesTest, WhatAKilledProcessLeftIsFoldedWhenItIsOpened) {
+TEST_F(LedgerChangesTest, ChangesOfAKilledProcessAreMergedAtOpen) {
   Fill(ledger_, 100);
   ASSERT_TRUE(ledger_.Forget({Route(3)}).ok());
   ASSERT_TRUE(HasChanges());
@@ -138,7 +138,7 @@ TEST_F(LedgerChangesTest, WhatAKilledProcessLeftIsFoldedWhenItIsOpened) {
 }
 
 // A power cut within the last line: it was not yet there.
-TEST_F(LedgerChangesTest, ATornLastLineIsNoneWhereverItIsTorn) {
+TEST_F(LedgerChangesTest, ATornLastLineIsIgnored) {
   Fill(ledger_, 100);
   ASSERT_TRUE(ledger_.Forget({Route(3)}).ok());
   ASSERT_TRUE(ledger_.Intend({Route(100)}).ok());
@@ -150,7 +150,7 @@ TEST_F(LedgerChangesTest, ATornLastLineIsNoneWhereverItIsTorn) {
     Ledger ledger(folder_.string());
     ASSERT_TRUE(ledger.Load().ok());
     EXPECT_EQ(ledger.entries().size(), size < first ? 100u : 99u);
-    // The next line takes its place.
+    // The next line replaces it.
     ASSERT_TRUE(ledger.Intend({Route(200)}).ok());
     EXPECT_TRUE(HasChanges());
     const std::vector<Row> rows = OnDisk();
@@ -160,7 +160,7 @@ TEST_F(LedgerChangesTest, ATornLastLineIsNoneWhereverItIsTorn) {
   }
 }
 
-// Zeros, as a file system leaves them whose length outlived its data.
+// Zeros, as after a crash in which the file's length was written and its data not.
 TEST_F(LedgerChangesTest, ATailOfZerosIsTorn) {
   Fill(ledger_, 100);
   ASSERT_TRUE(ledger_.Forget({Route(3)}).ok());
@@ -183,9 +183,9 @@ TEST_F(LedgerChangesTest, ChangesThatTheLedgerContainsChangeNothing) {
   EXPECT_THAT(OnDisk(), ::testing::UnorderedElementsAreArray(rows));
 }
 
-// A change that could not be appended is in no file: to fold without it would let the older changes
-// win over it after a crash.
-TEST_F(LedgerChangesTest, WhatCannotBeAppendedIsNotFoldedEither) {
+// A change that could not be appended is in no file: merging without it would let older changes
+// override it after a crash.
+TEST_F(LedgerChangesTest, AfterAFailedAppendNothingIsMerged) {
   Fill(ledger_, 100);
   ASSERT_TRUE(ledger_.Forget({Route(3)}).ok());
   const std::string whole = Text("ledger.json"), changes = Text("ledger.changes");
@@ -206,7 +206,7 @@ TEST_F(LedgerChangesTest, WhatCannotBeAppendedIsNotFoldedEither) {
   EXPECT_THAT(OnDisk(), AllOf(SizeIs(300), Contains(RowOfRoute(3))));
 }
 
-TEST_F(LedgerChangesTest, WhereSomebodyTookAFileAwayAllIsWrittenAgain) {
+TEST_F(LedgerChangesTest, WhenAFileWasRemovedAllIsWrittenAgain) {
   for (const char* name : {"ledger.json", "ledger.changes"}) {
     SCOPED_TRACE(name);
     fs::remove_all(folder_);
@@ -227,7 +227,7 @@ TEST_F(LedgerChangesTest, WhereSomebodyTookAFileAwayAllIsWrittenAgain) {
   EXPECT_FALSE(HasChanges());
 }
 
-TEST_F(LedgerChangesTest, WithoutALedgerTheChangesCount) {
+TEST_F(LedgerChangesTest, WithoutALedgerTheChangesAreUsed) {
   fs::create_directories(folder_);
   Append(
       "+ {\"kind\": \"host-route\", \"name\": \"10.0.7.0/24\", \"id\": \"192.168.0.7\", "
@@ -235,7 +235,7 @@ TEST_F(LedgerChangesTest, WithoutALedgerTheChangesCount) {
   EXPECT_THAT(OnDisk(), ::testing::ElementsAre(RowOfRoute(7)));
 }
 
-TEST_F(LedgerChangesTest, LinesThatAreNotOursAreSetAsideAndTheOthersCount) {
+TEST_F(LedgerChangesTest, ForeignLinesAreSetAsideAndTheRestIsUsed) {
   for (const char* line : {"garbage", "", "+ ", "+ {}", "+ 7", "+{}", "-x", "* host-route",
                            R"(+ {"kind": "a", "name": "b", "id": "c", "adopted": 1})"}) {
     SCOPED_TRACE(line);
@@ -271,10 +271,10 @@ TEST_F(LedgerChangesTest, AnEntryOfALaterVersionIsKept) {
   EXPECT_THAT(OnDisk(), Not(Contains(later)));
 }
 
-TEST_F(LedgerChangesTest, OnesThatOthersMayWriteAreNotBelieved) {
+TEST_F(LedgerChangesTest, ChangesWritableByOtherUsersAreNotTrusted) {
   Fill(ledger_, 100);
   ASSERT_TRUE(ledger_.Forget({Route(3)}).ok());
-  ASSERT_TRUE(testing::LetOthersWrite((folder_ / "ledger.changes").string()));
+  ASSERT_TRUE(testing::AllowOtherUsersToWrite((folder_ / "ledger.changes").string()));
   Ledger ledger(folder_.string());
   const absl::Status status = ledger.Load();
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
@@ -286,7 +286,7 @@ TEST_F(LedgerChangesTest, OnesThatOthersMayWriteAreNotBelieved) {
   EXPECT_THAT(OnDisk(), SizeIs(100)) << "set aside";
 }
 
-TEST_F(LedgerChangesTest, OnesThatCannotBeReadAreNamedAndLeft) {
+TEST_F(LedgerChangesTest, UnreadableChangesAreNamedAndKept) {
   Fill(ledger_, 100);
   fs::create_directories(folder_ / "ledger.changes" / "full");
   Ledger ledger(folder_.string());

@@ -36,7 +36,7 @@ class LedgerTest : public ::testing::Test {
     std::filesystem::create_directories(folder_);
     std::ofstream(folder_ / "ledger.json", std::ios::binary) << text;
   }
-  // What a process that starts now reads.
+  // The content that a new process reads.
   std::vector<Row> Reread() const { return testing::RowsOnDisk(folder_.string()); }
   absl::Status Put(const Row& row) { return ledger_.Confirm(EntryFrom(row)); }
   absl::Status Remove(const Row& row) { return ledger_.Forget({EntryFrom(row)}); }
@@ -51,7 +51,7 @@ TEST_F(LedgerTest, IsEmptyWhereThereIsNoFile) {
   EXPECT_FALSE(std::filesystem::exists(folder_)) << "looking makes nothing";
 }
 
-TEST_F(LedgerTest, WhatIsPutInIsOnDisk) {
+TEST_F(LedgerTest, AnEntryIsOnDiskAtOnce) {
   ASSERT_TRUE(Put(kMade).ok());
   EXPECT_THAT(Reread(), ElementsAre(kMade));
   ASSERT_TRUE(Put(kFound).ok());
@@ -99,7 +99,7 @@ TEST_F(LedgerTest, AnEntryIsReplacedByKindAndName) {
   EXPECT_EQ(ledger_.Find(HnsObject{hns::Kind::kNetwork, "flannel.4097"}), nullptr);
 }
 
-TEST_F(LedgerTest, AnEntryIsRemovedAndOneThatIsNotThereIsFine) {
+TEST_F(LedgerTest, AnEntryIsRemovedAndAMissingOneIsNoError) {
   ASSERT_TRUE(Put(kMade).ok());
   ASSERT_TRUE(Put(kFound).ok());
   ASSERT_TRUE(Remove(kMade).ok());
@@ -121,7 +121,7 @@ TEST_F(LedgerTest, NothingIsWrittenWhereNothingChanges) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "ledger.json"));
 }
 
-TEST_F(LedgerTest, AnythingElseIsPutAsideAndNothingIsLost) {
+TEST_F(LedgerTest, AnInvalidLedgerIsSetAsideAndNothingIsLost) {
   std::vector<std::string> texts;
   for (const char* text :
        {"", "garbage", "{}", R"({"format":"weft/ledger/v2","entries":[]})",
@@ -149,7 +149,7 @@ TEST_F(LedgerTest, AnythingElseIsPutAsideAndNothingIsLost) {
 }
 
 // By a path that is all but too long for the system: one with a few letters more is.
-TEST_F(LedgerTest, ABrokenOneThatCannotBeRenamedIsNotWrittenOver) {
+TEST_F(LedgerTest, ABrokenLedgerThatCannotBeRenamedIsNotOverwritten) {
   if (std::filesystem::path::preferred_separator != '/') GTEST_SKIP() << "of Linux's limit";
   constexpr std::size_t kLongest = 4095;
   std::string folder = folder_.string();
@@ -167,7 +167,7 @@ TEST_F(LedgerTest, ABrokenOneThatCannotBeRenamedIsNotWrittenOver) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "garbage");
 }
 
-TEST_F(LedgerTest, OneThatCannotBeReadIsNamedAndLeft) {
+TEST_F(LedgerTest, AnUnreadableLedgerIsNamedAndKept) {
   std::filesystem::create_directories(folder_ / "ledger.json");
   const absl::Status status = ledger_.Load();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
@@ -175,7 +175,7 @@ TEST_F(LedgerTest, OneThatCannotBeReadIsNamedAndLeft) {
   EXPECT_TRUE(std::filesystem::is_directory(folder_ / "ledger.json"));
 }
 
-TEST_F(LedgerTest, WhatCannotBeWrittenStaysInAndIsWrittenByTheNextCall) {
+TEST_F(LedgerTest, AFailedWriteIsRetriedByTheNextCall) {
   std::ofstream(folder_) << "a file in the folder's place";
   const absl::Status status = Put(kMade);
   EXPECT_THAT(std::string(status.message()),
@@ -189,9 +189,9 @@ TEST_F(LedgerTest, WhatCannotBeWrittenStaysInAndIsWrittenByTheNextCall) {
   EXPECT_THAT(Reread(), ElementsAre(kMade, kRoute));
 }
 
-TEST_F(LedgerTest, OneThatOthersMayWriteIsNotBelieved) {
+TEST_F(LedgerTest, ALedgerWritableByOtherUsersIsNotTrusted) {
   ASSERT_TRUE(Put(kMade).ok());
-  ASSERT_TRUE(testing::LetOthersWrite((folder_ / "ledger.json").string()));
+  ASSERT_TRUE(testing::AllowOtherUsersToWrite((folder_ / "ledger.json").string()));
   Ledger ledger(folder_.string());
   const absl::Status status = ledger.Load();
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
@@ -200,7 +200,7 @@ TEST_F(LedgerTest, OneThatOthersMayWriteIsNotBelieved) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "ledger.json")) << "looking moves nothing";
 }
 
-// A process that could not read the disk's: what each of the two says of one network.
+// A process that could not read the file: the entries of file and process for one network.
 TEST_F(LedgerTest, WhatIsEnteredBeforeItIsOpenIsMergedWithTheFile) {
   const Row begun{"hns-network", "flannel.4096", "", false, "Overlay 10.0.0.0/8", "boot"};
   Row made = begun, found = kMade, elsewhere = kMade;
@@ -221,7 +221,7 @@ TEST_F(LedgerTest, WhatIsEnteredBeforeItIsOpenIsMergedWithTheFile) {
        found_rule,
        found_rule},
       {"found again", kMade, found, kMade},
-      {"ours, made by a process that died", begun, found, made},
+      {"ours, made by a killed process", begun, found, made},
       {"another's by now", elsewhere, found, found},
       {"made again by us", found, kMade, kMade},
   };
@@ -257,13 +257,13 @@ TEST_F(LedgerTest, WhatIsEnteredBeforeItIsOpenIsMergedWithTheFile) {
   EXPECT_THAT(Reread(), ElementsAre(kMade));
 }
 
-TEST_F(LedgerTest, AnEarlierVersionsIsMovedUnlessOthersMayHaveWrittenIt) {
+TEST_F(LedgerTest, AnEarlierVersionsLedgerIsMovedUnlessOtherUsersMayHaveWrittenIt) {
   const std::string former = (folder_ / "former").string(), now = (folder_ / "now").string();
   std::filesystem::create_directories(now);
   EXPECT_FALSE(MoveFormerLedger("", now).value());
   EXPECT_FALSE(MoveFormerLedger(former, now).value()) << "there is none";
   ASSERT_TRUE(Ledger(former).Confirm(EntryFrom(kMade)).ok());
-  ASSERT_TRUE(testing::LetOthersWrite(former + "/ledger.json"));
+  ASSERT_TRUE(testing::AllowOtherUsersToWrite(former + "/ledger.json"));
   const auto refused = MoveFormerLedger(former, now);
   EXPECT_TRUE(absl::IsPermissionDenied(refused.status())) << refused.status();
   EXPECT_THAT(std::string(refused.status().message()),

@@ -27,7 +27,7 @@ class NodeLedgerObjectsTest : public ::testing::Test {
     Restart();
   }
   void TearDown() override {
-    End();  // Windows removes no file that somebody has open
+    End();  // Windows does not remove an open file
     std::filesystem::remove_all(folder_);
   }
   // As flannelctl reads it.
@@ -67,12 +67,12 @@ TEST_F(NodeLedgerObjectsTest, EnteredBeforeItIsMadeAndWithItsIdAfterwards) {
   EXPECT_EQ(ledger_->condition(), "");
 }
 
-TEST_F(NodeLedgerObjectsTest, WhatWasThereBeforeUsIsAdopted) {
+TEST_F(NodeLedgerObjectsTest, AnExistingObjectIsAdopted) {
   ledger_->Confirm(network_, id_);
   EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), true)));
 }
 
-TEST_F(NodeLedgerObjectsTest, WhoDiedAmidTheCreateKnowsItsOwn) {
+TEST_F(NodeLedgerObjectsTest, KilledDuringACreateItRecognizesItsObject) {
   ledger_->Intend(network_);
   Restart();
   ledger_->Confirm(network_, id_);
@@ -80,7 +80,7 @@ TEST_F(NodeLedgerObjectsTest, WhoDiedAmidTheCreateKnowsItsOwn) {
 }
 
 // Another program makes its like after a reboot: upstream does, by construction.
-TEST_F(NodeLedgerObjectsTest, AfterARebootItsLikeIsNotWhatWasToBeMade) {
+TEST_F(NodeLedgerObjectsTest, AfterARebootASimilarObjectIsNotTheIntendedOne) {
   for (const std::string& next : {std::string("the next boot"), std::string()}) {
     boot_ = "this boot";
     Restart();
@@ -94,7 +94,7 @@ TEST_F(NodeLedgerObjectsTest, AfterARebootItsLikeIsNotWhatWasToBeMade) {
   }
 }
 
-TEST_F(NodeLedgerObjectsTest, WhatHnsShowsLessOfIsWhatWasMade) {
+TEST_F(NodeLedgerObjectsTest, AnIncompletelyShownObjectIsTheIntendedOne) {
   ledger_->Intend(network_);
   EXPECT_TRUE(ledger_->Objects(Kind::kNetwork).at(0).this_boot);
   hns::LedgerObject shown = network_;
@@ -104,21 +104,21 @@ TEST_F(NodeLedgerObjectsTest, WhatHnsShowsLessOfIsWhatWasMade) {
   EXPECT_EQ(ledger_->Objects(Kind::kNetwork).at(0).shape, network_.shape);
 }
 
-TEST_F(NodeLedgerObjectsTest, AnotherShapeIsNotWhatWasToBeMade) {
+TEST_F(NodeLedgerObjectsTest, AnotherShapeIsNotTheIntendedObject) {
   ledger_->Intend(network_);
   Restart();
-  hns::LedgerObject stranger = network_;
+  hns::LedgerObject foreign = network_;
   for (const char* shape :
        {"Overlay 192.168.0.0/24 VSID 4096", "Overlay", "Overlay 10.244.1.0/2"}) {
-    stranger.shape = shape;
-    ledger_->Confirm(stranger, id_);
+    foreign.shape = shape;
+    ledger_->Confirm(foreign, id_);
     EXPECT_TRUE(Entries().at(0).adopted) << shape;
     ledger_->Forget(Kind::kNetwork, network_.name);
     ledger_->Intend(network_);
   }
 }
 
-// An operator may write so, to keep reset away from it.
+// An operator may write this, so that reset does not delete it.
 TEST_F(NodeLedgerObjectsTest, AnAdoptedOneWithoutIdStaysAdopted) {
   ledger_->Use([&](Ledger& ledger) { return ledger.Confirm(EntryFrom(Entry("", true))); });
   ledger_->Confirm(network_, id_);
@@ -133,19 +133,19 @@ TEST_F(NodeLedgerObjectsTest, AfterARestartItIsKnownById) {
   EXPECT_THAT(Entries(), ElementsAre(Entry(id_.ToString(), false)));
 }
 
-TEST_F(NodeLedgerObjectsTest, OneThatAnotherMadeAnewIsNotOurs) {
+TEST_F(NodeLedgerObjectsTest, AForeignRecreatedObjectIsNotOurs) {
   ledger_->Intend(network_);
   ledger_->Confirm(network_, id_);
   ledger_->Confirm(network_, other_);
   EXPECT_THAT(Entries(), ElementsAre(Entry(other_.ToString(), true)));
 }
 
-TEST_F(NodeLedgerObjectsTest, ARefusedCreateLeavesWhatWasKnownBefore) {
+TEST_F(NodeLedgerObjectsTest, ARefusedCreateKeepsTheEarlierEntry) {
   ledger_->Intend(network_);
   ledger_->Forget(network_);
   EXPECT_THAT(Entries(), IsEmpty());
 
-  // The name is taken by the one that HNS does not list for a while.
+  // The name is in use by a network that HNS does not list for a while.
   ledger_->Intend(network_);
   ledger_->Confirm(network_, id_);
   ledger_->Intend(network_);
@@ -154,7 +154,7 @@ TEST_F(NodeLedgerObjectsTest, ARefusedCreateLeavesWhatWasKnownBefore) {
 }
 
 // HNS did not list it for a while, and how the create ended is not known.
-TEST_F(NodeLedgerObjectsTest, OneThatShowsUpAgainAfterACreateIsWhatItWas) {
+TEST_F(NodeLedgerObjectsTest, AnObjectThatAppearsAgainAfterACreateKeepsItsEntry) {
   ledger_->Confirm(network_, id_);
   ledger_->Intend(network_);
   EXPECT_THAT(Entries(), ElementsAre(Entry("", false)));
@@ -165,13 +165,13 @@ TEST_F(NodeLedgerObjectsTest, OneThatShowsUpAgainAfterACreateIsWhatItWas) {
   EXPECT_THAT(Entries(), ElementsAre(Entry(other_.ToString(), false)));
 }
 
-TEST_F(NodeLedgerObjectsTest, WhatIsGoneIsDropped) {
+TEST_F(NodeLedgerObjectsTest, MissingObjectsAreForgotten) {
   ledger_->Confirm(network_, id_);
   ledger_->Forget(Kind::kNetwork, network_.name);
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
-TEST_F(NodeLedgerObjectsTest, ASecondDaemonOnTheFolderIsTold) {
+TEST_F(NodeLedgerObjectsTest, ASecondDaemonOnTheFolderIsReported) {
   ledger_->Intend(network_);
   NodeLedger second(folder_);
   second.Confirm(network_, id_);
@@ -182,7 +182,7 @@ TEST_F(NodeLedgerObjectsTest, ASecondDaemonOnTheFolderIsTold) {
   EXPECT_EQ(second.condition(), "");
 }
 
-TEST_F(NodeLedgerObjectsTest, AFolderThatCannotBeMadeIsTold) {
+TEST_F(NodeLedgerObjectsTest, AFolderThatCannotBeCreatedIsReported) {
   End();
   std::filesystem::remove_all(folder_);
   std::ofstream(folder_) << "a file";
@@ -191,7 +191,7 @@ TEST_F(NodeLedgerObjectsTest, AFolderThatCannotBeMadeIsTold) {
   EXPECT_THAT(ledger_->condition(), HasSubstr("--state-dir"));
 }
 
-TEST_F(NodeLedgerObjectsTest, ABrokenLedgerIsToldAndANewOneBegun) {
+TEST_F(NodeLedgerObjectsTest, ABrokenLedgerIsReportedAndANewOneStarted) {
   std::ofstream(folder_ + "/ledger.json") << "garbage";
   Restart();
   ledger_->Confirm(network_, id_);

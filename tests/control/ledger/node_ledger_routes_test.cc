@@ -28,7 +28,7 @@ class NodeLedgerRoutesTest : public ::testing::Test {
  protected:
   void SetUp() override { std::filesystem::remove_all(folder_); }
   void TearDown() override {
-    ledger_.reset();  // Windows removes no file that somebody has open
+    ledger_.reset();  // Windows does not remove an open file
     std::filesystem::remove_all(folder_);
   }
   // As flannelctl reads it.
@@ -51,12 +51,12 @@ class NodeLedgerRoutesTest : public ::testing::Test {
   const Row entry_v6_{"host-route", "fd00:244:2::/64", "fd09::2", false};
 };
 
-TEST_F(NodeLedgerRoutesTest, OneThatNeverPutsARouteTouchesNoFolder) {
+TEST_F(NodeLedgerRoutesTest, WithoutRoutesNoFolderIsTouched) {
   ledger_.reset();
   EXPECT_FALSE(std::filesystem::exists(folder_));
 }
 
-TEST_F(NodeLedgerRoutesTest, ARouteIsEnteredBeforeItIsPutAndGoesWithIt) {
+TEST_F(NodeLedgerRoutesTest, ARouteIsEnteredBeforeItIsAddedAndForgottenWithIt) {
   ledger_->Intend(RouteKeys{a_, v6_});
   EXPECT_THAT(Entries(), UnorderedElementsAre(entry_, entry_v6_));
   ledger_->Forget(RouteKeys{a_});
@@ -73,7 +73,7 @@ TEST_F(NodeLedgerRoutesTest, AMoveIsTwoRoutesWhileItLasts) {
 }
 
 // A process that ends in between leaves what is needed to give it back.
-TEST_F(NodeLedgerRoutesTest, WhatIsTakenOverIsEnteredOnceAndStays) {
+TEST_F(NodeLedgerRoutesTest, ATakenOverRouteIsEnteredOnceAndStays) {
   host::Route was;
   was.destination = a_.first;
   was.gateway = a_.second;
@@ -91,7 +91,7 @@ TEST_F(NodeLedgerRoutesTest, WhatIsTakenOverIsEnteredOnceAndStays) {
   EXPECT_THAT(Entries(), UnorderedElementsAre(entry, entry_v6_));
 }
 
-TEST_F(NodeLedgerRoutesTest, OthersEntriesStay) {
+TEST_F(NodeLedgerRoutesTest, ForeignEntriesStay) {
   const Row network{"hns-network", "cbr0", "id", false};
   ledger_->Use([&](Ledger& ledger) { return ledger.Confirm(EntryFrom(network)); });
   ledger_->Intend(RouteKeys{a_});
@@ -100,7 +100,7 @@ TEST_F(NodeLedgerRoutesTest, OthersEntriesStay) {
 }
 
 // Written by hand.
-TEST_F(NodeLedgerRoutesTest, AnEntryThatIsNoRouteIsPassedOverAndKept) {
+TEST_F(NodeLedgerRoutesTest, AnEntryThatIsNoRouteIsSkippedAndKept) {
   const Row broken[] = {{"host-route", "nonsense", "192.0.2.9"},
                         {"host-route", "10.244.9.0/24", "nonsense"}};
   for (const Row& row : broken)
@@ -113,14 +113,14 @@ TEST_F(NodeLedgerRoutesTest, AnEntryThatIsNoRouteIsPassedOverAndKept) {
 }
 
 // So that reset leaves it.
-TEST_F(NodeLedgerRoutesTest, OneThatAPersonMadeAdoptedStaysSo) {
+TEST_F(NodeLedgerRoutesTest, AnEntryEditedToAdoptedStaysAdopted) {
   const Row adopted{"host-route", "10.244.2.0/24", "192.0.2.2", true};
   ledger_->Use([&](Ledger& ledger) { return ledger.Confirm(EntryFrom(adopted)); });
   ledger_->Intend(RouteKeys{a_});
   EXPECT_THAT(Entries(), ElementsAre(adopted));
 }
 
-TEST_F(NodeLedgerRoutesTest, ABatchIsOneWriteAndNothingNewIsNone) {
+TEST_F(NodeLedgerRoutesTest, ABatchIsOneWriteAndAnUnchangedBatchNone) {
   RouteKeys many;
   for (int i = 0; i < 5000; ++i) {
     const std::string bytes = std::to_string(i / 250) + "." + std::to_string(i % 250);

@@ -38,7 +38,7 @@ class NodeLedgerTest : public ::testing::Test {
     fs::create_directories(root_);
   }
   void TearDown() override {
-    ledger_.reset();  // Windows removes no file that somebody has open
+    ledger_.reset();  // Windows does not remove an open file
     fs::remove_all(root_);
   }
   void Put(const Row& entry) {
@@ -57,7 +57,7 @@ class NodeLedgerTest : public ::testing::Test {
   std::unique_ptr<NodeLedger> ledger_;
 };
 
-TEST_F(NodeLedgerTest, WhatIsEnteredWhileItCannotBeOpenedIsWrittenAsSoonAsItCan) {
+TEST_F(NodeLedgerTest, EntriesMadeWhileItCannotBeOpenedAreWrittenLater) {
   Block();
   Start();
   Put(kNetwork);
@@ -73,7 +73,7 @@ TEST_F(NodeLedgerTest, WhatIsEnteredWhileItCannotBeOpenedIsWrittenAsSoonAsItCan)
   EXPECT_THAT(OnDisk(), ElementsAre(kNetwork, kRoute));
 }
 
-TEST_F(NodeLedgerTest, AWriteThatFailedIsRetriedUntilItStands) {
+TEST_F(NodeLedgerTest, AFailedWriteIsRetriedUntilItSucceeds) {
   Start();
   Put(kNetwork);
   fs::remove(folder_ + "/ledger.json");
@@ -90,11 +90,11 @@ TEST_F(NodeLedgerTest, AWriteThatFailedIsRetriedUntilItStands) {
   EXPECT_THAT(OnDisk(), ElementsAre(kNetwork, kRoute));
 }
 
-TEST_F(NodeLedgerTest, ItIsRetriedEverMoreRarelyAndAfterASuccessAtOnceAgain) {
+TEST_F(NodeLedgerTest, RetriesBackOffUntilASuccess) {
   Block();
   Start();
   Put(kNetwork);
-  // Each retry that finds the way free succeeds, so the way is free for one second only.
+  // A retry succeeds whenever the file is writable, so it is writable for one second only.
   const auto succeeds_at = [&](int second) {
     Unblock();
     ledger_->Retry(now_ + seconds(second));
@@ -105,7 +105,7 @@ TEST_F(NodeLedgerTest, ItIsRetriedEverMoreRarelyAndAfterASuccessAtOnceAgain) {
   EXPECT_TRUE(succeeds_at(361));
 }
 
-TEST_F(NodeLedgerTest, OneThatNothingUsesTouchesNoFolder) {
+TEST_F(NodeLedgerTest, AnUnusedLedgerTouchesNoFolder) {
   Start();
   for (int i = 0; i < 10; ++i) ledger_->Retry(now_ += seconds(1));
   EXPECT_FALSE(fs::exists(folder_));
@@ -122,12 +122,12 @@ TEST_F(NodeLedgerTest, AnotherUsersFolderIsSetAsideAndReported) {
               AllOf(HasSubstr(folder_ + " belongs to "), HasSubstr("it is now " + folder_)));
 }
 
-TEST_F(NodeLedgerTest, AFileThatOthersMayWriteIsSetAsideAndReported) {
+TEST_F(NodeLedgerTest, AFileWritableByOtherUsersIsSetAsideAndReported) {
   fs::create_directories(folder_);
   ASSERT_TRUE(Ledger(folder_).Confirm(EntryFrom(kRule)).ok());
   std::ofstream(folder_ + "/lock") << "";
   for (const char* name : {"/ledger.json", "/lock"})
-    ASSERT_TRUE(weft::testing::LetOthersWrite(folder_ + name));
+    ASSERT_TRUE(weft::testing::AllowOtherUsersToWrite(folder_ + name));
   Start();
   Put(kNetwork);
   EXPECT_THAT(OnDisk(), ElementsAre(kNetwork));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What flanneld made on the host, undone; what it made in HNS: reset_test.cc.
+// The undo of flanneld's changes on the host; reset_test.cc tests those in HNS.
 #include "control/ledger/undo.h"
 
 #include <gmock/gmock.h>
@@ -50,7 +50,7 @@ class Stubborn final : public weft::testing::HostView {
   }
 };
 
-// Whose routes cannot be read.
+// A host whose routes cannot be read.
 class Unreadable final : public weft::testing::HostView {
  public:
   using HostView::HostView;
@@ -97,9 +97,9 @@ class UndoTest : public ::testing::Test {
   std::uint32_t nic_ = 0;
 };
 
-TEST_F(UndoTest, OurRoutesGoAndNoOthersTwiceInARow) {
+TEST_F(UndoTest, DeletesOurRoutesAndNoOthersTwiceInARow) {
   PutRoute("10.244.2.0/24", "192.168.1.2");
-  PutRoute("10.244.2.0/24", "192.168.1.3");  // another way there
+  PutRoute("10.244.2.0/24", "192.168.1.3");  // another route there
   PutRoute("10.244.3.0/24", "192.168.1.3");  // was there before weft
   PutRoute("fd00:244:2::/64", "fd09::2");
   Enter({"host-route", "10.244.2.0/24", "192.168.1.2", false});
@@ -125,7 +125,7 @@ TEST_F(UndoTest, OurRoutesGoAndNoOthersTwiceInARow) {
 }
 
 // The vSwitch's making gave the link another index.
-TEST_F(UndoTest, ARouteIsKnownOnWhateverAdapter) {
+TEST_F(UndoTest, ARouteIsRecognizedOnAnyAdapter) {
   Enter({"host-route", "10.244.2.0/24", "192.168.1.2", false});
   host_.BindSwitch("Ethernet", "vEthernet (Ethernet)", {}, {});
   nic_ = host_.state().adapters[1].adapter.index;
@@ -134,8 +134,8 @@ TEST_F(UndoTest, ARouteIsKnownOnWhateverAdapter) {
   EXPECT_THAT(Routes(), IsEmpty());
 }
 
-// On Linux, where ours bear the mark: somebody's own in the place of ours.
-TEST_F(UndoTest, ARouteWithoutTheMarkIsAnothers) {
+// On Linux, where ours have the mark: a foreign route in the place of ours.
+TEST_F(UndoTest, ARouteWithoutTheMarkIsForeign) {
   PutRoute("10.244.2.0/24", "192.168.1.2");
   host::HostState state = host_.state();
   state.routes[0].marked = false;
@@ -145,7 +145,7 @@ TEST_F(UndoTest, ARouteWithoutTheMarkIsAnothers) {
   EXPECT_EQ(Routes().size(), 1u);
 }
 
-TEST_F(UndoTest, WhatCannotBeRemovedStaysInTheLedger) {
+TEST_F(UndoTest, AFailedRemovalStaysInTheLedger) {
   PutRoute("10.244.2.0/24", "192.168.1.2");
   PutRoute("10.244.3.0/24", "192.168.1.3");
   const Row kept{"host-route", "10.244.3.0/24", "192.168.1.3", false};
@@ -158,7 +158,7 @@ TEST_F(UndoTest, WhatCannotBeRemovedStaysInTheLedger) {
   EXPECT_THAT(Entries(), ElementsAre(kept));
 }
 
-TEST_F(UndoTest, OurFirewallRuleGoesAndNoOther) {
+TEST_F(UndoTest, OnlyOurFirewallRuleIsDeleted) {
   ASSERT_TRUE(host_.AllowUdpIn("OverlayTraffic4789UDP", 4789).ok());
   ASSERT_TRUE(host_.AllowUdpIn("OverlayTraffic8472UDP", 8472).ok());
   Enter({"firewall-rule", "OverlayTraffic8472UDP", "8472", false});
@@ -173,7 +173,7 @@ TEST_F(UndoTest, OurFirewallRuleGoesAndNoOther) {
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
-TEST_F(UndoTest, OursGoesFromThePacketFilterAndItsEntryWithIt) {
+TEST_F(UndoTest, OurPacketFilterRulesAndTheirEntryAreDeleted) {
   weft::testing::FakePacketFilter filter;
   const auto rules = host::ForwardRules(Prefix("10.244.0.0/16"));
   filter.held = {{host::FilterPart::kMasquerade, rules},
@@ -200,7 +200,7 @@ TEST_F(UndoTest, OursGoesFromThePacketFilterAndItsEntryWithIt) {
   EXPECT_FALSE(NeedsFilter(ledger_));
 }
 
-TEST_F(UndoTest, WhatThePacketFilterKeepsStaysInTheLedger) {
+TEST_F(UndoTest, RulesThatThePacketFilterKeepsStayInTheLedger) {
   weft::testing::FakePacketFilter filter;
   filter.held[host::FilterPart::kMasquerade] = host::ForwardRules(Prefix("10.244.0.0/16"));
   filter.writable = absl::PermissionDeniedError("not permitted");
@@ -224,7 +224,7 @@ TEST_F(UndoTest, WhereRoutesCannotBeReadAllStayInTheLedger) {
   EXPECT_THAT(undone.failed,
               ElementsAre("route 10.244.2.0/24 via 192.168.1.2: it does not answer"));
   EXPECT_THAT(undone.lines,
-              ElementsAre("left route 10.244.3.0/24 via 192.168.1.3: it was there before weft"));
+              ElementsAre("left route 10.244.3.0/24 via 192.168.1.3: it existed before weft"));
   EXPECT_EQ(Entries().size(), 2u);
 }
 
@@ -237,15 +237,15 @@ TEST_F(UndoTest, AnAdoptedRouteAndOneWithoutGatewayAreLeft) {
   const Row adopted{"host-route", "10.244.2.0/24", "192.168.1.2", true};
   Enter(adopted);
   EXPECT_THAT(Undo().lines,
-              ElementsAre("left route 10.244.2.0/24 via 192.168.1.2: it was there before weft"));
+              ElementsAre("left route 10.244.2.0/24 via 192.168.1.2: it existed before weft"));
   EXPECT_EQ(host_.state().routes.size(), 2u);
   EXPECT_THAT(ledger::Undo({}, ledger_, {}).lines, IsEmpty()) << "no host is needed for it";
   EXPECT_THAT(Entries(), ElementsAre(adopted));
 }
 
-// ---- what ours took the place of
+// ---- the routes that ours replaced
 
-TEST_F(UndoTest, WhatWasTakenOverIsGivenBack) {
+TEST_F(UndoTest, ATakenOverRouteIsRestored) {
   PutRoute("10.244.2.0/24", "192.168.1.22");  // ours
   Enter({"host-route", "10.244.2.0/24", "192.168.1.22", false});
   Enter({"former-route", "10.244.2.0/24", "192.168.1.2", true, "256 - Ethernet"});
@@ -267,9 +267,9 @@ TEST_F(UndoTest, WhatWasTakenOverIsGivenBack) {
   EXPECT_THAT(Undo().lines, IsEmpty());
 }
 
-// On Windows what is given back may look like ours: a reset that dies then, and runs again, must
-// not delete it.
-TEST_F(UndoTest, OursAreForgottenBeforeAnyIsGivenBack) {
+// On Windows a restored route may equal ours: a reset that is killed then, and runs again, must not
+// delete it.
+TEST_F(UndoTest, OurRoutesAreForgottenBeforeAnyIsRestored) {
   class Checking final : public weft::testing::HostView {
    public:
     Checking(host::Host& host, std::string folder) : HostView(host), folder_(std::move(folder)) {}
@@ -306,22 +306,24 @@ TEST_F(UndoTest, NoChangesAreLeftNextToTheLedger) {
   EXPECT_EQ(weft::testing::RowsOnDisk(folder_).size(), 200u);
 }
 
-// On Windows ours are known by the ledger alone.
+// On Windows only the ledger identifies ours.
 TEST_F(UndoTest, WhereOursStaysItsFormerRouteStaysInTheLedger) {
   PutRoute("10.244.3.0/24", "192.168.1.33");  // ours
   Enter({"host-route", "10.244.3.0/24", "192.168.1.33", false});
   Enter({"former-route", "10.244.3.0/24", "192.168.1.3", true, "256 - Ethernet"});
   const std::vector<Row> before = Entries();
   Stubborn host(host_);
-  EXPECT_THAT(ledger::Undo({nullptr, &host}, ledger_, {}).failed,
-              ElementsAre("route 10.244.3.0/24 via 192.168.1.33: access is denied",
-                          "route 10.244.3.0/24 via 192.168.1.3: our route is still in its place"));
+  EXPECT_THAT(
+      ledger::Undo({nullptr, &host}, ledger_, {}).failed,
+      ElementsAre(
+          "route 10.244.3.0/24 via 192.168.1.33: access is denied",
+          "route 10.244.3.0/24 via 192.168.1.3: our route to that destination still exists"));
   EXPECT_THAT(Entries(), ::testing::UnorderedElementsAreArray(before));
   EXPECT_EQ(Undo().lines.back(), "gave back route 10.244.3.0/24 via 192.168.1.3");
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
-TEST_F(UndoTest, OfTwoThatWereTakenOverBothAreGivenBack) {
+TEST_F(UndoTest, BothOfTwoTakenOverRoutesAreRestored) {
   PutRoute("10.244.2.0/24", "192.168.1.22");  // ours
   Enter({"host-route", "10.244.2.0/24", "192.168.1.22", false});
   for (const char* gateway : {"192.168.1.2", "192.168.1.3"})
@@ -336,7 +338,7 @@ TEST_F(UndoTest, OfTwoThatWereTakenOverBothAreGivenBack) {
               ElementsAre("10.244.2.0/24 via 192.168.1.2", "10.244.2.0/24 via 192.168.1.3"));
 }
 
-// 5,000 of upstream's, and a host whose table is read in a second.
+// 5,000 routes of upstream's, and a host whose table takes a second to read.
 TEST_F(UndoTest, TheHostIsReadOnceForAllFormerRoutes) {
   class Counting final : public weft::testing::HostView {
    public:
@@ -352,11 +354,11 @@ TEST_F(UndoTest, TheHostIsReadOnceForAllFormerRoutes) {
            "0 - Ethernet"});
   Counting host(host_);
   EXPECT_EQ(ledger::Undo({nullptr, &host}, ledger_, {}).lines.size(), 20u);
-  EXPECT_LE(host.reads, 4) << "each family once for ours, once for theirs";
+  EXPECT_LE(host.reads, 4) << "each family once for ours, once for upstream's";
   EXPECT_EQ(Routes().size(), 20u);
 }
 
-TEST_F(UndoTest, WhatStandsAsBeforeOrHasNoPlaceAnyMoreIsLeft) {
+TEST_F(UndoTest, RoutesThatExistOrHaveNoAdapterAnyMoreAreNotRestored) {
   PutRoute("10.244.2.0/24", "192.168.1.2");    // taken over as it was
   PutRoute("10.244.4.0/24", "192.168.1.254");  // another program's, since
   Enter({"former-route", "10.244.2.0/24", "192.168.1.2", true, "0 - Ethernet"});
@@ -367,16 +369,16 @@ TEST_F(UndoTest, WhatStandsAsBeforeOrHasNoPlaceAnyMoreIsLeft) {
   EXPECT_THAT(
       undone.lines,
       ElementsAre(
-          "left route 10.244.2.0/24 via 192.168.1.2 as it is: it is there, as before weft",
+          "left route 10.244.2.0/24 via 192.168.1.2 as it is: it exists, as before weft",
           "left route 10.244.3.0/24 via 10.244.3.0 as it is: flannel.1 is gone",
-          "left route 10.244.4.0/24 via 192.168.1.4 as it is: another route of that destination is "
-          "there"));
+          "left route 10.244.4.0/24 via 192.168.1.4 as it is: another route to that destination "
+          "exists"));
   EXPECT_THAT(undone.failed, IsEmpty());
   EXPECT_EQ(Routes(), before);
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
-TEST_F(UndoTest, WhatCannotBeGivenBackStaysInTheLedger) {
+TEST_F(UndoTest, ARouteThatCannotBeRestoredStaysInTheLedger) {
   Enter({"former-route", "10.244.2.0/24", "192.168.1.2", true, "0 - Ethernet"});
   Unreadable host(host_);
   EXPECT_THAT(ledger::Undo({nullptr, &host}, ledger_, {}).failed,
@@ -387,7 +389,7 @@ TEST_F(UndoTest, WhatCannotBeGivenBackStaysInTheLedger) {
   EXPECT_EQ(Entries().size(), 1u);
 }
 
-// Of a later version, or written by hand: what it is, and where, is not known.
+// Of a later version, or edited: its object and place are unknown.
 TEST_F(UndoTest, AnEntryThatIsNotUnderstoodStaysInTheLedger) {
   const Row rows[] = {{"hns-load-balancer", "a-vip", "id"},
                       {"former-route", "10.244.5.0/24", "nonsense", true, "0 - Ethernet"},
@@ -419,13 +421,13 @@ TEST_F(UndoTest, AFirewallThatDoesNotAnswerIsNamedAndARuleThatIsGoneIsGone) {
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
-TEST_F(UndoTest, WhatHnsRefusesIsNamedAndStaysInTheLedger) {
+TEST_F(UndoTest, ARefusalOfHnsIsNamedAndStaysInTheLedger) {
   weft::testing::EmulatorClock clock;
   weft::testing::EthernetNode node(clock);
   hns::emulator::Emulator& hns = node.hns();
   hns::Client client(hns);
   const hns::Network overlay =
-      hns::OverlayNetwork({"flannel.4096", Prefix("10.244.1.0/24"), *hns::IsolationId::Of(4096),
+      hns::OverlayNetwork({"flannel.4096", Prefix("10.244.1.0/24"), *hns::IsolationId::From(4096),
                            4789, "Ethernet", Address("192.168.1.10"), false});
   auto network = client.Create(overlay);
   ASSERT_TRUE(network.ok()) << network.status();
@@ -482,14 +484,14 @@ class BrokenEndpointTest : public UndoTest {
  protected:
   BrokenEndpointTest() {
     ours_ = MakeNetwork("flannel.4096", "10.244.1.0/24");
-    theirs_ = MakeNetwork("nat", "10.9.1.0/24");
+    foreign_ = MakeNetwork("nat", "10.9.1.0/24");
     Enter({"hns-network", "flannel.4096", ours_.ToString(), false, ""});
   }
   hns::Guid MakeNetwork(const char* name, const char* subnet) {
     hns::Client client(emulator_);
     auto made =
-        client.Create(hns::OverlayNetwork({name, Prefix(subnet), *hns::IsolationId::Of(4096), 4789,
-                                           "Ethernet", Address("192.168.1.10"), false}));
+        client.Create(hns::OverlayNetwork({name, Prefix(subnet), *hns::IsolationId::From(4096),
+                                           4789, "Ethernet", Address("192.168.1.10"), false}));
     EXPECT_TRUE(made.ok()) << made.status();
     return made->Read()->id;
   }
@@ -501,7 +503,7 @@ class BrokenEndpointTest : public UndoTest {
     EXPECT_TRUE(made.ok()) << made.status();
     return made->id;
   }
-  Undone UndoBeside(const hns::Guid& broken, const UndoOptions& options = {}) {
+  Undone UndoWith(const hns::Guid& broken, const UndoOptions& options = {}) {
     OneBroken api(emulator_, broken);
     hns::Client client(api);
     return ledger::Undo({&client, nullptr}, ledger_, options);
@@ -510,13 +512,13 @@ class BrokenEndpointTest : public UndoTest {
   weft::testing::EmulatorClock clock_;
   weft::testing::EthernetNode node_{clock_};
   hns::emulator::Emulator& emulator_ = node_.hns();
-  hns::Guid ours_, theirs_;
+  hns::Guid ours_, foreign_;
 };
 
 TEST_F(BrokenEndpointTest, AForeignOneFailsNothing) {
-  const hns::Guid broken = MakeEndpoint("theirs", theirs_), own = MakeEndpoint("ours", ours_);
+  const hns::Guid broken = MakeEndpoint("theirs", foreign_), own = MakeEndpoint("ours", ours_);
   Enter({"hns-endpoint", "ours", own.ToString(), false, ""});
-  const Undone undone = UndoBeside(broken);
+  const Undone undone = UndoWith(broken);
   EXPECT_EQ(undone.refused, "");
   EXPECT_THAT(undone.failed, IsEmpty());
   EXPECT_THAT(undone.lines, ElementsAre("deleted endpoint ours (" + own.ToString() + ")",
@@ -524,48 +526,48 @@ TEST_F(BrokenEndpointTest, AForeignOneFailsNothing) {
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
-// What the ledger knows by its id need not be read.
-TEST_F(BrokenEndpointTest, OursGoesByItsId) {
+// An object with an id in the ledger need not be read.
+TEST_F(BrokenEndpointTest, OursIsDeletedByItsId) {
   const hns::Guid own = MakeEndpoint("ours", ours_);
   Enter({"hns-endpoint", "ours", own.ToString(), false, ""});
-  const Undone undone = UndoBeside(own);
+  const Undone undone = UndoWith(own);
   EXPECT_THAT(undone.failed, IsEmpty());
   EXPECT_EQ(undone.lines.front(), "deleted endpoint ours (" + own.ToString() + ")");
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
-TEST_F(BrokenEndpointTest, ABrokenNetworkOfOursGoesByItsId) {
-  const Undone undone = UndoBeside(ours_);
+TEST_F(BrokenEndpointTest, OurBrokenNetworkIsDeletedByItsId) {
+  const Undone undone = UndoWith(ours_);
   EXPECT_THAT(undone.failed, IsEmpty());
   EXPECT_THAT(undone.lines, ElementsAre("deleted network flannel.4096 (" + ours_.ToString() + ")"));
 }
 
 TEST_F(BrokenEndpointTest, OneInOurNetworkMayBeAPod) {
   const hns::Guid broken = MakeEndpoint("pod", ours_);
-  const Undone refused = UndoBeside(broken);
+  const Undone refused = UndoWith(broken);
   EXPECT_THAT(refused.refused, ::testing::AllOf(HasSubstr("1 pod runs in what would be deleted (" +
                                                           broken.ToString()),
                                                 HasSubstr("E_FAIL (0x80004005)")));
   EXPECT_THAT(refused.lines, IsEmpty());
-  EXPECT_THAT(UndoBeside(broken, {.force = true}).lines,
+  EXPECT_THAT(UndoWith(broken, {.force = true}).lines,
               ElementsAre("deleted network flannel.4096 (" + ours_.ToString() +
                           "), and with it 1 endpoint in it"));
 }
 
-// Its entry has no id: it may be the one that cannot be read, and is not forgotten.
+// Its entry has no id: the unreadable endpoint may be it, so it is not forgotten.
 TEST_F(BrokenEndpointTest, AnEntryWithoutIdStaysWhileOneCannotBeRead) {
-  const hns::Guid broken = MakeEndpoint("theirs", theirs_);
+  const hns::Guid broken = MakeEndpoint("theirs", foreign_);
   const Row entry{"hns-endpoint", "ours", "", false, "10.244.1.2", control::BootId()};
   Enter(entry);
-  const Undone undone = UndoBeside(broken);
+  const Undone undone = UndoWith(broken);
   EXPECT_THAT(undone.failed, IsEmpty());
   EXPECT_THAT(undone.lines.front(),
               ::testing::StartsWith("left endpoint ours: HNS does not show 1 of"));
   EXPECT_THAT(Entries(), ElementsAre(entry));
 }
 
-// The vEthernet adapter goes with its network and takes its routes along; the NIC is back later.
-TEST_F(BrokenEndpointTest, RoutesAreGivenBackAfterTheNetworkIsDeleted) {
+// The vEthernet adapter is deleted with its network and its routes; the NIC returns later.
+TEST_F(BrokenEndpointTest, RoutesAreRestoredAfterTheNetworkIsDeleted) {
   class DeletedWith final : public hns::InterceptedApi {
    public:
     DeletedWith(hns::Api& api, std::function<void()> also)
@@ -589,8 +591,8 @@ TEST_F(BrokenEndpointTest, RoutesAreGivenBackAfterTheNetworkIsDeleted) {
   hns::Client client(api);
   const Undone undone = ledger::Undo({&client, &host_}, ledger_, {});
   EXPECT_THAT(undone.failed,
-              ElementsAre(::testing::StartsWith("route 10.244.2.0/24 via 192.168.1.2: Ethernet is "
-                                                "gone, perhaps until")));
+              ElementsAre(::testing::StartsWith("route 10.244.2.0/24 via 192.168.1.2: Ethernet "
+                                                "does not exist, perhaps until")));
   EXPECT_THAT(Entries(), ElementsAre(former));
   host_.Plug("Ethernet");
   host_.SetAddresses("Ethernet", {{Address("192.168.1.10"), 24}});
@@ -601,15 +603,15 @@ TEST_F(BrokenEndpointTest, WhetherPodsRunIsNeverGuessed) {
   hns::emulator::Fault fault;
   fault.function = "HcnEnumerateEndpoints";
   fault.code = hns::hresult::kUnspecified;
-  emulator_.Add(fault);  // once: the look for pods
-  const Undone undone = UndoBeside(hns::Guid());
-  EXPECT_THAT(undone.refused, ::testing::StartsWith("whether pods run here is not known: "));
+  emulator_.Add(fault);  // once: the read of the pods
+  const Undone undone = UndoWith(hns::Guid());
+  EXPECT_THAT(undone.refused, ::testing::StartsWith("it is unknown whether pods run here: "));
   EXPECT_THAT(undone.lines, IsEmpty());
   EXPECT_EQ(Entries().size(), 1u);
 }
 
 // As HNS shows one whose pod is not set up yet.
-TEST_F(UndoTest, AnEndpointWithoutAddressIsKnownByItsIdAlone) {
+TEST_F(UndoTest, AnEndpointWithoutAddressIsRecognizedByItsIdOnly) {
   hns::RecordingApi api;
   const char* const id = "55fedb88-4b11-4da4-8cd1-59970718a804";
   for (int i = 0; i < 2; ++i) {

@@ -21,7 +21,7 @@ std::string NameOf(const backend::Backend& backend) {
   return dynamic_cast<const backend::HnsBridge*>(&backend) ? "bridge" : "";
 }
 
-// Of DirectRouting nothing more: host routes place each peer.
+// DirectRouting adds no more: host routes decide for each peer.
 TEST(Backends, AreThoseOfTypeAndDataPlane) {
   using config::DataPlane;
   using control::BackendType;

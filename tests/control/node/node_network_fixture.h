@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node network with a reconciler whose source is the test, and a folder for its subnet.env.
-// Nothing runs by itself.
+// A node network with a reconciler whose source is the test, and a folder for its subnet.env. Only
+// the test starts rounds.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ class NodeNetworkFixture : public ::testing::Test {
                                       }});
     network_ = std::make_unique<NodeNetwork>(*context_, filter_);
   }
-  // The source's first word: our Node with this podCIDR, and the peer "b".
+  // The source's first report: our Node with this podCIDR, and the peer "b".
   void Lease(const std::string& cidr, const std::string& public_ip) {
     lease::OwnNode own;
     own.node = {"a", ""};
@@ -67,10 +67,10 @@ class NodeNetworkFixture : public ::testing::Test {
     facts_ = control::DeriveOwnFacts("a", reconciler_.own_node(), conf_);
     ASSERT_TRUE(facts_.ok()) << facts_.status();
     reconciler_.SetOwn(control::IdentityOf(*facts_, conf_));
-    weft::testing::TellSnapshot(reconciler_,
-                                {weft::testing::MakeLease("a", cidr, public_ip),
-                                 weft::testing::MakeLease("b", "10.244.2.0/24", "10.9.0.2")},
-                                {});
+    weft::testing::ReportSnapshot(reconciler_,
+                                  {weft::testing::MakeLease("a", cidr, public_ip),
+                                   weft::testing::MakeLease("b", "10.244.2.0/24", "10.9.0.2")},
+                                  {});
   }
   void Apply() { network_->Apply(facts_, clock_.Now()); }
   // As the daemon does in each round; what it waits for then.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tunnels that come and go, round by round, in a network namespace of its own: u0 10.9.0.1/24 is
-// the underlay.
+// Tunnels that are opened and closed, round by round, in a separate network namespace: u0
+// 10.9.0.1/24 is the underlay.
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/if_tun.h>
@@ -101,7 +101,7 @@ class WithoutBpf {
   std::array<__user_cap_data_struct, 2> former_{};
 };
 
-TEST_F(NodeNetworkLinuxTest, QueuesThatGoByFlowAreSaid) {
+TEST_F(NodeNetworkLinuxTest, QueuesByFlowAreReported) {
   std::ifstream setting("/proc/sys/kernel/unprivileged_bpf_disabled");
   if (setting.get() == '0') GTEST_SKIP() << "this kernel lets everybody load such a program";
   control::StartLog(control::LogFormat::kKlog, 0);
@@ -116,7 +116,7 @@ TEST_F(NodeNetworkLinuxTest, QueuesThatGoByFlowAreSaid) {
   EXPECT_THAT(log_of("by-flow"), HasSubstr("by-flow: the kernel refuses BPF (CAP_BPF)"));
 }
 
-TEST_F(NodeNetworkLinuxTest, ATunnelBringsItsSinksAndTakesThemAway) {
+TEST_F(NodeNetworkLinuxTest, ATunnelAddsAndRemovesItsSinks) {
   ASSERT_EQ(Round(), "");
   EXPECT_EQ(Tunnels(), 1u);
   EXPECT_EQ(reconciler_.report().sinks.size(), 2u);
@@ -149,9 +149,9 @@ TEST_F(NodeNetworkLinuxTest, ABrokenTunnelOfAnotherNameIsNone) {
   EXPECT_EQ(Tunnels(), 1u);
 }
 
-// Nothing is fatal once it stood: what cannot be opened is told, the file stays, and a later round
-// opens it.
-TEST_F(NodeNetworkLinuxTest, ATakenPortIsWaitedForAtTheStartAndLater) {
+// No error is fatal once it was in sync: a failure to open is reported, the file stays, and a later
+// round retries.
+TEST_F(NodeNetworkLinuxTest, APortInUseIsWaitedForAtTheStartAndLater) {
   auto taken = std::make_unique<TakenPort>();
   EXPECT_THAT(Round(), HasSubstr("4789"));
   EXPECT_EQ(Env(), "");
@@ -168,7 +168,7 @@ TEST_F(NodeNetworkLinuxTest, ATakenPortIsWaitedForAtTheStartAndLater) {
   EXPECT_TRUE(CheckNamed("tunnels").ok) << CheckNamed("tunnels").text;
 }
 
-// Whose calls fail in turn; Adapters only at a tunnel's device.
+// A host whose calls fail in turn; Adapters fails only for a tunnel's device.
 class FailingHost final : public weft::testing::HostView {
  public:
   FailingHost(host::Host& host, const std::string& fails) : HostView(host), fails_(fails) {}
@@ -201,7 +201,7 @@ TEST_F(NodeNetworkLinuxTest, ADeviceThatCannotBePreparedIsWaitedForAndLeavesNone
   const struct {
     const char *fails, *message;
   } rows[] = {{"adapters", "adapters: no answer"},
-              {"gone", "device flannel.4096 is gone again"},
+              {"gone", "device flannel.4096 disappeared after it was created"},
               {"link", "link: no answer"},
               {"address", "address: no answer"}};
   for (const auto& row : rows) {
@@ -220,11 +220,11 @@ TEST_F(NodeNetworkLinuxTest, ADeviceThatCannotBePreparedIsWaitedForAndLeavesNone
   EXPECT_NE(Env(), "");
 }
 
-// What is on link decides the way to a peer.
+// A peer on the link is routed directly, any other through the tunnel.
 TEST_F(NodeNetworkLinuxTest, WithDirectRoutingAnotherAddressMovesAPeer) {
   conf_.direct_routing = true;
   lease::Lease far = weft::testing::MakeLease("far", "10.244.3.0/24", "10.99.0.3");
-  weft::testing::TellSnapshot(
+  weft::testing::ReportSnapshot(
       reconciler_, {weft::testing::MakeLease("a", "10.244.1.0/24", "10.9.0.1"), far}, {});
   const auto way = [] {
     const auto host = host::OpenHost();
@@ -242,7 +242,7 @@ TEST_F(NodeNetworkLinuxTest, WithDirectRoutingAnotherAddressMovesAPeer) {
   EXPECT_EQ(way(), "10.99.0.3");
 }
 
-// What `flannelctl status` shows of the kernel's own counters.
+// The kernel's counters in `flannelctl status`.
 TEST_F(NodeNetworkLinuxTest, TheKernelsCountersAreThoseOfTheDeviceAndOfUdp) {
   const int tun = ::open("/dev/net/tun", O_RDWR | O_CLOEXEC);
   ASSERT_GE(tun, 0);
@@ -287,8 +287,8 @@ TEST_F(NodeNetworkLinuxTest, TheKernelsCountersAreThoseOfTheDeviceAndOfUdp) {
   ::close(tun);
 }
 
-// A socket in its place, which nobody can open.
-TEST(NodeLedgerTest, OneThatCannotBeReadIsTriedAgain) {
+// A socket in its place, which cannot be opened.
+TEST(NodeLedgerTest, AnUnreadableLedgerIsRetried) {
   const std::filesystem::path folder = weft::testing::TestPath(), path = folder / "ledger.json";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
@@ -307,7 +307,7 @@ TEST(NodeLedgerTest, OneThatCannotBeReadIsTriedAgain) {
   std::filesystem::remove_all(folder);
 }
 
-TEST_F(NodeNetworkLinuxTest, AnAlteredDeviceIsMadeAnew) {
+TEST_F(NodeNetworkLinuxTest, AnAlteredDeviceIsRecreated) {
   ASSERT_EQ(Round(), "");
   for (const char* change : {"link set flannel.4096 mtu 1400", "link set flannel.4096 down",
                              "address flush dev flannel.4096", "link delete flannel.4096"}) {

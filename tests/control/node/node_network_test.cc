@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What exists and what is reported on a host in memory, round by round. Tunnels need a kernel:
+// The state and the reports on a host in memory, round by round. Tunnels need a kernel:
 // node_network_linux_test.cc.
 #include "control/node/node_network.h"
 #include "control/log.h"
@@ -35,7 +35,7 @@ class NodeNetworkTest : public NodeNetworkFixture {
   weft::testing::FakeHost* host_ = nullptr;
 };
 
-TEST_F(NodeNetworkTest, StandsAfterOneRound) {
+TEST_F(NodeNetworkTest, InSyncAfterOneRound) {
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
   EXPECT_EQ(Round(), "");
@@ -50,7 +50,7 @@ TEST_F(NodeNetworkTest, StandsAfterOneRound) {
   EXPECT_EQ(status.mtu, 1450u);
 }
 
-TEST_F(NodeNetworkTest, ASourceThatIsNotReadYetIsSaidByItsOwnCheckAlone) {
+TEST_F(NodeNetworkTest, AnUnreadSourceIsReportedByItsOwnCheckOnly) {
   MakeHere();
   const auto log_of = [&](const absl::Status& why) {
     ::testing::internal::CaptureStderr();
@@ -63,7 +63,7 @@ TEST_F(NodeNetworkTest, ASourceThatIsNotReadYetIsSaidByItsOwnCheckAlone) {
   EXPECT_EQ(log_of(absl::UnavailableError("no Nodes yet")), "");
 }
 
-TEST_F(NodeNetworkTest, WhatSinksLackIsShownUpToThreeItems) {
+TEST_F(NodeNetworkTest, PendingItemsOfSinksAreShownUpToThree) {
   MakeHere();
   const struct {
     bool resynced;
@@ -71,7 +71,7 @@ TEST_F(NodeNetworkTest, WhatSinksLackIsShownUpToThreeItems) {
     const char* text;
   } rows[] = {
       {true, {}, ""},
-      {false, {}, "routes: not given anything yet"},
+      {false, {}, "routes: has received no snapshot yet"},
       {true, {"a", "b", "c"}, "routes: a; routes: b; routes: c"},
       {true, {"a", "b", "c", "d", "e"}, "routes: a; routes: b; routes: c; and 2 more"},
   };
@@ -111,7 +111,7 @@ TEST_F(NodeNetworkTest, TheFileWaitsForTheSinks) {
   EXPECT_TRUE(CheckNamed("sinks").ok);
 }
 
-// Once every sink held everything, a later lapse takes nothing back.
+// Once every sink was in sync, a later failure withdraws nothing.
 TEST_F(NodeNetworkTest, TheFileIsPutBackWhileASinkIsBehind) {
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
@@ -123,7 +123,7 @@ TEST_F(NodeNetworkTest, TheFileIsPutBackWhileASinkIsBehind) {
 }
 
 // Between the new lease and its first truth no pod may start with the old subnet.
-TEST_F(NodeNetworkTest, AnotherSubnetWithdrawsTheFileUntilTheSinksHoldIt) {
+TEST_F(NodeNetworkTest, AnotherSubnetWithdrawsTheFileUntilTheSinksHaveIt) {
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
   ASSERT_EQ(Round(), "");
@@ -153,7 +153,7 @@ TEST_F(NodeNetworkTest, AnotherSubnetWithdrawsTheFileWhileTheInterfaceIsWaitedFo
 }
 
 // It is judged once for each lease; what another program does later is put back, ever more rarely.
-TEST_F(NodeNetworkTest, AnotherProgramsFileIsNotTakenAwayAgainAndAgain) {
+TEST_F(NodeNetworkTest, AForeignFileIsNotRemovedRepeatedly) {
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
   ASSERT_EQ(Round(), "");
@@ -173,8 +173,8 @@ TEST_F(NodeNetworkTest, AnotherProgramsFileIsNotTakenAwayAgainAndAgain) {
   EXPECT_THAT(Condition("subnet-file").text(), HasSubstr("another program keeps changing it"));
 }
 
-// MTU and IPMASQ are no lease: the file stays until its new text takes its place.
-TEST_F(NodeNetworkTest, AnotherMtuLeavesTheFileUntilTheNewTextTakesItsPlace) {
+// MTU and IPMASQ are not part of the lease: the file stays until it is replaced.
+TEST_F(NodeNetworkTest, AnotherMtuKeepsTheFileUntilItIsReplaced) {
   options_.ip_masq = true;
   MakeHere();
   Write("subnet.env",
@@ -197,7 +197,7 @@ TEST_F(NodeNetworkTest, AnotherMtuLeavesTheFileUntilTheNewTextTakesItsPlace) {
 }
 
 // A folder in its place can neither be withdrawn nor replaced, nor does it name a lease.
-TEST_F(NodeNetworkTest, AFileThatCannotBeWrittenTakesNothingElseAway) {
+TEST_F(NodeNetworkTest, AnUnwritableFileAffectsNothingElse) {
   MakeHere();
   std::filesystem::create_directories(Path("subnet.env") + "/full");
   Lease("10.244.1.0/24", "10.9.0.1");
@@ -213,14 +213,14 @@ TEST_F(NodeNetworkTest, AFileThatCannotBeWrittenTakesNothingElseAway) {
   EXPECT_TRUE(CheckNamed("subnet-file").ok);
 }
 
-// One refused peer is a condition of that peer: pods start, and reach the others.
-TEST_F(NodeNetworkTest, OnePeerThatIsRefusedHoldsNobodyUp) {
+// One refused peer is a condition of that peer: pods start, and reach the other peers.
+TEST_F(NodeNetworkTest, OneRefusedPeerDoesNotDelayReadiness) {
   options_.data_plane = config::DataPlane::kRoutes;
   conf_.type = control::BackendType::kHostGw;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
   host_->failing = {*IpPrefix::Parse("10.244.3.0/24")};
-  weft::testing::TellSnapshot(
+  weft::testing::ReportSnapshot(
       reconciler_,
       {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.9.0.2"),
        HostGw("c", "10.244.3.0/24", "10.9.0.3")},
@@ -231,13 +231,13 @@ TEST_F(NodeNetworkTest, OnePeerThatIsRefusedHoldsNobodyUp) {
   EXPECT_THAT(Env(), HasSubstr("10.244.1.1/24"));
 }
 
-TEST_F(NodeNetworkTest, AllOfSeveralPeersRefusedHoldItUp) {
+TEST_F(NodeNetworkTest, AllOfSeveralPeersRefusedDelayReadiness) {
   options_.data_plane = config::DataPlane::kRoutes;
   conf_.type = control::BackendType::kHostGw;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
   host_->failing = {*IpPrefix::Parse("10.244.2.0/24"), *IpPrefix::Parse("10.244.3.0/24")};
-  weft::testing::TellSnapshot(
+  weft::testing::ReportSnapshot(
       reconciler_,
       {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.9.0.2"),
        HostGw("c", "10.244.3.0/24", "10.9.0.3")},
@@ -248,7 +248,7 @@ TEST_F(NodeNetworkTest, AllOfSeveralPeersRefusedHoldItUp) {
 }
 
 // By FLANNEL_IPMASQ the CNI plugin masquerades itself, or leaves it to us.
-TEST_F(NodeNetworkTest, TheFileSaysThatPodsAreMasqueradedOnlyWhileTheyAre) {
+TEST_F(NodeNetworkTest, TheFileHasIpMasqOnlyWhilePodsAreMasqueraded) {
   filter_ = std::make_shared<weft::testing::FakePacketFilter>();
   conf_.type = control::BackendType::kAlloc;
   options_.data_plane = config::DataPlane::kUserspace;
@@ -296,17 +296,17 @@ TEST_F(NodeNetworkTest, RulesAreThoseOfTheFlagsAndOfOurLease) {
 }
 
 // It takes the lease and writes the file, and leaves packets to another program.
-TEST_F(NodeNetworkTest, WithoutADataPlaneNoRuleIsPutInAndTheFileSaysSo) {
+TEST_F(NodeNetworkTest, WithoutADataPlaneNoRuleIsAddedAndTheFileHasNoIpMasq) {
   filter_ = std::make_shared<weft::testing::FakePacketFilter>();
   options_.ip_masq = true;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
   ASSERT_EQ(Round(), "");
-  EXPECT_TRUE(filter_->looks.empty() && filter_->puts.empty());
+  EXPECT_TRUE(filter_->reads.empty() && filter_->puts.empty());
   EXPECT_THAT(Env(), HasSubstr("FLANNEL_IPMASQ=false\n"));
 }
 
-TEST_F(NodeNetworkTest, ALostLeaseTakesNothingBack) {
+TEST_F(NodeNetworkTest, ALostLeaseRemovesNothing) {
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
   ASSERT_EQ(Round(), "");
@@ -329,12 +329,12 @@ TEST_F(NodeNetworkTest, CloseLeavesTheFile) {
   EXPECT_NE(Env(), "");
 }
 
-TEST_F(NodeNetworkTest, HostGwPutsARouteToEachPeer) {
+TEST_F(NodeNetworkTest, HostGwAddsARouteToEachPeer) {
   options_.data_plane = config::DataPlane::kRoutes;
   conf_.type = control::BackendType::kHostGw;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
-  weft::testing::TellSnapshot(
+  weft::testing::ReportSnapshot(
       reconciler_,
       {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.9.0.2")}, {});
   EXPECT_EQ(Round(), "");
@@ -348,12 +348,12 @@ TEST_F(NodeNetworkTest, HostGwPutsARouteToEachPeer) {
 }
 
 // As after a vSwitch was bound to it: another index, the same name.
-TEST_F(NodeNetworkTest, AnotherUnderlayTakesTheRoutesAlong) {
+TEST_F(NodeNetworkTest, AnotherUnderlayMovesTheRoutes) {
   options_.data_plane = config::DataPlane::kRoutes;
   conf_.type = control::BackendType::kHostGw;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
-  weft::testing::TellSnapshot(
+  weft::testing::ReportSnapshot(
       reconciler_,
       {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.9.0.2")}, {});
   EXPECT_EQ(Round(), "");
@@ -365,12 +365,12 @@ TEST_F(NodeNetworkTest, AnotherUnderlayTakesTheRoutesAlong) {
   EXPECT_EQ(host_->routes[1].adapter_index, 12u);
 }
 
-TEST_F(NodeNetworkTest, WhatOthersTookAwayIsPutBackWhenItIsReported) {
+TEST_F(NodeNetworkTest, AReportedForeignRemovalIsRepaired) {
   options_.data_plane = config::DataPlane::kRoutes;
   conf_.type = control::BackendType::kHostGw;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
-  weft::testing::TellSnapshot(
+  weft::testing::ReportSnapshot(
       reconciler_,
       {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.9.0.2")}, {});
   EXPECT_EQ(Round(), "");
@@ -419,7 +419,7 @@ TEST_F(NodeNetworkTest, AnotherAddressMayBringAPeerOnLink) {
   conf_.type = control::BackendType::kHostGw;
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
-  weft::testing::TellSnapshot(
+  weft::testing::ReportSnapshot(
       reconciler_,
       {HostGw("a", "10.244.1.0/24", "10.9.0.1"), HostGw("b", "10.244.2.0/24", "10.99.0.2")}, {});
   EXPECT_EQ(Round(), "");
@@ -468,7 +468,7 @@ TEST_F(NodeNetworkTest, AHostThatCannotBeReadIsWaitedForByName) {
   EXPECT_TRUE(CheckNamed("interface").ok);
 }
 
-// On Windows a NIC comes late, and goes while HNS binds it.
+// On Windows a NIC appears late, and disappears while HNS binds it.
 TEST_F(NodeNetworkTest, AnInterfaceThatIsNamedIsWaitedForAtTheStartAndLater) {
   const struct {
     const char* description;
@@ -524,7 +524,7 @@ TEST_F(NodeNetworkTest, ALinkWithoutMtuIsWaitedFor) {
 
 class TwoNicsTest : public NodeNetworkTest {
  protected:
-  // eth0, 10.9.0.1, by which the default route goes, and eth1, 172.16.0.1, whose is worse.
+  // eth0, 10.9.0.1, with the default route, and eth1, 172.16.0.1, with one of a higher metric.
   void SetUp() override {
     NodeNetworkTest::SetUp();
     MakeHere();
@@ -544,16 +544,16 @@ class TwoNicsTest : public NodeNetworkTest {
     ASSERT_EQ(Address(), "10.9.0.1");
   }
   std::string Address() const { return network_->plan()->underlay.v4->address.ToString(); }
-  // With an address its default route goes.
+  // Its default route is removed with the address.
   void LoseAddress() {
     host_->adapters[0].addresses.clear();
     std::erase_if(host_->routes, [](const host::Route& route) { return route.adapter_index == 2; });
   }
 };
 
-TEST_F(TwoNicsTest, TheNodeWaitsAndIsOnNoOther) {
+TEST_F(TwoNicsTest, TheNodeWaitsAndUsesNoOtherNic) {
   LoseAddress();
-  EXPECT_THAT(Round(), HasSubstr("eth0 is there and has lost its address 10.9.0.1: waiting"));
+  EXPECT_THAT(Round(), HasSubstr("eth0 exists but has lost its address 10.9.0.1: flanneld waits"));
   EXPECT_EQ(Address(), "10.9.0.1");
   EXPECT_EQ(network_->public_ip(IpFamily::kV4)->ToString(), "10.9.0.1");
   host_->adapters[0].addresses = {{*IpAddress::Parse("169.254.3.4"), 16}};
@@ -584,7 +584,8 @@ TEST_F(TwoNicsTest, OnWindowsAnAdapterThatIsGoneIsWaitedForTwoMinutes) {
     LoseAddress();
     host_->adapters.erase(host_->adapters.begin());
     for (int i = 0; i < 2; ++i) {
-      EXPECT_THAT(Round(), HasSubstr("eth0 is not there and has lost its address 10.9.0.1: wait"));
+      EXPECT_THAT(Round(),
+                  HasSubstr("eth0 is missing and has lost its address 10.9.0.1: flanneld wait"));
       EXPECT_EQ(Address(), "10.9.0.1");
       clock_.Advance(std::chrono::seconds(60));
     }
@@ -635,7 +636,7 @@ TEST_F(TwoNicsTest, TheOtherEndOfASwitchIsFollowed) {
   EXPECT_EQ(Address(), "172.16.0.1");
 }
 
-TEST_F(TwoNicsTest, AnAddressThatTheNodesOwnerNamesIsFollowed) {
+TEST_F(TwoNicsTest, AConfiguredAddressIsFollowed) {
   LoseAddress();
   lease::OwnNode own = *reconciler_.own_node();
   own.v4.node_public_ip = "172.16.0.1";
@@ -656,7 +657,7 @@ TEST_F(NodeNetworkTest, WithoutAFlagTheInterfaceIsWaitedFor) {
 }
 
 // Each change of a lease is an Apply, and the routes may be 100,000.
-TEST_F(NodeNetworkTest, WhileNoInterfaceFitsRoutesAreReadEveryFewSeconds) {
+TEST_F(NodeNetworkTest, WhileNoInterfaceMatchesRoutesAreReadEveryFewSeconds) {
   MakeHere();
   Lease("10.244.1.0/24", "203.0.113.9");
   const std::vector<host::Route> routes = std::exchange(host_->routes, {});
@@ -667,7 +668,7 @@ TEST_F(NodeNetworkTest, WhileNoInterfaceFitsRoutesAreReadEveryFewSeconds) {
     clock_.Advance(std::chrono::milliseconds(50));
   }
   EXPECT_EQ(host_->reads, reads);
-  host_->routes = routes;  // and nobody reports it
+  host_->routes = routes;  // without a notification
   clock_.Advance(std::chrono::seconds(1));
   EXPECT_EQ(Round(), "");
   EXPECT_EQ(host_->reads, reads + 2) << "each family once";
@@ -696,7 +697,7 @@ TEST_F(NodeNetworkTest, AnMtuTooSmallIsWaitedFor) {
   EXPECT_EQ(network_->plan()->mtu.bytes(), 1430u);
 }
 
-// The address is nobody's, so the UDP port cannot be had, on any system.
+// No adapter has the address, so the UDP port cannot be bound, on any system.
 TEST_F(NodeNetworkTest, ATunnelThatCannotBeOpenedIsWaitedForAndWritesNothing) {
   options_.data_plane = config::DataPlane::kUserspace;
   MakeHere();

@@ -36,7 +36,7 @@ class PodRulesTest : public ::testing::Test {
     return {host::MasqueradeRules({Prefix("10.244.0.0/16"), Prefix("10.244.1.0/24")}, {}),
             host::ForwardRules(Prefix("10.244.0.0/16"))};
   }
-  // Looks every second, as the daemon does.
+  // Inspects every second, as the daemon does.
   void Pass(int count) {
     for (int i = 0; i < count; ++i) rules_.Poll(now_ += seconds(1));
   }
@@ -59,7 +59,7 @@ class PodRulesTest : public ::testing::Test {
   PodRules rules_{filter_, ledger_, seconds(5)};
 };
 
-TEST_F(PodRulesTest, ArePutInAtOnceAndEntered) {
+TEST_F(PodRulesTest, AreAddedAtOnceAndEntered) {
   rules_.SetDesired(Both(), now_);
   EXPECT_EQ(filter_->held[FilterPart::kMasquerade], Both().masquerade);
   EXPECT_EQ(filter_->held[FilterPart::kForward], Both().forward);
@@ -75,11 +75,11 @@ TEST_F(PodRulesTest, ArePutInAtOnceAndEntered) {
 TEST_F(PodRulesTest, NothingIsDoneBeforeSomethingIsDesired) {
   filter_->held[FilterPart::kMasquerade] = Both().masquerade;  // an earlier process's
   Pass(3);
-  EXPECT_THAT(filter_->looks, IsEmpty());
+  EXPECT_THAT(filter_->reads, IsEmpty());
   EXPECT_FALSE(rules_.masquerades());
 }
 
-TEST_F(PodRulesTest, WhatAnEarlierProcessLeftGoesWithItsFlagAndItsEntry) {
+TEST_F(PodRulesTest, RulesOfAnEarlierProcessAreRemovedWithTheirFlagAndEntry) {
   rules_.SetDesired(Both(), now_);
   PodRules later(filter_, ledger_, seconds(5));
   later.SetDesired({}, now_);
@@ -89,8 +89,8 @@ TEST_F(PodRulesTest, WhatAnEarlierProcessLeftGoesWithItsFlagAndItsEntry) {
   EXPECT_THAT(Entered(), IsEmpty());
 }
 
-// Nor is there a folder made for a ledger of nothing.
-TEST_F(PodRulesTest, WhereThereIsNoChainNothingIsPutInOrEntered) {
+// And no folder is created for an empty ledger.
+TEST_F(PodRulesTest, WithoutAChainNothingIsAddedOrEntered) {
   filter_->chain_exists = false;
   rules_.SetDesired({{}, Both().forward}, now_);
   Pass(10);
@@ -111,7 +111,7 @@ TEST_F(PodRulesTest, AnotherPodCidrReplacesThem) {
   EXPECT_EQ(filter_->puts[FilterPart::kForward], 1);
 }
 
-TEST_F(PodRulesTest, WhatAnotherProgramRemovedIsBackAtTheNextLook) {
+TEST_F(PodRulesTest, ForeignRemovalsAreRepairedAtTheNextInspection) {
   rules_.SetDesired(Both(), now_);
   for (const FilterPart part : {FilterPart::kMasquerade, FilterPart::kForward}) {
     filter_->held[part].clear();
@@ -122,18 +122,18 @@ TEST_F(PodRulesTest, WhatAnotherProgramRemovedIsBackAtTheNextLook) {
   EXPECT_EQ(rules_.masquerade_condition().text(), "");
 }
 
-// The kernel does not report changes there, and each look is a program.
-TEST_F(PodRulesTest, LegacyIsInspectedMoreSeldom) {
+// The kernel does not report changes there, and each inspection runs a program.
+TEST_F(PodRulesTest, LegacyIsInspectedLessOften) {
   rules_.SetDesired(Both(), now_);
   filter_->held[FilterPart::kForwardLegacy].clear();
   Pass(4);
   EXPECT_THAT(filter_->held[FilterPart::kForwardLegacy], IsEmpty());
   Pass(1);
   EXPECT_EQ(filter_->held[FilterPart::kForwardLegacy], Both().forward);
-  EXPECT_EQ(filter_->looks[FilterPart::kForwardLegacy], 2);
+  EXPECT_EQ(filter_->reads[FilterPart::kForwardLegacy], 2);
 }
 
-TEST_F(PodRulesTest, TwoProgramsDoNotFight) {
+TEST_F(PodRulesTest, TwoProgramsDoNotRewriteInALoop) {
   rules_.SetDesired(Both(), now_);
   for (int i = 0; i < 600; ++i) {
     filter_->held[FilterPart::kMasquerade].clear();
@@ -141,9 +141,9 @@ TEST_F(PodRulesTest, TwoProgramsDoNotFight) {
   }
   // 1, 1, 2, 4 ... 60 seconds between.
   EXPECT_LT(filter_->puts[FilterPart::kMasquerade], 20);
-  EXPECT_THAT(rules_.masquerade_condition().text(), HasSubstr("again and again"));
+  EXPECT_THAT(rules_.masquerade_condition().text(), HasSubstr("repeatedly"));
   EXPECT_EQ(rules_.masquerade_condition().times(), 1u);
-  // Once it is over, the pause and then the quiet end.
+  // Once it is over, the pause and then the quiet period end.
   Pass(60);
   EXPECT_TRUE(rules_.masquerades());
   Pass(5 * 60);
@@ -153,8 +153,8 @@ TEST_F(PodRulesTest, TwoProgramsDoNotFight) {
   EXPECT_TRUE(rules_.masquerades());
 }
 
-// Neither a moment in which they are there, nor the same rules once more, ends a fight.
-TEST_F(PodRulesTest, AFightIsOverAfterFiveMinutesOfQuietOnly) {
+// Neither a moment in which the rules exist, nor the same rules again, ends a conflict.
+TEST_F(PodRulesTest, AConflictEndsAfterFiveQuietMinutesOnly) {
   rules_.SetDesired(Both(), now_);
   for (int i = 0; i < 600; ++i) {
     filter_->held[FilterPart::kMasquerade].clear();
@@ -167,16 +167,17 @@ TEST_F(PodRulesTest, AFightIsOverAfterFiveMinutesOfQuietOnly) {
       Pass(1);
     }
   }
-  EXPECT_THAT(rules_.masquerade_condition().text(), HasSubstr("again and again"));
+  EXPECT_THAT(rules_.masquerade_condition().text(), HasSubstr("repeatedly"));
   EXPECT_EQ(rules_.masquerade_condition().times(), 1u);
 }
 
-TEST_F(PodRulesTest, WhatCannotBePutInIsSaidAndTriedAgain) {
+TEST_F(PodRulesTest, FailedRulesAreReportedAndRetried) {
   filter_->writable = absl::PermissionDeniedError("not permitted");
   rules_.SetDesired(Both(), now_);
   EXPECT_FALSE(rules_.masquerades());
-  EXPECT_THAT(rules_.masquerade_condition().text(), HasSubstr("cannot be put in: not permitted"));
-  EXPECT_THAT(rules_.forward_condition().text(), HasSubstr("cannot be put in: not permitted"));
+  EXPECT_THAT(rules_.masquerade_condition().text(),
+              HasSubstr("cannot be installed: not permitted"));
+  EXPECT_THAT(rules_.forward_condition().text(), HasSubstr("cannot be installed: not permitted"));
   Pass(10);
   EXPECT_EQ(rules_.masquerade_condition().times(), 1u);
   filter_->writable = absl::OkStatus();
@@ -186,7 +187,7 @@ TEST_F(PodRulesTest, WhatCannotBePutInIsSaidAndTriedAgain) {
   EXPECT_EQ(rules_.forward_condition().text(), "");
 }
 
-TEST_F(PodRulesTest, WhatCannotBeReadCountsAsLastSeen) {
+TEST_F(PodRulesTest, UnreadableRulesCountAsLastSeen) {
   filter_->readable = absl::UnavailableError("try again");
   rules_.SetDesired(Both(), now_);
   EXPECT_FALSE(rules_.masquerades());
@@ -200,19 +201,19 @@ TEST_F(PodRulesTest, WhatCannotBeReadCountsAsLastSeen) {
 }
 
 // Another program that has the lock of iptables' tables for a moment, or a busy host.
-TEST_F(PodRulesTest, ALookThatIsDeniedIsNoConditionBeforeTheThird) {
+TEST_F(PodRulesTest, ADeniedReadIsNoConditionBeforeTheThird) {
   for (const absl::Status& denied :
        {absl::UnavailableError("locked"), absl::DeadlineExceededError("too slow")}) {
     rules_.SetDesired({}, now_);
     rules_.SetDesired(Both(), now_);
     EXPECT_EQ(rules_.masquerade_condition().text(), "");
     Pass(4);
-    filter_->looks.clear();
+    filter_->reads.clear();
     filter_->readable = denied;
     Pass(2);
     EXPECT_EQ(rules_.masquerade_condition().text(), "");
     EXPECT_EQ(rules_.forward_condition().text(), "");
-    EXPECT_EQ(filter_->looks[FilterPart::kForwardLegacy], 2) << "again soon, not in five seconds";
+    EXPECT_EQ(filter_->reads[FilterPart::kForwardLegacy], 2) << "again soon, not in five seconds";
     filter_->readable = absl::OkStatus();
     Pass(1);
     filter_->readable = denied;
@@ -228,7 +229,7 @@ TEST_F(PodRulesTest, ALookThatIsDeniedIsNoConditionBeforeTheThird) {
   }
 }
 
-TEST_F(PodRulesTest, WhatCannotBePutInIsTriedAfterGrowingPauses) {
+TEST_F(PodRulesTest, FailedRulesAreRetriedWithBackOff) {
   filter_->writable = absl::InternalError("no");
   rules_.SetDesired(Both(), now_);
   Pass(600);
@@ -240,7 +241,7 @@ TEST_F(PodRulesTest, WhatCannotBePutInIsTriedAfterGrowingPauses) {
   EXPECT_EQ(rules_.forward_condition().text(), "");
 }
 
-TEST_F(PodRulesTest, AFightDoesNotFillTheLog) {
+TEST_F(PodRulesTest, AConflictDoesNotFillTheLog) {
   ::testing::internal::CaptureStderr();
   control::StartLog(control::LogFormat::kKlog, 0);
   rules_.SetDesired(Both(), now_);
@@ -250,14 +251,15 @@ TEST_F(PodRulesTest, AFightDoesNotFillTheLog) {
   }
   const std::string log = ::testing::internal::GetCapturedStderr();
   std::size_t lines = 0;
-  for (std::size_t at = 0; (at = log.find("put in nftables' table", at)) != std::string::npos; ++at)
+  for (std::size_t at = 0; (at = log.find("installed nftables' table", at)) != std::string::npos;
+       ++at)
     ++lines;
   EXPECT_GT(filter_->puts[FilterPart::kMasquerade], 10);
   EXPECT_GE(lines, 1u);
   EXPECT_LE(lines, 3u) << log;
 }
 
-// A node without the right to look is not in trouble for what it was not asked for.
+// A node without the permission to read has no condition if no rules are desired.
 TEST_F(PodRulesTest, NoConditionWhereNothingIsDesired) {
   filter_->readable = absl::PermissionDeniedError("not permitted");
   rules_.SetDesired({}, now_);
@@ -265,9 +267,9 @@ TEST_F(PodRulesTest, NoConditionWhereNothingIsDesired) {
   EXPECT_EQ(rules_.forward_condition().text(), "");
   filter_->readable = absl::OkStatus();
   Pass(20);
-  filter_->looks.clear();
+  filter_->reads.clear();
   Pass(20);
-  EXPECT_THAT(filter_->looks, IsEmpty());
+  EXPECT_THAT(filter_->reads, IsEmpty());
 }
 
 TEST_F(PodRulesTest, WithoutAFilterTheCniPluginMasquerades) {

@@ -52,7 +52,7 @@ class StaticRoutesTest : public ::testing::Test {
   StaticRoutes routes_{host_, conf_};
 };
 
-TEST_F(StaticRoutesTest, AStaticRouteThatCannotBePutBackIsToldUntilItCan) {
+TEST_F(StaticRoutesTest, AStaticRouteThatCannotBeRestoredIsReportedUntilItCan) {
   Put("10.8.0.0/16", "192.168.1.254");
   Put("10.244.2.0/24", "192.168.1.2");  // a sink's: it puts its own
   Put("0.0.0.0/0", "192.168.1.1");      // moves with the address
@@ -63,7 +63,7 @@ TEST_F(StaticRoutesTest, AStaticRouteThatCannotBePutBackIsToldUntilItCan) {
   Inspect();
   EXPECT_THAT(routes_.lost().text(),
               HasSubstr("the static route 10.8.0.0/16 via 192.168.1.254 was lost when the node's "
-                        "address moved to vEthernet (Ethernet) and cannot be put back: "));
+                        "address moved to vEthernet (Ethernet) and cannot be restored: "));
   Inspect();
   EXPECT_EQ(routes_.lost().times(), 1u);
   host_.SetAddresses("vEthernet (Ethernet)", {{Address("192.168.1.10"), 24}});
@@ -118,7 +118,7 @@ class RestartedStaticRoutesTest : public StaticRoutesTest {
   std::string boot_ = "this boot";
 };
 
-TEST_F(RestartedStaticRoutesTest, AStaticRouteSwallowedBetweenTwoProcessesIsPutBack) {
+TEST_F(RestartedStaticRoutesTest, AStaticRouteRemovedBetweenTwoProcessesIsRestored) {
   Put("10.8.0.0/16", "192.168.1.254");
   Put("10.9.0.0/16", "");
   InspectOnce();
@@ -130,7 +130,7 @@ TEST_F(RestartedStaticRoutesTest, AStaticRouteSwallowedBetweenTwoProcessesIsPutB
   EXPECT_EQ(routes->at(1).gateway, std::nullopt);
 }
 
-TEST_F(RestartedStaticRoutesTest, OneThatCouldNotBePutBackIsByTheNextProcess) {
+TEST_F(RestartedStaticRoutesTest, OneThatCouldNotBeRestoredIsRestoredByTheNextProcess) {
   Put("10.8.0.0/16", "192.168.1.254");
   InspectOnce();
   Bind();
@@ -142,7 +142,7 @@ TEST_F(RestartedStaticRoutesTest, OneThatCouldNotBePutBackIsByTheNextProcess) {
   EXPECT_THAT(Destinations(), ElementsAre(Prefix("10.8.0.0/16")));
 }
 
-TEST_F(RestartedStaticRoutesTest, OneThatTheAdministratorRemovedIsNotPutBack) {
+TEST_F(RestartedStaticRoutesTest, OneThatTheAdministratorRemovedIsNotRestored) {
   Put("10.8.0.0/16", "192.168.1.254");
   InspectOnce();
   host_.RemoveRoutes(*host_.Routes(IpFamily::kV4, 0));
@@ -154,7 +154,7 @@ TEST_F(RestartedStaticRoutesTest, OneThatTheAdministratorRemovedIsNotPutBack) {
 }
 
 // By the boot's id: the clock may be set, or the machine sleep.
-TEST_F(RestartedStaticRoutesTest, AnEarlierBootsAreForgottenWhateverTheFilesDate) {
+TEST_F(RestartedStaticRoutesTest, AnEarlierBootsRoutesAreForgottenForAnyFileDate) {
   Put("10.8.0.0/16", "192.168.1.254");
   InspectOnce();
   std::filesystem::last_write_time(
@@ -171,8 +171,8 @@ TEST_F(RestartedStaticRoutesTest, AnEarlierBootsAreForgottenWhateverTheFilesDate
   }
 }
 
-// The vSwitch is there before Windows looks for the NIC to which its persistent routes are bound.
-TEST_F(RestartedStaticRoutesTest, ABaseNetworkSwallowsThemAtEachBoot) {
+// The vSwitch exists before Windows binds its persistent routes to the NIC.
+TEST_F(RestartedStaticRoutesTest, ABaseNetworkRemovesThemAtEachBoot) {
   Put("10.8.0.0/16", "192.168.1.254");
   InspectOnce(/*keeps_switch=*/true);
   Bind();
@@ -189,8 +189,8 @@ TEST_F(RestartedStaticRoutesTest, ABaseNetworkSwallowsThemAtEachBoot) {
   EXPECT_THAT(Destinations(), ElementsAre()) << "in this boot the administrator took it away";
 }
 
-// A file says what is put on the host only as far as that harms nobody.
-TEST_F(RestartedStaticRoutesTest, WhatNoAdministratorSetsIsNotBelieved) {
+// A file may add routes to the host only where they do no harm.
+TEST_F(RestartedStaticRoutesTest, RoutesThatNoAdministratorSetsAreIgnored) {
   const struct {
     const char *destination, *gateway;
     bool believed;
@@ -222,7 +222,7 @@ TEST_F(RestartedStaticRoutesTest, WhatNoAdministratorSetsIsNotBelieved) {
   }
 }
 
-TEST_F(RestartedStaticRoutesTest, WhatIsNoRouteOfOursIsPassedOver) {
+TEST_F(RestartedStaticRoutesTest, EntriesThatAreNoRouteOfOursAreSkipped) {
   std::filesystem::create_directories(folder_);
   ledger::Ledger ledger(folder_.string());
   const char* const shapes[] = {
@@ -242,7 +242,7 @@ TEST_F(RestartedStaticRoutesTest, WhatIsNoRouteOfOursIsPassedOver) {
   EXPECT_EQ(routes.lost().text(), "") << "none was tried";
 }
 
-TEST_F(StaticRoutesTest, RoutesIntoThePodNetworkAreToldBesideAnOverlayOnly) {
+TEST_F(StaticRoutesTest, RoutesIntoThePodNetworkAreReportedWithAnOverlayOnly) {
   Put("10.244.9.0/24", "192.168.1.9");
   conf_.type = control::BackendType::kHostGw;
   Inspect();
@@ -273,7 +273,7 @@ TEST(LeftRoutes, AreThoseIntoThePodNetworkByANodesAddress) {
       {"all of it", Route("10.244.0.0/16", "192.168.1.1"), true},
       {"wider: a default of the site's", Route("10.0.0.0/8", "192.168.1.1"), false},
       {"elsewhere", Route("10.8.0.0/16", "192.168.1.1"), false},
-      {"nobody set it", Route("10.244.2.0/24", "192.168.1.2", false), false},
+      {"not set by an administrator", Route("10.244.2.0/24", "192.168.1.2", false), false},
       {"an adapter's own", Route("10.244.1.0/24", ""), false},
       {"by a pod's address", Route("10.244.2.0/24", "10.244.1.2"), false},
   };

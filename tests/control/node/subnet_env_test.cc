@@ -16,7 +16,7 @@ const SubnetEnvFamily kV4{P("10.244.0.0/16"), P("10.244.3.0/24")};
 const SubnetEnvFamily kV6{P("fd00:10:244::/56"), P("fd00:10:244:3::/64")};
 
 TEST(SubnetEnvText, V4) {
-  EXPECT_EQ(Text({kV4, std::nullopt, *InnerMtu::Of(1450), true}),
+  EXPECT_EQ(Text({kV4, std::nullopt, *InnerMtu::From(1450), true}),
             "FLANNEL_NETWORK=10.244.0.0/16\n"
             "FLANNEL_SUBNET=10.244.3.1/24\n"
             "FLANNEL_MTU=1450\n"
@@ -24,7 +24,7 @@ TEST(SubnetEnvText, V4) {
 }
 
 TEST(SubnetEnvText, V6AloneLeavesTheV4PairOut) {
-  EXPECT_EQ(Text({std::nullopt, kV6, *InnerMtu::Of(1430), false}),
+  EXPECT_EQ(Text({std::nullopt, kV6, *InnerMtu::From(1430), false}),
             "FLANNEL_IPV6_NETWORK=fd00:10:244::/56\n"
             "FLANNEL_IPV6_SUBNET=fd00:10:244:3::1/64\n"
             "FLANNEL_MTU=1430\n"
@@ -32,7 +32,7 @@ TEST(SubnetEnvText, V6AloneLeavesTheV4PairOut) {
 }
 
 TEST(SubnetEnvText, DualStack) {
-  EXPECT_EQ(Text({kV4, kV6, *InnerMtu::Of(1430), false}),
+  EXPECT_EQ(Text({kV4, kV6, *InnerMtu::From(1430), false}),
             "FLANNEL_NETWORK=10.244.0.0/16\n"
             "FLANNEL_SUBNET=10.244.3.1/24\n"
             "FLANNEL_IPV6_NETWORK=fd00:10:244::/56\n"
@@ -42,7 +42,7 @@ TEST(SubnetEnvText, DualStack) {
 }
 
 // Upstream's rows (9.1).
-TEST(SubnetEnvReader, AListDropsWhatIsNoBlock) {
+TEST(SubnetEnvReader, AListDropsInvalidPrefixes) {
   EXPECT_THAT(
       ReadPrefixes("FLANNEL_SUBNET=10.244.1.0/24,not-a-cidr,10.244.2.0/24\n", "FLANNEL_SUBNET"),
       ElementsAre(P("10.244.1.0/24"), P("10.244.2.0/24")));
@@ -51,7 +51,7 @@ TEST(SubnetEnvReader, AListDropsWhatIsNoBlock) {
               ElementsAre(P("fd00:1::/64"), P("fd00:2::/64")));
 }
 
-TEST(SubnetEnvReader, NothingReadableIsNothing) {
+TEST(SubnetEnvReader, UnreadableTextIsEmpty) {
   EXPECT_THAT(ReadPrefixes("FLANNEL_IPV6_SUBNET=not-a-cidr\n", "FLANNEL_IPV6_SUBNET"), IsEmpty());
   for (const char* text : {"FLANNEL_SUBNET=not-a-cidr\n", "", "\n\n", "FLANNEL_SUBNET",
                            "FLANNEL_SUBNET=", "=10.0.0.0/8", "#FLANNEL_SUBNET=10.0.0.0/8"}) {
@@ -66,7 +66,7 @@ TEST(SubnetEnvReader, KeysAreWhole) {
 }
 
 TEST(SubnetEnvReader, ReadsWhatIsWritten) {
-  const std::string text = Text({kV4, kV6, *InnerMtu::Of(1430), true});
+  const std::string text = Text({kV4, kV6, *InnerMtu::From(1430), true});
   EXPECT_THAT(ReadPrefixes(text, "FLANNEL_NETWORK"), ElementsAre(kV4.network));
   EXPECT_THAT(ReadPrefixes(text, "FLANNEL_SUBNET"), ElementsAre(kV4.subnet));
   EXPECT_THAT(ReadPrefixes(text, "FLANNEL_IPV6_NETWORK"), ElementsAre(kV6.network));

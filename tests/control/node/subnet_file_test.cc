@@ -41,7 +41,7 @@ class SubnetFileTest : public ::testing::Test {
   fs::path path_ = folder_ / "subnet.env";
 };
 
-TEST_F(SubnetFileTest, WritesWholeTextAndNothingBesideIt) {
+TEST_F(SubnetFileTest, WritesTheWholeTextAndNoOtherFile) {
   SubnetFile file(path_.string());
   EXPECT_FALSE(file.written());
   ASSERT_TRUE(file.Write("A=1\n").ok());
@@ -72,30 +72,30 @@ TEST_F(SubnetFileTest, AFolderInItsPlaceIsAnErrorThatNamesIt) {
   EXPECT_EQ(FilesInFolder(), 1u);  // no temporary file is left
 }
 
-TEST_F(SubnetFileTest, NoticesThatItWasAlteredOrDeleted) {
+TEST_F(SubnetFileTest, DetectsThatItWasAlteredOrDeleted) {
   SubnetFile file(path_.string());
   ASSERT_TRUE(file.Write("A=1\n").ok());
-  EXPECT_TRUE(file.Holds("A=1\n"));
+  EXPECT_TRUE(file.Matches("A=1\n"));
   Put("A=1\n\n");
-  EXPECT_FALSE(file.Holds("A=1\n"));
+  EXPECT_FALSE(file.Matches("A=1\n"));
   fs::remove(path_);
-  EXPECT_FALSE(file.Holds("A=1\n"));
+  EXPECT_FALSE(file.Matches("A=1\n"));
   ASSERT_TRUE(file.Write("A=1\n").ok());
-  EXPECT_TRUE(file.Holds("A=1\n"));
+  EXPECT_TRUE(file.Matches("A=1\n"));
 }
 
-// What says so to the CNI plugin must be ours, whatever it says.
-TEST_F(SubnetFileTest, OneThatOthersMayWriteIsReplacedAndReported) {
+// The file that the CNI plugin reads must be ours, whatever its content.
+TEST_F(SubnetFileTest, AFileWritableByOtherUsersIsReplacedAndReported) {
   Put("A=1\n");
-  ASSERT_TRUE(weft::testing::LetOthersWrite(path_.string()));
+  ASSERT_TRUE(weft::testing::AllowOtherUsersToWrite(path_.string()));
   SubnetFile file(path_.string());
   ASSERT_TRUE(file.Write("A=1\n").ok());
   EXPECT_TRUE(control::CheckOwn(path_.string()).ok());
-  EXPECT_EQ(FilesInFolder(), 2u) << "theirs is beside it";
+  EXPECT_EQ(FilesInFolder(), 2u) << "the foreign file is next to it";
   EXPECT_THAT(file.foreign().text(), ::testing::HasSubstr("subnet.env may be written by "));
-  EXPECT_TRUE(file.Holds("A=1\n"));
-  ASSERT_TRUE(weft::testing::LetOthersWrite(path_.string()));
-  EXPECT_FALSE(file.Holds("A=1\n")) << "it is put back";
+  EXPECT_TRUE(file.Matches("A=1\n"));
+  ASSERT_TRUE(weft::testing::AllowOtherUsersToWrite(path_.string()));
+  EXPECT_FALSE(file.Matches("A=1\n")) << "it is put back";
 }
 
 TEST_F(SubnetFileTest, AnotherUsersFolderIsReplacedAndReported) {
@@ -111,12 +111,12 @@ TEST_F(SubnetFileTest, AnotherUsersFolderIsReplacedAndReported) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 2);
 }
 
-TEST_F(SubnetFileTest, ALargeFileIsNoneOfOurs) {
+TEST_F(SubnetFileTest, ALargeFileIsForeign) {
   const SubnetFile file(path_.string());
   for (const std::size_t size : {64 * 1024, 64 * 1024 + 1}) {
     const std::string text(size, 'A');
     Put(text);
-    EXPECT_EQ(file.Holds(text), size <= 64 * 1024) << size;
+    EXPECT_EQ(file.Matches(text), size <= 64 * 1024) << size;
   }
 }
 
@@ -171,7 +171,7 @@ TEST_F(SubnetFileTest, NeitherClockNorAgeWithdrawsAFile) {
   EXPECT_TRUE(fs::exists(path_));
 }
 
-TEST_F(SubnetFileTest, WhatIsNotThereOrNoFileIsNotWithdrawn) {
+TEST_F(SubnetFileTest, MissingFilesAndFoldersAreNotWithdrawn) {
   SubnetFile file(path_.string());
   EXPECT_EQ(*file.WithdrawUnlessOf(Lease()), "");
   fs::create_directories(path_ / "full");
@@ -190,10 +190,10 @@ TEST_F(SubnetFileTest, AWithdrawnFileIsNotWritten) {
 
 class KeptSubnetFileTest : public SubnetFileTest {
  protected:
-  // Whether the file is ours after a look now, and whether it is complained of.
+  // Whether the file is ours after a poll now, and whether a condition is reported.
   bool Keep(const std::string& text = "A=1\n") {
     condition_ = std::string(file_.Keep(text, now_).message());
-    return file_.Holds(text);
+    return file_.Matches(text);
   }
 
   SubnetFile file_{path_.string()};
@@ -201,45 +201,45 @@ class KeptSubnetFileTest : public SubnetFileTest {
   std::string condition_;
 };
 
-TEST_F(KeptSubnetFileTest, OneThatWasChangedIsPutBackAtOnce) {
+TEST_F(KeptSubnetFileTest, AChangedFileIsRestoredAtOnce) {
   ASSERT_TRUE(Keep());
   Put("A=2\n");
   EXPECT_TRUE(Keep());
   EXPECT_EQ(condition_, "");
 }
 
-TEST_F(KeptSubnetFileTest, AnotherTextOfOursIsNoChangeByAnother) {
+TEST_F(KeptSubnetFileTest, OurOwnNewTextIsNoForeignChange) {
   for (int i = 0; i < 9; ++i) {
     EXPECT_TRUE(Keep("A=" + std::to_string(i) + "\n"));
     EXPECT_EQ(condition_, "");
   }
 }
 
-// Two daemons, an hour long: each puts its text back whenever it looks.
-TEST_F(KeptSubnetFileTest, TwoProgramsDoNotFight) {
+// Two daemons, for an hour: each restores its text at every poll.
+TEST_F(KeptSubnetFileTest, TwoProgramsDoNotRewriteInALoop) {
   SubnetFile other(path_.string());
   int ours = 0, theirs = 0;
   bool complained = true;
   for (int second = 0; second < 3600; ++second, now_ += std::chrono::seconds(1)) {
-    const bool held = file_.Holds("A=1\n");
+    const bool held = file_.Matches("A=1\n");
     Keep();
-    ours += held ? 0 : file_.Holds("A=1\n");
-    const bool other_held = other.Holds("A=2\n");
+    ours += held ? 0 : file_.Matches("A=1\n");
+    const bool other_held = other.Matches("A=2\n");
     const absl::Status status = other.Keep("A=2\n", now_);
-    theirs += other_held ? 0 : other.Holds("A=2\n");
+    theirs += other_held ? 0 : other.Matches("A=2\n");
     if (second > 60) complained = complained && !condition_.empty() && !status.ok();
   }
   EXPECT_LE(ours, 20);
   EXPECT_LE(theirs, 20);
-  EXPECT_TRUE(complained) << "both say so all the time";
+  EXPECT_TRUE(complained) << "both report it all the time";
 }
 
-TEST_F(KeptSubnetFileTest, OneThatIsLeftAloneIsAtRestAgain) {
+TEST_F(KeptSubnetFileTest, AConflictEndsWhenForeignWritesStop) {
   ASSERT_TRUE(Keep());
   Put("A=2\n");
   ASSERT_TRUE(Keep());
   Put("A=2\n");
-  EXPECT_FALSE(Keep()) << "given way";
+  EXPECT_FALSE(Keep()) << "left to the other program";
   now_ += std::chrono::seconds(10);
   EXPECT_TRUE(Keep());
   EXPECT_THAT(condition_,

@@ -18,7 +18,7 @@ using testing::MakePeer;
 
 class DataplaneSinkTest : public ::testing::Test {
  protected:
-  // "192.0.2.1 02:00:00:00:00:01" for the remote that an inner address lies behind.
+  // "192.0.2.1 02:00:00:00:00:01" for the remote of an inner address.
   std::string Behind(std::string_view inner) const {
     const auto snapshot = table.snapshot();
     const dataplane::Remote* remote = snapshot->Find(Address(inner));
@@ -47,7 +47,7 @@ TEST_F(DataplaneSinkTest, AChangedPeerReplacesTheRemote) {
   EXPECT_EQ(Behind("10.244.1.1"), "192.0.2.2 02:00:00:00:00:02");
 }
 
-TEST_F(DataplaneSinkTest, ARetryTellsWhatIsTrueAndChangesNothing) {
+TEST_F(DataplaneSinkTest, ARetryReportsTheStateAndChangesNothing) {
   DataplaneSink sink(table, IpFamily::kV4, "data plane of flannel.4096");
   EXPECT_EQ(sink.name(), "data plane of flannel.4096");
   sink.Resync(std::vector{a, MakePeer("far", "fd00:0:0:1::/64", "2001:db8::1")});
@@ -59,7 +59,7 @@ TEST_F(DataplaneSinkTest, ARetryTellsWhatIsTrueAndChangesNothing) {
   EXPECT_EQ(table.version(), version);
 }
 
-TEST_F(DataplaneSinkTest, AResyncForgetsWhoWasOutOfReach) {
+TEST_F(DataplaneSinkTest, AResyncForgetsUnreachablePeers) {
   DataplaneSink sink(table, IpFamily::kV4);
   sink.Resync(std::vector{MakePeer("far", "fd00:0:0:1::/64", "2001:db8::1")});
   EXPECT_THAT(sink.Resync(std::vector{a}).pending, IsEmpty());
@@ -72,7 +72,7 @@ TEST_F(DataplaneSinkTest, NestedSubnetsAreUsedByLongestPrefix) {
   EXPECT_EQ(Behind("10.244.9.1"), "192.0.2.2 02:00:00:00:00:02");
 }
 
-TEST_F(DataplaneSinkTest, APeerOfAnotherOuterFamilyStaysPendingAndStopsNoOther) {
+TEST_F(DataplaneSinkTest, APeerOfAnotherOuterFamilyStaysPendingAndTheRestIsApplied) {
   DataplaneSink sink(table, IpFamily::kV4);
   const lease::Peer far = MakePeer("far", "fd00:0:0:1::/64", "2001:db8::1");
   lease::SinkReport report = sink.Resync(std::vector{a, far});

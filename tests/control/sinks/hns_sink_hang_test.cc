@@ -22,21 +22,21 @@ bool Eventually(const std::function<bool()>& holds) {
   return holds();
 }
 
-TEST(HnsSinkHangTest, WhatWasGivenUpChangesNothingWhenItReturns) {
-  HnsSinkRig rig({.slow = 5s, .deadline = 120s, .most_left = 2, .news_pause = 1ms});
+TEST(HnsSinkHangTest, AnAbandonedCallChangesNothingWhenItReturns) {
+  HnsSinkRig rig({.slow = 5s, .deadline = 120s, .most_left = 2, .poll_pause = 1ms});
   HnsSink& sink = rig.Start();
-  ASSERT_TRUE(rig.Stands());
+  ASSERT_TRUE(rig.IsInSync());
   rig.emulator().Add({.function = "HcnModifyNetwork", .hangs = true});
   sink.Resync(std::vector{MakePeer("a", "10.244.1.0/24", "192.0.2.1")});
   ASSERT_TRUE(Eventually([&] { return rig.emulator().hanging_calls() == 1; }));
-  sink.Look(std::chrono::steady_clock::now() + 121s);
+  sink.Supervise(std::chrono::steady_clock::now() + 121s);
   sink.Resync(std::vector{MakePeer("b", "10.244.2.0/24", "192.0.2.2")});
   ASSERT_TRUE(rig.Holds());
   const auto modified = [&] { return rig.emulator().calls().at("HcnModifyNetwork"); };
   const auto before = modified();
 
   rig.emulator().ClearFaults();
-  ASSERT_TRUE(Eventually([&] { return sink.Look(std::chrono::steady_clock::now()).empty(); }));
+  ASSERT_TRUE(Eventually([&] { return sink.Supervise(std::chrono::steady_clock::now()).empty(); }));
   EXPECT_EQ(modified(), before) << "calls of a thread that was left behind";
   EXPECT_TRUE(rig.Routes().contains("10.244.2.0/24")) << "the successor's route";
 }

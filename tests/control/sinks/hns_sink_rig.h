@@ -27,24 +27,23 @@ class HnsSinkRig {
   // Begins the sink.
   control::HnsSink& Start() {
     sink_ = std::make_unique<control::HnsSink>(
-        hns_, spec, [news = news_] { news->Tell(); }, limits_);
+        hns_, spec, [wakeups = wakeups_] { wakeups->Notify(); }, limits_);
     return *sink_;
   }
   void Stop() { sink_.reset(); }
   control::HnsSink& sink() { return *sink_; }
   hns::emulator::Emulator& emulator() { return *hns_; }
 
-  // Until `holds`, looked at after every round. A minute is forever, also under Wine on a busy
-  // machine.
+  // Until `holds`, checked after every round. A minute suffices even under Wine on a busy machine.
   bool Until(const std::function<bool()>& holds) {
-    std::unique_lock lock(news_->mutex);
+    std::unique_lock lock(wakeups_->mutex);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (true) {
-      const int seen = news_->rounds;
+      const int seen = wakeups_->rounds;
       lock.unlock();
       if (holds()) return true;
       lock.lock();
-      if (!news_->changed.wait_until(lock, deadline, [&] { return news_->rounds != seen; }))
+      if (!wakeups_->changed.wait_until(lock, deadline, [&] { return wakeups_->rounds != seen; }))
         return false;
     }
   }
@@ -56,7 +55,7 @@ class HnsSinkRig {
   }
 
   // The network is ready for peers.
-  bool Stands() {
+  bool IsInSync() {
     return Until([this] { return sink_->State().outcome.state >= hns::OverlayState::kRoutes; });
   }
 
@@ -73,7 +72,7 @@ class HnsSinkRig {
     }
     return destinations;
   }
-  // Somebody else's change of the network's policies.
+  // A foreign change of the network's policies.
   void Meddle(std::string_view request, const hns::Policy& policy) {
     auto network = hns::Client(*hns_).Open(Read());
     ASSERT_TRUE(network.ok()) << network.status();
@@ -84,7 +83,7 @@ class HnsSinkRig {
 
   hns::OverlaySpec spec{"flannel.4096",
                         Prefix("10.244.9.0/24"),
-                        *hns::IsolationId::Of(4096),
+                        *hns::IsolationId::From(4096),
                         4789,
                         "Ethernet",
                         Address("192.168.1.10"),
@@ -92,8 +91,8 @@ class HnsSinkRig {
 
  private:
   // Outlives the sink's threads.
-  struct News {
-    void Tell() {
+  struct Wakeups {
+    void Notify() {
       const std::lock_guard lock(mutex);
       ++rounds;
       changed.notify_all();
@@ -102,15 +101,15 @@ class HnsSinkRig {
     std::condition_variable changed;
     int rounds = 0;
   };
-  struct World {
+  struct Emulation {
     hns::emulator::SystemClock clock;
     EthernetNode node{clock};
   };
 
   const control::RoundThread::Limits limits_;
-  const std::shared_ptr<News> news_ = std::make_shared<News>();
-  const std::shared_ptr<World> world_ = std::make_shared<World>();
-  const std::shared_ptr<hns::emulator::Emulator> hns_{world_, &world_->node.hns()};
+  const std::shared_ptr<Wakeups> wakeups_ = std::make_shared<Wakeups>();
+  const std::shared_ptr<Emulation> emulation_ = std::make_shared<Emulation>();
+  const std::shared_ptr<hns::emulator::Emulator> hns_{emulation_, &emulation_->node.hns()};
   std::unique_ptr<control::HnsSink> sink_;
 };
 

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 using Strings = std::set<std::string>;
 
-// Stops calls. It outlives the rig, which a thread that hangs holds on to.
+// Stops calls. It outlives the rig, because a hung thread refers to it.
 class Gate {
  public:
   void Pass() {
@@ -49,15 +49,15 @@ class Gate {
 
 class HnsSinkTest : public ::testing::Test {
  protected:
-  HnsSinkRig rig_{{.slow = 5s, .deadline = 120s, .most_left = 2, .news_pause = 1ms}};
+  HnsSinkRig rig_{{.slow = 5s, .deadline = 120s, .most_left = 2, .poll_pause = 1ms}};
   const lease::Peer a_ = MakePeer("a", "10.244.1.0/24", "192.0.2.1");
   const lease::Peer b_ = MakePeer("b", "10.244.2.0/24", "192.0.2.2");
 };
 
-TEST_F(HnsSinkTest, TheNetworkStandsBeforeAnyPeerIsKnown) {
+TEST_F(HnsSinkTest, TheNetworkExistsBeforeAnyPeerIsKnown) {
   HnsSink& sink = rig_.Start();
   EXPECT_EQ(sink.name(), "HNS network flannel.4096");
-  ASSERT_TRUE(rig_.Stands());
+  ASSERT_TRUE(rig_.IsInSync());
   const HnsState state = sink.State();
   EXPECT_EQ(state.outcome.network_id, rig_.Read().id);
   EXPECT_EQ(state.outcome.dr_mac, rig_.Read().dr_mac());
@@ -68,7 +68,7 @@ TEST_F(HnsSinkTest, TheNetworkStandsBeforeAnyPeerIsKnown) {
   EXPECT_GT(state.modifying_calls, 0u);
 }
 
-TEST_F(HnsSinkTest, AnAnswerSaysThatTheWorkIsUnderWay) {
+TEST_F(HnsSinkTest, AReportShowsThatWorkIsInProgress) {
   const auto gate = std::make_shared<Gate>();
   rig_.emulator().OnEachCall([gate](const hns::emulator::CallInfo&) { gate->Pass(); }, {});
   HnsSink& sink = rig_.Start();
@@ -82,7 +82,7 @@ TEST_F(HnsSinkTest, AnAnswerSaysThatTheWorkIsUnderWay) {
   EXPECT_EQ(sink.Report().applied, 2u);
 }
 
-TEST_F(HnsSinkTest, PeersOfIpv6AreNobodysBusinessHere) {
+TEST_F(HnsSinkTest, Ipv6PeersAreIgnored) {
   HnsSink& sink = rig_.Start();
   sink.Resync(std::vector{a_, MakePeer("six", "fd00:1::/64", "fd00::1")});
   ASSERT_TRUE(rig_.Holds());
@@ -90,7 +90,7 @@ TEST_F(HnsSinkTest, PeersOfIpv6AreNobodysBusinessHere) {
   EXPECT_EQ(rig_.Routes(), Strings{"10.244.1.0/24"});
 }
 
-TEST_F(HnsSinkTest, WithoutTheServiceItSaysSoAndGoesOnWhenItComes) {
+TEST_F(HnsSinkTest, WithoutTheServiceItReportsThatAndContinuesOnceItStarts) {
   rig_.emulator().Stop();
   HnsSink& sink = rig_.Start();
   sink.Resync(std::vector{a_});
@@ -103,7 +103,7 @@ TEST_F(HnsSinkTest, WithoutTheServiceItSaysSoAndGoesOnWhenItComes) {
   EXPECT_THAT(sink.Report().pending, IsEmpty());
 }
 
-TEST_F(HnsSinkTest, ARestartIsToldAndWhatItLostComesBack) {
+TEST_F(HnsSinkTest, ARestartIsReportedAndItsLossesAreRepaired) {
   HnsSink& sink = rig_.Start();
   sink.Resync(std::vector{a_, b_});
   ASSERT_TRUE(rig_.Holds());
@@ -117,7 +117,7 @@ TEST_F(HnsSinkTest, ARestartIsToldAndWhatItLostComesBack) {
   EXPECT_EQ(rig_.Routes(), (Strings{"10.244.1.0/24", "10.244.2.0/24"}));
 }
 
-TEST_F(HnsSinkTest, ItHearsOfWhatHappensAtTheEndOfItsFirstRound) {
+TEST_F(HnsSinkTest, ItSeesChangesAtTheEndOfItsFirstRound) {
   // HostRoute was put and is read back.
   const auto put = std::make_shared<std::atomic<bool>>(false);
   const auto lost = std::make_shared<std::atomic<bool>>(false);
@@ -136,9 +136,9 @@ TEST_F(HnsSinkTest, ItHearsOfWhatHappensAtTheEndOfItsFirstRound) {
   }));
 }
 
-TEST_F(HnsSinkTest, AfterARestartThatNobodyToldItSubscribesAnew) {
+TEST_F(HnsSinkTest, AfterAnUnreportedRestartItSubscribesAgain) {
   hns::emulator::Settings settings = rig_.emulator().settings();
-  settings.disconnect_told = false;
+  settings.disconnect_notified = false;
   rig_.emulator().Set(settings);
   HnsSink& sink = rig_.Start();
   sink.Resync(std::vector{a_});
@@ -152,7 +152,7 @@ TEST_F(HnsSinkTest, AfterARestartThatNobodyToldItSubscribesAnew) {
   ASSERT_TRUE(rig_.Holds());
   EXPECT_EQ(rig_.Routes(), (Strings{"10.244.1.0/24", "10.244.2.0/24"}));
   EXPECT_TRUE(sink.State().notified);
-  // It hears again.
+  // Notifications arrive again.
   const hns::Guid before = rig_.Read().id;
   ASSERT_TRUE(rig_.emulator().Delete(hns::Kind::kNetwork, before).ok());
   ASSERT_TRUE(rig_.Until([&] {
@@ -161,7 +161,7 @@ TEST_F(HnsSinkTest, AfterARestartThatNobodyToldItSubscribesAnew) {
   }));
 }
 
-TEST_F(HnsSinkTest, ANetworkThatAStrangerDeletesIsMadeAnew) {
+TEST_F(HnsSinkTest, ADeletedNetworkIsRecreated) {
   HnsSink& sink = rig_.Start();
   sink.Resync(std::vector{a_});
   ASSERT_TRUE(rig_.Holds());
@@ -174,18 +174,18 @@ TEST_F(HnsSinkTest, ANetworkThatAStrangerDeletesIsMadeAnew) {
   EXPECT_EQ(rig_.Routes(), Strings{"10.244.1.0/24"});
 }
 
-TEST_F(HnsSinkTest, ABaseNetworkThatAStrangerDeletesIsMadeAnew) {
+TEST_F(HnsSinkTest, ADeletedBaseNetworkIsRecreated) {
   rig_.spec.base_network = true;
   HnsSink& sink = rig_.Start();
-  ASSERT_TRUE(rig_.Stands());
+  ASSERT_TRUE(rig_.IsInSync());
   const hns::Guid base = sink.State().outcome.base_network_id.value();
   ASSERT_TRUE(rig_.emulator().Delete(hns::Kind::kNetwork, base).ok());
   EXPECT_TRUE(rig_.Until([&] { return sink.State().outcome.base_network_id != base; }));
 }
 
-// HNS tells of no change of a policy.
-TEST(HnsSinkLookTest, WhatNobodyTellsIsFoundByLooking) {
-  HnsSinkRig rig({.look = 20ms});
+// HNS does not notify of a changed policy.
+TEST(HnsSinkPollTest, UnreportedChangesAreFoundByPolling) {
+  HnsSinkRig rig({.poll = 20ms});
   HnsSink& sink = rig.Start();
   sink.Resync(std::vector{MakePeer("a", "10.244.1.0/24", "192.0.2.1")});
   ASSERT_TRUE(rig.Holds());
@@ -195,10 +195,10 @@ TEST(HnsSinkLookTest, WhatNobodyTellsIsFoundByLooking) {
   EXPECT_TRUE(rig.Until([&] { return rig.Routes() == Strings{"10.244.1.0/24"}; }));
 }
 
-TEST_F(HnsSinkTest, ACallThatNeverReturnsIsLeftBehindAndTheWorkGoesOn) {
+TEST_F(HnsSinkTest, ACallThatNeverReturnsIsAbandonedAndWorkContinues) {
   const auto gate = std::make_shared<Gate>();
   HnsSink& sink = rig_.Start();
-  ASSERT_TRUE(rig_.Stands());
+  ASSERT_TRUE(rig_.IsInSync());
   rig_.emulator().OnEachCall(
       [gate,
        first = std::make_shared<std::atomic<bool>>(true)](const hns::emulator::CallInfo& call) {
@@ -207,16 +207,16 @@ TEST_F(HnsSinkTest, ACallThatNeverReturnsIsLeftBehindAndTheWorkGoesOn) {
       {});
   sink.Resync(std::vector{a_});
   ASSERT_TRUE(gate->IsReached());
-  EXPECT_THAT(sink.Look(std::chrono::steady_clock::now() + 30s),
+  EXPECT_THAT(sink.Supervise(std::chrono::steady_clock::now() + 30s),
               HasSubstr("has been under way for 30 s"));
-  EXPECT_THAT(sink.Look(std::chrono::steady_clock::now() + 121s), HasSubstr("left behind"));
+  EXPECT_THAT(sink.Supervise(std::chrono::steady_clock::now() + 121s), HasSubstr("left behind"));
   ASSERT_TRUE(rig_.Holds());
   EXPECT_EQ(rig_.Routes(), Strings{"10.244.1.0/24"});
   gate->Open();
 }
 
-// That there is no peer is known as well: the next thread removes what the first one could not.
-TEST_F(HnsSinkTest, AThreadAfterOneLeftBehindRemovesTheLastRoute) {
+// An empty peer list is known as well: the next thread removes what the first one could not.
+TEST_F(HnsSinkTest, TheThreadAfterAnAbandonedOneRemovesTheLastRoute) {
   const auto gate = std::make_shared<Gate>();
   HnsSink& sink = rig_.Start();
   sink.Resync(std::vector{a_});
@@ -229,7 +229,7 @@ TEST_F(HnsSinkTest, AThreadAfterOneLeftBehindRemovesTheLastRoute) {
       {});
   sink.Resync({});
   ASSERT_TRUE(gate->IsReached());
-  EXPECT_THAT(sink.Look(std::chrono::steady_clock::now() + 121s), HasSubstr("left behind"));
+  EXPECT_THAT(sink.Supervise(std::chrono::steady_clock::now() + 121s), HasSubstr("left behind"));
   EXPECT_TRUE(rig_.Until([&] { return rig_.Routes().empty(); }));
   gate->Open();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes of others where a peer's belongs: which are left alone, which are taken over, and who
-// gives way when two programs want one place.
+// Foreign routes in the place of a peer's route: which are kept, which are taken over, and which
+// one stays when two programs contend.
 #include <chrono>
 #include <utility>
 
@@ -107,7 +107,7 @@ class ForeignRouteTest : public ::testing::Test {
 TEST_F(ForeignRouteTest, OneOfExactlyAPeersSubnetBlocksThatPeerAlone) {
   const Route rows[] = {
       With(To("10.244.1.0/24", ""), [](Route& r) { r.kind = RouteKind::kDerived; }),
-      With(To("10.244.1.0/24", "", 0), [](Route& r) { r.kind = RouteKind::kNowhere; }),
+      With(To("10.244.1.0/24", "", 0), [](Route& r) { r.kind = RouteKind::kUnreachable; }),
       With(To("10.244.1.0/24", "192.0.2.1"), [](Route& r) { r.claimed = true; }),
       With(To("10.244.1.0/24", "192.0.2.1"), [](Route& r) { r.metric = 100; }),
       With(To("10.244.1.0/24", "192.0.2.1"), [](Route& r) { r.source = Address("192.0.2.9"); }),
@@ -125,7 +125,7 @@ TEST_F(ForeignRouteTest, OneOfExactlyAPeersSubnetBlocksThatPeerAlone) {
       EXPECT_EQ(report.desired, 2u);
       EXPECT_EQ(report.applied, 1u);
       EXPECT_EQ(report.failed, 1u) << "a condition of that peer";
-      EXPECT_THAT(report.pending, ElementsAre(HasSubstr("a foreign one, has this destination")));
+      EXPECT_THAT(report.pending, ElementsAre(HasSubstr("not flanneld's, has this destination")));
       EXPECT_THAT(ledger.former, IsEmpty());
       host.routes.erase(host.routes.begin());
       EXPECT_EQ(fresh.Retry().applied, 2u) << "once it is gone";
@@ -134,30 +134,31 @@ TEST_F(ForeignRouteTest, OneOfExactlyAPeersSubnetBlocksThatPeerAlone) {
   }
 }
 
-TEST_F(ForeignRouteTest, WhatIsThereIsNamed) {
-  host.routes = {To("10.244.1.0/24", "198.51.100.1", kOther),
-                 With(To("10.244.2.0/24", "", 0), [](Route& r) { r.kind = RouteKind::kNowhere; })};
+TEST_F(ForeignRouteTest, TheExistingRouteIsNamed) {
+  host.routes = {
+      To("10.244.1.0/24", "198.51.100.1", kOther),
+      With(To("10.244.2.0/24", "", 0), [](Route& r) { r.kind = RouteKind::kUnreachable; })};
   EXPECT_THAT(
       sink.Resync(std::vector{a, b}).pending,
       ElementsAre("route 10.244.1.0/24 via 192.0.2.1 dev eth0: a route via 198.51.100.1 dev "
-                  "other, a foreign one, has this destination and stays: "
+                  "other, which is not flanneld's, has this destination; "
                   "remove it, or give the node another podCIDR",
-                  HasSubstr("route 10.244.2.0/24 via 192.0.2.2 dev eth0: a route to nowhere, "
-                            "a foreign one, has this destination")));
+                  HasSubstr("route 10.244.2.0/24 via 192.0.2.2 dev eth0: a blackhole or "
+                            "unreachable route, which is not flanneld's, has this destination")));
 }
 
-// An Update reads nothing: the kernel says so.
-TEST_F(ForeignRouteTest, OneThatCameSinceTheReadingIsNotOverwritten) {
+// An Update reads nothing: the kernel reports it.
+TEST_F(ForeignRouteTest, ARouteAddedSinceTheReadIsNotOverwritten) {
   sink.Resync({});
   const Route foreign = With(To("10.244.1.0/24", "192.0.2.1"), [](Route& r) { r.claimed = true; });
   host.routes = {foreign};
   EXPECT_THAT(sink.Update({{a}, {}}).pending, ElementsAre(HasSubstr("file exists")));
   EXPECT_THAT(host.routes, ElementsAre(foreign));
   EXPECT_THAT(ledger.routes, IsEmpty()) << "not put by us";
-  EXPECT_THAT(sink.Retry().pending, ElementsAre(HasSubstr("and stays")));
+  EXPECT_THAT(sink.Retry().pending, ElementsAre(HasSubstr("which is not flanneld's")));
 }
 
-// ---- what upstream's flanneld left
+// ---- routes of upstream's flanneld
 
 TEST_F(ForeignRouteTest, UpstreamsIsTakenOverAndEnteredAsItWas) {
   const Route rows[] = {
@@ -178,13 +179,13 @@ TEST_F(ForeignRouteTest, UpstreamsIsTakenOverAndEnteredAsItWas) {
     host.done.clear();
     fresh.Update({{}, {a.subnet}});
     EXPECT_THAT(host.routes, IsEmpty());
-    EXPECT_THAT(ledger.former, SizeIs(1)) << "given back by a reset";
+    EXPECT_THAT(ledger.former, SizeIs(1)) << "restored by a reset";
     host.done.clear();
   }
 }
 
-// A cluster that goes from host-gw to vxlan.
-TEST_F(ForeignRouteTest, UpstreamsOnTheUnderlayGivesWayToTheTunnel) {
+// A cluster that changes from host-gw to vxlan.
+TEST_F(ForeignRouteTest, UpstreamsOnTheUnderlayIsReplacedByTheTunnels) {
   const Route upstreams = To("10.244.1.0/24", "192.0.2.1");
   host.routes = {upstreams};
   tunnel.Resync(std::vector{a});
@@ -194,7 +195,7 @@ TEST_F(ForeignRouteTest, UpstreamsOnTheUnderlayGivesWayToTheTunnel) {
   EXPECT_THAT(ledger.routes, IsEmpty()) << "the tunnel's go with it";
 }
 
-// It goes with the device, too.
+// It is removed with the device, too.
 TEST_F(ForeignRouteTest, OneOnOurOwnDeviceIsTakenOverWithoutAnEntry) {
   host.routes = {To("10.244.1.0/24", "", kTunnel)};
   tunnel.Resync(std::vector{a});
@@ -209,11 +210,11 @@ TEST_F(ForeignRouteTest, OneToNoPeerStays) {
   EXPECT_THAT(host.routes, UnorderedElementsAre(upstreams, to_a));
 }
 
-// ---- what came in the place of ours
+// ---- routes that replaced ours
 
-TEST_F(ForeignRouteTest, OneThatReplacedOursIsReplacedAtOnceThenAfterGrowingPauses) {
+TEST_F(ForeignRouteTest, OneThatReplacedOursIsReplacedAtOnceThenWithBackOff) {
   const Route rows[] = {
-      To("10.244.1.0/24", "192.0.2.77"),  // as upstream's are, and yet not there before ours
+      To("10.244.1.0/24", "192.0.2.77"),  // like upstream's, but added after ours
       With(To("10.244.1.0/24", "192.0.2.77"), [](Route& r) { r.claimed = true; }),
   };
   for (const Route& theirs : rows) {
@@ -235,7 +236,7 @@ TEST_F(ForeignRouteTest, OneThatReplacedOursIsReplacedAtOnceThenAfterGrowingPaus
       pauses.push_back(std::chrono::duration_cast<seconds>(now - since).count());
       EXPECT_THAT(host.routes, ElementsAre(to_a));
       EXPECT_THAT(report.pending, IsEmpty());
-      EXPECT_THAT(report.notes, ElementsAre(HasSubstr("another program puts its own route")))
+      EXPECT_THAT(report.notes, ElementsAre(HasSubstr("another program replaces the route")))
           << "reported, though it is put back";
     }
     EXPECT_THAT(pauses, ElementsAre(0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300));
@@ -248,8 +249,8 @@ TEST_F(ForeignRouteTest, OneThatReplacedOursIsReplacedAtOnceThenAfterGrowingPaus
   }
 }
 
-// An address was put on another link (`ip addr add 10.244.1.7/24 dev other`) and ours was flushed:
-// to put ours over the link's would cut the host off from it.
+// An address was added on another link (`ip addr add 10.244.1.7/24 dev other`) and our route was
+// flushed: ours in place of the link's route would cut the host off from that link.
 TEST_F(ForeignRouteTest, TheLinksOwnIsNeverReplaced) {
   const Route links = With(To("10.244.1.0/24", "", kOther), [](Route& route) {
     route.kind = RouteKind::kDerived;
@@ -267,7 +268,8 @@ TEST_F(ForeignRouteTest, TheLinksOwnIsNeverReplaced) {
     }
     host.routes = {links};
     for (int round = 0; round < 3; ++round, now += minutes(1)) {
-      EXPECT_THAT(fresh.Retry().pending, ElementsAre(HasSubstr("a route dev other, the link's")));
+      EXPECT_THAT(fresh.Retry().pending,
+                  ElementsAre(HasSubstr("a route dev other (made by the system)")));
       EXPECT_THAT(host.routes, ElementsAre(links));
     }
     host.routes.clear();
@@ -276,7 +278,7 @@ TEST_F(ForeignRouteTest, TheLinksOwnIsNeverReplaced) {
   }
 }
 
-TEST_F(ForeignRouteTest, WhatIsNamedIsNotWhatWouldBeTakenOver) {
+TEST_F(ForeignRouteTest, TheNamedRouteIsTheForeignOneNotUpstreams) {
   const Route upstreams =
       With(To("10.244.1.0/24", "192.0.2.99"), [](Route& route) { route.metric = 0; });
   const Route foreign =
@@ -307,11 +309,11 @@ TEST_F(ForeignRouteTest, AContestIsOverWithItsPeer) {
     sink.Retry();
   }
   EXPECT_THAT(sink.Update({{}, {a.subnet}}).notes, IsEmpty());
-  EXPECT_THAT(host.routes, ElementsAre(theirs)) << "theirs to the end";
+  EXPECT_THAT(host.routes, ElementsAre(theirs)) << "foreign to the end";
 }
 
-// What is only gone is put back whenever that is seen.
-TEST_F(ForeignRouteTest, FlushedRoutesAreBackAtOnceEachTime) {
+// A route that is only missing is restored whenever that is detected.
+TEST_F(ForeignRouteTest, FlushedRoutesAreRestoredAtOnceEachTime) {
   for (HostRouteSink* each : {&sink, &tunnel}) {
     each->Resync(std::vector{a, b});
     for (int round = 0; round < 5; ++round) {
@@ -325,9 +327,9 @@ TEST_F(ForeignRouteTest, FlushedRoutesAreBackAtOnceEachTime) {
   }
 }
 
-// ---- what stands next to ours
+// ---- routes next to ours
 
-TEST_F(ForeignRouteTest, OneThatPrecedesOursIsReportedAndLeft) {
+TEST_F(ForeignRouteTest, OneThatPrecedesOursIsReportedAndKept) {
   struct Row {
     const char* description;
     IpFamily family;
@@ -369,7 +371,7 @@ TEST_F(ForeignRouteTest, AMoveWaitsForOneThatPrecedes) {
 
 // ---- which changes concern us
 
-TEST_F(ForeignRouteTest, ChangesOfOthersPlacesWakeNobody) {
+TEST_F(ForeignRouteTest, ChangesOfUnrelatedRoutesAreIgnored) {
   HostRouteSink both = Make([] {
     HostRouteConfig config = Config();
     config.tunnel = {kTunnel, "flannel.4096"};
@@ -383,10 +385,12 @@ TEST_F(ForeignRouteTest, ChangesOfOthersPlacesWakeNobody) {
     bool concerned;
   } rows[] = {
       {"unknown what", {}, true},
-      {"ours went", {{to_a, true, false}}, true},
-      {"ours came: our own doing", {{to_a, false, false}}, false},
+      {"ours was removed", {{to_a, true, false}}, true},
+      {"ours was added, by us", {{to_a, false, false}}, false},
       {"another in our place", {{To("10.244.1.0/24", "192.0.2.5"), false, false}}, true},
-      {"another went from our place", {{To("10.244.1.0/24", "192.0.2.5"), true, false}}, true},
+      {"a foreign one was removed from our place",
+       {{To("10.244.1.0/24", "192.0.2.5"), true, false}},
+       true},
       {"ours without its mark", {{To("10.244.1.0/24", "192.0.2.1"), false, false}}, true},
       {"of no peer", {{To("10.244.9.0/24", "192.0.2.5"), true, false}}, false},
       {"a full table", {{To("198.18.0.0/15", "192.0.2.5"), true, false}}, false},
@@ -404,7 +408,7 @@ TEST_F(ForeignRouteTest, ChangesOfOthersPlacesWakeNobody) {
     EXPECT_EQ(both.IsConcernedBy(row.changes), row.concerned) << row.description;
 }
 
-TEST_F(ForeignRouteTest, WhatAnUpdateWroteIsUnverifiedUntilItIsRead) {
+TEST_F(ForeignRouteTest, WrittenRoutesAreUnverifiedUntilTheyAreRead) {
   sink.Resync(std::vector{a});
   EXPECT_FALSE(sink.unverified());
   sink.Update({{b}, {}});
@@ -415,14 +419,14 @@ TEST_F(ForeignRouteTest, WhatAnUpdateWroteIsUnverifiedUntilItIsRead) {
   EXPECT_TRUE(sink.unverified());
 }
 
-// ---- Windows, where no route bears a mark
+// ---- Windows, where no route has a mark
 
 class WindowsRouteTest : public ForeignRouteTest {
  protected:
-  WindowsRouteTest() { host.windows = host.puts_beside = true; }
+  WindowsRouteTest() { host.windows = host.adds_next_to = true; }
 };
 
-TEST_F(WindowsRouteTest, OnlyWhatTheLedgerOrALeaseSaysIsOursIsDeleted) {
+TEST_F(WindowsRouteTest, OnlyRoutesOfTheLedgerOrALeaseAreDeleted) {
   const Route by_hand = Marked(To("10.244.77.0/24", "192.0.2.254"));
   const Route appliance = Marked(To("10.244.1.0/24", "198.51.100.1", kOther));
   const Route stale = Marked(To("10.244.9.0/24", "192.0.2.99"));
@@ -433,7 +437,7 @@ TEST_F(WindowsRouteTest, OnlyWhatTheLedgerOrALeaseSaysIsOursIsDeleted) {
   EXPECT_THAT(ledger.routes, IsEmpty());
 }
 
-TEST_F(WindowsRouteTest, UpstreamsIsRightAsItIsAndOursToEnd) {
+TEST_F(WindowsRouteTest, UpstreamsIsCorrectAndOursToDelete) {
   host.routes = {With(to_a, [](Route& r) { r.metric = 256; })};
   EXPECT_EQ(sink.Resync(std::vector{a}).applied, 1u);
   EXPECT_THAT(host.done, IsEmpty());
@@ -446,7 +450,7 @@ TEST_F(WindowsRouteTest, UpstreamsIsRightAsItIsAndOursToEnd) {
   EXPECT_THAT(host.routes, IsEmpty());
 }
 
-TEST_F(WindowsRouteTest, AGhostByAnotherAddressOfTheLinkGivesWay) {
+TEST_F(WindowsRouteTest, AStaleRouteThroughAnotherAddressOfTheLinkIsReplaced) {
   const Route ghost = Marked(To("10.244.1.0/24", "192.0.2.77"));
   host.routes = {ghost};
   EXPECT_EQ(sink.Resync(std::vector{a}).applied, 1u);
@@ -456,15 +460,15 @@ TEST_F(WindowsRouteTest, AGhostByAnotherAddressOfTheLinkGivesWay) {
   EXPECT_EQ(ledger.former[0].route, ghost);
 }
 
-// It would be ours by the ledger from now on.
-TEST_F(WindowsRouteTest, OneThatCameSinceTheReadingIsNotEntered) {
+// With an entry in the ledger it would count as ours.
+TEST_F(WindowsRouteTest, ARouteAddedSinceTheReadIsNotEntered) {
   sink.Resync({});
   host.routes = {to_a};
   sink.Update({{a}, {}});
   EXPECT_THAT(ledger.routes, IsEmpty());
 }
 
-TEST_F(WindowsRouteTest, OneThatWasReplacedByAnotherGatewayIsPutBackBesideIt) {
+TEST_F(WindowsRouteTest, AReplacedRouteIsRestoredNextToTheForeignOne) {
   sink.Resync(std::vector{a});
   const Route theirs = Marked(To("10.244.1.0/24", "198.51.100.1", kOther));
   host.routes = {theirs};

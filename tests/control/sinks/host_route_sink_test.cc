@@ -76,7 +76,7 @@ class HostRouteSinkTest : public ::testing::Test {
   const lease::Peer far = MakePeer("far", "10.244.3.0/24", "198.51.100.3");
 };
 
-// `10.244.1.0/24 via 192.0.2.1 dev eth0`, upstream v0.28.9; ours bears the mark.
+// `10.244.1.0/24 via 192.0.2.1 dev eth0`, upstream v0.28.9; ours has the mark.
 TEST_F(HostRouteSinkTest, TheRouteIsUpstreams) {
   sink.Resync(std::vector{a});
   EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.1.0/24", "192.0.2.1")));
@@ -92,7 +92,7 @@ TEST_F(HostRouteSinkTest, Ipv6) {
 
 // ---- what is not on link
 
-TEST_F(HostRouteSinkTest, APeerBehindARouterIsRefusedAloneAndHoldsNobodyUp) {
+TEST_F(HostRouteSinkTest, OnlyThePeerBehindARouterIsRefused) {
   const lease::SinkReport report = sink.Resync(std::vector{a, far});
   EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.1.0/24", "192.0.2.1")));
   EXPECT_EQ(report.desired, 1u);
@@ -100,13 +100,13 @@ TEST_F(HostRouteSinkTest, APeerBehindARouterIsRefusedAloneAndHoldsNobodyUp) {
   EXPECT_THAT(report.pending, IsEmpty());
   EXPECT_THAT(report.refused,
               ElementsAre("peer \"far\" (10.244.3.0/24) has no route: its address 198.51.100.3 is "
-                          "not on link of eth0, and host routes lead past no router: join the "
-                          "node to that link, or use vxlan"));
+                          "not on the link of eth0, and host routes cannot cross a router; connect "
+                          "the node to that link, or use vxlan"));
   EXPECT_THAT(sink.Update({{}, {far.subnet}}).refused, IsEmpty());
 }
 
-// Not left to lead to an address that is another node's by now.
-TEST_F(HostRouteSinkTest, AMoveBehindARouterTakesTheRouteAway) {
+// Its route is not kept, because the address may be another node's by now.
+TEST_F(HostRouteSinkTest, AMoveBehindARouterRemovesTheRoute) {
   sink.Resync(std::vector{a});
   const lease::Peer moved = MakePeer("a", "10.244.1.0/24", "198.51.100.1");
   EXPECT_THAT(sink.Update({{moved}, {}}).refused, ElementsAre(HasSubstr("198.51.100.1")));
@@ -133,7 +133,7 @@ TEST_F(HostRouteSinkTest, AnAddressThatComesLaterIsSeenByTheResync) {
   EXPECT_EQ(report.applied, 1u);
 }
 
-// ---- ours and others'
+// ---- our routes and foreign ones
 
 TEST_F(HostRouteSinkTest, OnlyMarkedRoutesIntoTheNetworkAreOurs) {
   host::Route without_gateway = Direct("10.244.7.0/24", "192.0.2.8");
@@ -180,7 +180,7 @@ TEST_F(HostRouteSinkTest, APeerOutsideTheNetworkIsReadBackToo) {
   EXPECT_THAT(host.routes, IsEmpty());
 }
 
-TEST_F(HostRouteSinkTest, WhatTheSystemFillsInIsNotWrong) {
+TEST_F(HostRouteSinkTest, ValuesThatTheSystemFillsInAreCorrect) {
   host::Route there = Direct("10.244.1.0/24", "192.0.2.1");
   there.metric = 281;
   there.source = Address("192.0.2.9");
@@ -193,8 +193,8 @@ TEST_F(HostRouteSinkTest, WhatTheSystemFillsInIsNotWrong) {
 
 TEST_F(HostRouteSinkTest, ANewAddressLeavesNoRouteToTheOldOneOnAnySystem) {
   const lease::Peer moved = MakePeer("a", "10.244.1.0/24", "192.0.2.77");
-  for (const bool puts_beside : {false, true}) {
-    host.puts_beside = puts_beside;
+  for (const bool adds_next_to : {false, true}) {
+    host.adds_next_to = adds_next_to;
     host.routes.clear();
     sink.Resync(std::vector{a});
     host.done.clear();
@@ -206,14 +206,14 @@ TEST_F(HostRouteSinkTest, ANewAddressLeavesNoRouteToTheOldOneOnAnySystem) {
   }
 }
 
-TEST_F(HostRouteSinkTest, AGhostThatAFormerProcessLeftGoes) {
-  host.puts_beside = true;
+TEST_F(HostRouteSinkTest, AStaleRouteOfAFormerProcessIsRemoved) {
+  host.adds_next_to = true;
   host.routes = {Direct("10.244.1.0/24", "192.0.2.77"), Direct("10.244.1.0/24", "192.0.2.1")};
   sink.Resync(std::vector{a});
   EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.1.0/24", "192.0.2.1")));
 }
 
-TEST_F(HostRouteSinkTest, TheOldWayStaysWhileTheNewOneIsRefused) {
+TEST_F(HostRouteSinkTest, TheOldRouteStaysWhileTheNewOneIsRefused) {
   sink.Resync(std::vector{a});
   host.failing = {a.subnet};
   const lease::Peer moved = MakePeer("a", "10.244.1.0/24", "192.0.2.77");
@@ -230,7 +230,7 @@ TEST_F(HostRouteSinkTest, TheOldWayStaysWhileTheNewOneIsRefused) {
 
 // ---- DirectRouting
 
-TEST_F(HostRouteSinkTest, WithATunnelThePeersBehindARouterGoThroughIt) {
+TEST_F(HostRouteSinkTest, WithATunnelThePeersBehindARouterUseIt) {
   const lease::SinkReport report = both.Resync(std::vector{a, far});
   EXPECT_THAT(host.routes, UnorderedElementsAre(Direct("10.244.1.0/24", "192.0.2.1"),
                                                 Tunnelled("10.244.3.0/24")));
@@ -246,11 +246,11 @@ TEST_F(HostRouteSinkTest, AConditionNamesTheDeviceOfItsRoute) {
                           "route 10.244.3.0/24 dev flannel.4096: network is unreachable"));
 }
 
-TEST_F(HostRouteSinkTest, AMoveBetweenTheWaysAddsBeforeItRemoves) {
+TEST_F(HostRouteSinkTest, AMoveBetweenLinkAndTunnelAddsBeforeItRemoves) {
   both.Resync(std::vector{a});
   const lease::Peer moved = MakePeer("a", "10.244.1.0/24", "198.51.100.1");
-  for (const bool puts_beside : {false, true}) {
-    host.puts_beside = puts_beside;
+  for (const bool adds_next_to : {false, true}) {
+    host.adds_next_to = adds_next_to;
     host.done.clear();
     EXPECT_EQ(both.Update({{moved}, {}}).applied, 1u);
     EXPECT_THAT(host.routes, ElementsAre(Tunnelled("10.244.1.0/24")));
@@ -261,7 +261,8 @@ TEST_F(HostRouteSinkTest, AMoveBetweenTheWaysAddsBeforeItRemoves) {
   }
 }
 
-// An address of the underlay came or went: by the resync, and still the new way first.
+// An address of the underlay was added or removed: handled by the resync, and still the new route
+// first.
 TEST_F(HostRouteSinkTest, AResyncMovesTheSameWay) {
   both.Resync(std::vector{far});
   host.done.clear();
@@ -275,7 +276,7 @@ TEST_F(HostRouteSinkTest, AResyncMovesTheSameWay) {
                                      "replace 10.244.3.0/24", "remove 10.244.3.0/24"));
 }
 
-TEST_F(HostRouteSinkTest, StaleRoutesOnTheTunnelGoAndOthersStay) {
+TEST_F(HostRouteSinkTest, StaleRoutesOnTheTunnelAreRemovedAndForeignOnesStay) {
   const host::Route foreign = NotMarked(Tunnelled("10.244.8.0/24"));
   host.routes = {Tunnelled("10.244.9.0/24"), foreign};
   both.Resync({});
@@ -293,7 +294,7 @@ class HostRouteLedgerTest : public HostRouteSinkTest {
   HostRouteSink entered{host, Config(), &ledger};
 };
 
-TEST_F(HostRouteLedgerTest, EnteredBeforeTheyArePutAndDroppedWhenTheyAreGone) {
+TEST_F(HostRouteLedgerTest, EnteredBeforeTheyAreAddedAndForgottenOnceTheyAreGone) {
   entered.Resync(std::vector{a, b, far});
   EXPECT_THAT(ledger.routes,
               ElementsAre(Key("10.244.1.0/24", "192.0.2.1"), Key("10.244.2.0/24", "192.0.2.2")));
@@ -305,15 +306,15 @@ TEST_F(HostRouteLedgerTest, EnteredBeforeTheyArePutAndDroppedWhenTheyAreGone) {
   EXPECT_EQ(ledger.batches, 2);
 }
 
-// The mark proves that it is ours, whatever became of the ledger.
-TEST_F(HostRouteLedgerTest, OneThatBearsTheMarkIsEntered) {
+// The mark proves that it is ours, even without the ledger.
+TEST_F(HostRouteLedgerTest, AMarkedRouteIsEntered) {
   host.routes = {Direct("10.244.1.0/24", "192.0.2.1")};
   entered.Resync(std::vector{a});
   EXPECT_THAT(host.done, IsEmpty());
   EXPECT_THAT(ledger.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
 }
 
-TEST_F(HostRouteLedgerTest, OneThatComesAgainBetweenReadingsIsEnteredAgain) {
+TEST_F(HostRouteLedgerTest, ARouteThatReturnsBetweenReadsIsEnteredAgain) {
   entered.Resync(std::vector{a});
   entered.Update({{}, {a.subnet}});
   EXPECT_THAT(ledger.routes, IsEmpty());
@@ -322,15 +323,16 @@ TEST_F(HostRouteLedgerTest, OneThatComesAgainBetweenReadingsIsEnteredAgain) {
 }
 
 TEST_F(HostRouteLedgerTest, AMoveEndsWithOneEntry) {
-  host.puts_beside = true;
+  host.adds_next_to = true;
   entered.Resync(std::vector{a});
   entered.Update({{MakePeer("a", "10.244.1.0/24", "192.0.2.11")}, {}});
   EXPECT_THAT(ledger.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.11")));
 }
 
-// A vSwitch came: another process of ours finds its routes on the NIC and wants them on the switch.
-TEST_F(HostRouteLedgerTest, AMoveToAnotherAdapterIsNoEnd) {
-  host.puts_beside = true;
+// A vSwitch was created: a later process of ours finds its routes on the NIC and needs them on the
+// switch.
+TEST_F(HostRouteLedgerTest, AMoveToAnotherAdapterIsNoRemoval) {
+  host.adds_next_to = true;
   host.adapters.push_back(host.adapters[0]);
   host.adapters[1].index = kEth0 + 1;
   entered.Resync(std::vector{a});
@@ -353,14 +355,14 @@ TEST_F(HostRouteLedgerTest, ARefusedOneStaysEnteredWhileItIsDesired) {
   EXPECT_THAT(ledger.routes, IsEmpty());
 }
 
-TEST_F(HostRouteLedgerTest, WhatAnEarlierProcessEnteredIsForgottenOnceItIsGone) {
+TEST_F(HostRouteLedgerTest, EntriesOfAnEarlierProcessAreForgottenOnceTheirRoutesAreGone) {
   ledger.routes = {Key("10.244.9.0/24", "192.0.2.99"), Key("fd00:244:9::/64", "2001:db8::99")};
   entered.Resync(std::vector{a});
   EXPECT_THAT(ledger.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1"),
                                          Key("fd00:244:9::/64", "2001:db8::99")));
 }
 
-TEST_F(HostRouteLedgerTest, OneThatWasForgottenIsIntendedAgainBeforeItIsPut) {
+TEST_F(HostRouteLedgerTest, AForgottenRouteIsIntendedAgainBeforeItIsAdded) {
   ledger.routes = {Key("10.244.1.0/24", "192.0.2.1")};
   entered.Resync({});
   EXPECT_THAT(ledger.routes, IsEmpty()) << "it does not exist";
@@ -368,13 +370,13 @@ TEST_F(HostRouteLedgerTest, OneThatWasForgottenIsIntendedAgainBeforeItIsPut) {
   EXPECT_THAT(ledger.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
 }
 
-TEST_F(HostRouteLedgerTest, TheTunnelsRoutesGoWithIt) {
-  HostRouteSink beside(host, WithTunnel(), &ledger);
-  beside.Resync(std::vector{a, far});
+TEST_F(HostRouteLedgerTest, TheTunnelsRoutesAreForgottenWithIt) {
+  HostRouteSink with_tunnel(host, WithTunnel(), &ledger);
+  with_tunnel.Resync(std::vector{a, far});
   EXPECT_THAT(ledger.routes, ElementsAre(Key("10.244.1.0/24", "192.0.2.1")));
 }
 
-// ---- trouble
+// ---- errors
 
 TEST_F(HostRouteSinkTest, WhileTheHostCannotBeReadNothingIsTouchedAndTheRetryReadsFirst) {
   host.unreadable = absl::UnavailableError("netlink: out of memory");
@@ -403,10 +405,10 @@ TEST_F(HostRouteSinkTest, AnAdapterThatIsGoneOrDownIsWaitedFor) {
   EXPECT_EQ(sink.Retry().applied, 1u);
 }
 
-TEST_F(HostRouteSinkTest, ResyncReadsBackAndSaysWhatIsNotThere) {
+TEST_F(HostRouteSinkTest, ResyncReadsBackAndReportsMissingRoutes) {
   host.loses_routes = true;
   EXPECT_THAT(sink.Resync(std::vector{a}).pending,
-              ElementsAre("route 10.244.1.0/24 via 192.0.2.1 dev eth0: not there when read back"));
+              ElementsAre("route 10.244.1.0/24 via 192.0.2.1 dev eth0: missing when read back"));
 }
 
 TEST_F(HostRouteSinkTest, AnUpdateReadsNothing) {

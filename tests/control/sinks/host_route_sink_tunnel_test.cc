@@ -51,7 +51,7 @@ class TunnelRouteTest : public ::testing::Test {
 
 // `10.244.1.0/24 dev flannel.4096 proto 87`. Upstream v0.28.9 adds `via 10.244.1.0 onlink`, which
 // only a device with neighbours needs, and of which the kernel keeps one next hop for each route.
-TEST_F(TunnelRouteTest, TheRouteHasNoGatewayAndBearsTheMark) {
+TEST_F(TunnelRouteTest, TheRouteHasNoGatewayAndHasTheMark) {
   sink.Resync(std::vector{a});
   EXPECT_THAT(host.routes, ElementsAre(RouteOf("10.244.1.0/24")));
   EXPECT_EQ(sink.name(), "routes on flannel.4096 (IPv4)");
@@ -64,7 +64,7 @@ TEST_F(TunnelRouteTest, Ipv6) {
   EXPECT_EQ(v6.name(), "routes on flannel.4096 (IPv6)");
 }
 
-TEST_F(TunnelRouteTest, WhatTheSystemFillsInIsNotWrong) {
+TEST_F(TunnelRouteTest, ValuesThatTheSystemFillsInAreCorrect) {
   host::Route there = RouteOf("10.244.1.0/24");
   there.metric = 1024;
   there.source = Address("10.244.0.0");
@@ -82,7 +82,7 @@ TEST_F(TunnelRouteTest, RoutesWithoutTheMarkAreNotOurs) {
 }
 
 // Of an earlier process, under another Backend.Type.
-TEST_F(TunnelRouteTest, OursOnTheUnderlayGiveWay) {
+TEST_F(TunnelRouteTest, OursOnTheUnderlayAreReplaced) {
   host::Route old = RouteOf("10.244.1.0/24"), stale = RouteOf("10.244.9.0/24");
   for (host::Route* each : {&old, &stale}) {
     each->adapter_index = 2;
@@ -102,28 +102,28 @@ TEST_F(TunnelRouteTest, AWrongGatewayIsReplaced) {
   EXPECT_THAT(host.routes, ElementsAre(RouteOf("10.244.1.0/24")));
 }
 
-TEST_F(TunnelRouteTest, ResyncReadsBackAndSaysWhatIsNotThere) {
+TEST_F(TunnelRouteTest, ResyncReadsBackAndReportsMissingRoutes) {
   host.loses_routes = true;
   const lease::SinkReport report = sink.Resync(std::vector{a});
   EXPECT_EQ(report.applied, 0u);
   EXPECT_THAT(report.pending,
-              ElementsAre("route 10.244.1.0/24 dev flannel.4096: not there when read back"));
+              ElementsAre("route 10.244.1.0/24 dev flannel.4096: missing when read back"));
 }
 
-TEST_F(TunnelRouteTest, ResyncReadsBackAndSaysWhatIsStillThere) {
+TEST_F(TunnelRouteTest, ResyncReadsBackAndReportsRemainingRoutes) {
   host.routes = {RouteOf("10.244.3.0/24")};
   host.keeps_routes = true;
   const lease::SinkReport report = sink.Resync(std::vector{a});
   EXPECT_EQ(report.desired, 1u);
   EXPECT_EQ(report.applied, 1u);
   EXPECT_THAT(report.pending,
-              ElementsAre("route 10.244.3.0/24 dev flannel.4096: still there when read back"));
+              ElementsAre("route 10.244.3.0/24 dev flannel.4096: still present when read back"));
   host.keeps_routes = false;
   EXPECT_THAT(sink.Retry().pending, IsEmpty());
   EXPECT_THAT(host.routes, ElementsAre(RouteOf("10.244.1.0/24")));
 }
 
-// Routes that are in place are not read back a second time: a resync of 100,000 is one dump.
+// Existing routes are not read back a second time: a resync of 100,000 is one dump.
 TEST_F(TunnelRouteTest, AResyncThatChangesNothingReadsOnce) {
   sink.Resync(std::vector{a});
   EXPECT_EQ(host.reads, 2u) << "before and after";
@@ -131,7 +131,7 @@ TEST_F(TunnelRouteTest, AResyncThatChangesNothingReadsOnce) {
   EXPECT_EQ(host.reads, 3u);
 }
 
-TEST_F(TunnelRouteTest, PeersOfTheOtherFamilyAreNotItsMatter) {
+TEST_F(TunnelRouteTest, PeersOfTheOtherFamilyAreIgnored) {
   lease::SinkReport report =
       sink.Resync(std::vector{MakePeer("a", "fd00:0:0:1::/64", "192.0.2.1")});
   EXPECT_EQ(report.desired, 0u);
@@ -149,7 +149,7 @@ TEST_F(TunnelRouteTest, AFailedRemovalNamesTheRouteAndTheCause) {
               ElementsAre("route 10.244.1.0/24 dev flannel.4096: operation not permitted"));
 }
 
-TEST_F(TunnelRouteTest, AConditionThatPassedIsNotTold) {
+TEST_F(TunnelRouteTest, AConditionThatEndedIsNotReported) {
   host.failing = {a.subnet};
   sink.Resync(std::vector{a});
   host.failing.clear();
@@ -213,7 +213,7 @@ std::vector<lease::Peer> Many(int count) {
 }
 
 // Health is answered between them.
-TEST_F(TunnelRouteTest, ManyArePutInSlices) {
+TEST_F(TunnelRouteTest, ManyAreAddedInSlices) {
   lease::SinkReport report = sink.Resync(Many(2500));
   std::vector<std::size_t> applied = {report.applied};
   while (report.more) {
@@ -229,7 +229,7 @@ TEST_F(TunnelRouteTest, ManyArePutInSlices) {
   EXPECT_EQ(host.reads, 2u) << "before and after";
 }
 
-TEST_F(TunnelRouteTest, ManyAreRemovedInSlicesAfterTheNewOnesArePut) {
+TEST_F(TunnelRouteTest, ManyAreRemovedInSlicesAfterTheNewOnesAreAdded) {
   const std::vector<lease::Peer> many = Many(2500);
   for (lease::SinkReport report = sink.Resync(many); report.more;) report = sink.Retry();
   host.done.clear();
@@ -243,7 +243,7 @@ TEST_F(TunnelRouteTest, ManyAreRemovedInSlicesAfterTheNewOnesArePut) {
   EXPECT_THAT(report.pending, IsEmpty());
 }
 
-TEST_F(TunnelRouteTest, AChangeBetweenSlicesIsTakenAlong) {
+TEST_F(TunnelRouteTest, AChangeBetweenSlicesIsApplied) {
   std::vector<lease::Peer> many = Many(1500);
   sink.Resync(many);
   const lease::Peer first = many.front();
@@ -255,7 +255,7 @@ TEST_F(TunnelRouteTest, AChangeBetweenSlicesIsTakenAlong) {
   EXPECT_EQ(host.routes.size(), 1499u);
 }
 
-// One refused route in each slice holds no other up, and is tried once in a pass.
+// A refused route in each slice does not delay the rest, and is tried once per pass.
 TEST_F(TunnelRouteTest, ARefusedOneStopsNoSlice) {
   const std::vector<lease::Peer> many = Many(2500);
   host.failing = {many[0].subnet, many[1999].subnet};

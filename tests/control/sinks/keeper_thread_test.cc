@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-// What the test and the keepers' threads share; it outlives both.
+// Shared by the test and the keepers' threads; it outlives both.
 struct Scene {
   std::mutex mutex;
   std::condition_variable changed;
@@ -156,15 +156,15 @@ class KeeperThreadTest : public ::testing::Test {
         },
         [scene = scene_] { scene->Set([] {}); },
         RoundThread::Limits{
-            .slow = 5s, .deadline = 120s, .most_left = 2, .look = 1h, .news_pause = 0ms});
+            .slow = 5s, .deadline = 120s, .most_left = 2, .poll = 1h, .poll_pause = 0ms});
     EXPECT_TRUE(scene_->Until([&] { return thread->State().known; }));
     return thread;
   }
-  // Two questions, each in a round of its own: the first one's is over then.
+  // Two requests, each in its own round: the first one's round has ended then.
   void AwaitRound(Thread& thread) {
     for (int n = 0; n < 2; ++n) {
       const int before = scene_->asked;
-      thread.Ask([scene = scene_](Keeper&) { scene->Set([&] { ++scene->asked; }); });
+      thread.Request([scene = scene_](Keeper&) { scene->Set([&] { ++scene->asked; }); });
       ASSERT_TRUE(scene_->Until([&] { return scene_->asked > before; }));
     }
   }
@@ -188,10 +188,10 @@ TEST_F(KeeperThreadTest, NetworksAndTheKeepersOwnEndpointAreInspected) {
     const char* data;
     int rechecks;
   } rows[] = {
-      {"a network came", own, Notification::kNetworkCreate, "{}", 1},
-      {"a network went", own, Notification::kNetworkDelete, "{}", 1},
+      {"a network was created", own, Notification::kNetworkCreate, "{}", 1},
+      {"a network was deleted", own, Notification::kNetworkDelete, "{}", 1},
       {"a network is about to go", own, Notification::kNetworkPreDelete, "{}", 0},
-      {"a namespace came, named alike", own, Notification::kNamespaceCreate, of_own, 0},
+      {"a namespace of the same name was created", own, Notification::kNamespaceCreate, of_own, 0},
       {"its endpoint is attached", own, Notification::kNetworkEndpointAttached, of_own, 1},
       {"its endpoint is detached", own, Notification::kNetworkEndpointDetached, of_own, 1},
       {"a pod's is attached", own, Notification::kNetworkEndpointAttached, of_pod, 0},
@@ -209,25 +209,25 @@ TEST_F(KeeperThreadTest, NetworksAndTheKeepersOwnEndpointAreInspected) {
   }
 }
 
-// The service went away, and what it left behind is being closed: no round of that thread follows.
-TEST_F(KeeperThreadTest, WhoWasLeftBehindBeforeItsRoundMakesNone) {
+// The service stopped, and its handles are being closed: that thread runs no further round.
+TEST_F(KeeperThreadTest, AnAbandonedKeeperStartsNoRound) {
   const auto thread = Start();
   scene_->Set([&] { scene_->queries_return = false; });
   Notify(Notification::kServiceDisconnect, "");
   ASSERT_TRUE(scene_->Until([&] { return scene_->in_query == 1; }));
-  EXPECT_THAT(thread->Look(RoundThread::Clock::now() + 121s), HasSubstr("left behind"));
+  EXPECT_THAT(thread->Supervise(RoundThread::Clock::now() + 121s), HasSubstr("left behind"));
   ASSERT_TRUE(scene_->Until([&] { return scene_->rounds.size() == 2 && scene_->rounds[1] == 1; }));
   scene_->Set([&] { scene_->queries_return = true; });
   ASSERT_TRUE(scene_->Until([&] { return scene_->ended[0]; }));
   EXPECT_THAT(scene_->rounds, ElementsAre(1, 1));
 }
 
-TEST_F(KeeperThreadTest, WhatOneThatWasLeftBehindFoundIsNotPublished) {
+TEST_F(KeeperThreadTest, FactsOfAnAbandonedKeeperAreNotPublished) {
   const auto thread = Start();
   scene_->Set([&] { scene_->queries_return = false; });
-  thread->Tell([](Keeper& keeper) { keeper.Query(); });
+  thread->Post([](Keeper& keeper) { keeper.Query(); });
   ASSERT_TRUE(scene_->Until([&] { return scene_->in_query == 1; }));
-  EXPECT_THAT(thread->Look(RoundThread::Clock::now() + 121s), HasSubstr("left behind"));
+  EXPECT_THAT(thread->Supervise(RoundThread::Clock::now() + 121s), HasSubstr("left behind"));
   ASSERT_TRUE(scene_->Until([&] { return thread->State().outcome.keeper == 1; }));
   scene_->Set([&] { scene_->queries_return = true; });
   ASSERT_TRUE(scene_->Until([&] { return scene_->ended[0]; }));
@@ -236,16 +236,16 @@ TEST_F(KeeperThreadTest, WhatOneThatWasLeftBehindFoundIsNotPublished) {
 }
 
 // Its successor has made things of the same names meanwhile.
-TEST_F(KeeperThreadTest, WhoWasLeftBehindEntersNothing) {
+TEST_F(KeeperThreadTest, AnAbandonedKeeperEntersNothing) {
   const auto thread = Start();
   scene_->Set([&] { scene_->queries_return = false; });
-  thread->Tell([](Keeper& keeper) {
+  thread->Post([](Keeper& keeper) {
     EXPECT_EQ(keeper.Enter("a"), 1u);
     keeper.Query();
     EXPECT_EQ(keeper.Enter("b"), 1u) << "it may read";
   });
   ASSERT_TRUE(scene_->Until([&] { return scene_->in_query == 1; }));
-  EXPECT_THAT(thread->Look(RoundThread::Clock::now() + 121s), HasSubstr("left behind"));
+  EXPECT_THAT(thread->Supervise(RoundThread::Clock::now() + 121s), HasSubstr("left behind"));
   ASSERT_TRUE(scene_->Until([&] { return scene_->rounds.size() == 2 && scene_->rounds[1] == 1; }));
   scene_->Set([&] { scene_->queries_return = true; });
   ASSERT_TRUE(scene_->Until([&] { return scene_->ended[0]; }));

@@ -17,23 +17,24 @@ using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 using Clock = RoundThread::Clock;
 
-// A service whose calls return when the test lets them. Shared with threads that may outlive it.
+// A service whose calls return when the test releases them. Shared with threads that may outlive
+// it.
 struct Service {
   // One call: counts, then waits for the gate.
   void Call() {
     std::unique_lock lock(mutex);
     ++calls;
     ++under_way;
-    news.notify_all();
-    news.wait(lock, [this] { return open; });
+    changed.notify_all();
+    changed.wait(lock, [this] { return open; });
     --under_way;
     ++returned;
-    news.notify_all();
+    changed.notify_all();
   }
   void Open() {
     const std::lock_guard lock(mutex);
     open = true;
-    news.notify_all();
+    changed.notify_all();
   }
   void Close() {
     const std::lock_guard lock(mutex);
@@ -42,11 +43,11 @@ struct Service {
   // A minute is forever here: a failure, not a wait.
   bool Until(const std::function<bool()>& holds) {
     std::unique_lock lock(mutex);
-    return news.wait_for(lock, 60s, holds);
+    return changed.wait_for(lock, 60s, holds);
   }
 
   std::mutex mutex;
-  std::condition_variable news;
+  std::condition_variable changed;
   bool open = true;
   int calls = 0, under_way = 0, returned = 0;
 };
@@ -89,21 +90,21 @@ class RoundThreadTest : public ::testing::Test {
   int sessions_ = 0;
 };
 
-TEST_F(RoundThreadTest, BeginsAtOnceAndGoesOnWhenWoken) {
+TEST_F(RoundThreadTest, StartsAtOnceAndRunsAgainWhenWoken) {
   RoundThread thread(Make());
   ASSERT_TRUE(Returned(1));
   thread.Wake();
   ASSERT_TRUE(Returned(2));
-  EXPECT_EQ(thread.Look(Clock::now()), "");
+  EXPECT_EQ(thread.Supervise(Clock::now()), "");
   EXPECT_EQ(sessions_, 1);
 }
 
-TEST_F(RoundThreadTest, GoesOnByItselfWhenItIsDue) {
+TEST_F(RoundThreadTest, RunsAgainByItselfWhenDue) {
   RoundThread thread(Make(0ms));
   EXPECT_TRUE(Returned(3));
 }
 
-TEST_F(RoundThreadTest, AWakeAmidARoundIsNotLost) {
+TEST_F(RoundThreadTest, AWakeDuringARoundIsNotLost) {
   service_->Close();
   RoundThread thread(Make());
   ASSERT_TRUE(Calls(1));
@@ -112,33 +113,33 @@ TEST_F(RoundThreadTest, AWakeAmidARoundIsNotLost) {
   EXPECT_TRUE(Returned(2));
 }
 
-TEST_F(RoundThreadTest, ASlowCallIsToldAndWaitedFor) {
+TEST_F(RoundThreadTest, ASlowCallIsReportedAndWaitedFor) {
   service_->Close();
   RoundThread thread(Make());
   ASSERT_TRUE(Calls(1));
-  EXPECT_EQ(thread.Look(Clock::now() + 4s), "");
-  EXPECT_EQ(thread.Look(Clock::now() + 60s), "HcnModifyNetwork has been under way for 60 s");
+  EXPECT_EQ(thread.Supervise(Clock::now() + 4s), "");
+  EXPECT_EQ(thread.Supervise(Clock::now() + 60s), "HcnModifyNetwork has been under way for 60 s");
   EXPECT_EQ(sessions_, 1);
   service_->Open();
   ASSERT_TRUE(Returned(1));
 }
 
-TEST_F(RoundThreadTest, PastItsDeadlineTheThreadIsLeftBehindAndAnotherBegins) {
+TEST_F(RoundThreadTest, PastItsDeadlineTheThreadIsAbandonedAndAnotherStarts) {
   service_->Close();
   RoundThread thread(Make());
   ASSERT_TRUE(Calls(1));
-  EXPECT_THAT(thread.Look(Clock::now() + 3min),
+  EXPECT_THAT(thread.Supervise(Clock::now() + 3min),
               AllOf(HasSubstr("HcnModifyNetwork did not return"), HasSubstr("left behind")));
   ASSERT_TRUE(Calls(2)) << "of the second session";
   EXPECT_EQ(sessions_, 2);
   EXPECT_EQ(thread.left_behind(), 1u);
-  EXPECT_THAT(thread.Look(Clock::now()),
+  EXPECT_THAT(thread.Supervise(Clock::now()),
               AllOf(HasSubstr("1 threads hang in HNS"), HasSubstr("not help, reboot this node")));
 
   service_->Open();
   ASSERT_TRUE(Returned(2));
   while (thread.left_behind() > 0) std::this_thread::yield();
-  EXPECT_EQ(thread.Look(Clock::now()), "");
+  EXPECT_EQ(thread.Supervise(Clock::now()), "");
 }
 
 TEST_F(RoundThreadTest, TwoMayHangThenTheThirdIsWaitedFor) {
@@ -146,9 +147,9 @@ TEST_F(RoundThreadTest, TwoMayHangThenTheThirdIsWaitedFor) {
   RoundThread thread(Make());
   for (int call = 1; call <= 3; ++call) {
     ASSERT_TRUE(Calls(call));
-    (void)thread.Look(Clock::now() + 3min);
+    (void)thread.Supervise(Clock::now() + 3min);
   }
-  EXPECT_THAT(thread.Look(Clock::now() + 4min),
+  EXPECT_THAT(thread.Supervise(Clock::now() + 4min),
               AllOf(HasSubstr("nothing is changed until it returns"),
                     HasSubstr("not help, reboot this node")));
   EXPECT_EQ(sessions_, 3);
@@ -157,7 +158,7 @@ TEST_F(RoundThreadTest, TwoMayHangThenTheThirdIsWaitedFor) {
   ASSERT_TRUE(Returned(3));
 }
 
-TEST_F(RoundThreadTest, EndsAfterTheRoundUnderWay) {
+TEST_F(RoundThreadTest, EndsAfterTheRoundInProgress) {
   {
     RoundThread thread(Make());
     ASSERT_TRUE(Returned(1));

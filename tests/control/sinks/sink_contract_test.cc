@@ -24,12 +24,12 @@ class FakeSinkRig final : public SinkRig {
   lease::Sink& sink() override { return sink_; }
   std::map<std::string, std::string> InPlace() override {
     std::map<std::string, std::string> ways;
-    for (const auto& [subnet, peer] : sink_.world) ways[subnet.ToString()] = WayTo(peer);
+    for (const auto& [subnet, peer] : sink_.entries) ways[subnet.ToString()] = WayTo(peer);
     return ways;
   }
   std::string WayTo(const lease::Peer& peer) override { return Text(peer); }
-  void PlantOurs(const lease::Peer& peer) override { sink_.world.emplace(peer.subnet, peer); }
-  void Lose(const IpPrefix& subnet) override { sink_.world.erase(subnet); }
+  void PlantOurs(const lease::Peer& peer) override { sink_.entries.emplace(peer.subnet, peer); }
+  void Lose(const IpPrefix& subnet) override { sink_.entries.erase(subnet); }
   std::optional<std::size_t> Touched() override { return static_cast<std::size_t>(sink_.touched); }
   void Fail(const IpPrefix& subnet) override { sink_.failing.insert(subnet); }
   void Heal() override { sink_.failing.clear(); }
@@ -73,12 +73,12 @@ class DataplaneRig final : public SinkRig {
   control::DataplaneSink sink_{table_};
 };
 
-// Its work goes on elsewhere: here every answer is waited for.
+// Its work runs on another thread: here every answer is waited for.
 class HnsRig final : public SinkRig {
  public:
   HnsRig() : sink_(rig_) {
     rig_.Start();
-    EXPECT_TRUE(rig_.Stands());
+    EXPECT_TRUE(rig_.IsInSync());
   }
   lease::Sink& sink() override { return sink_; }
   std::map<std::string, std::string> InPlace() override {
@@ -150,7 +150,7 @@ class TunnelRouteRig final : public SinkRig {
       EXPECT_TRUE(ways.emplace(route.destination.ToString(), Way(route)).second) << "two ways";
     return ways;
   }
-  // Always into the device: where the peer is, the data plane knows.
+  // Always into the device: the data plane has the peer's address.
   std::string WayTo(const lease::Peer& peer) override {
     host::Route route;
     route.destination = peer.subnet;
@@ -185,9 +185,9 @@ class TunnelRouteRig final : public SinkRig {
 // eth0 reaches the peers of the suite by 192.0.2.0/24, or only those that a route says.
 class HostRouteRig final : public SinkRig {
  public:
-  // `puts_beside`: as Windows does.
-  HostRouteRig(bool puts_beside, bool tunnel) : tunnel_(tunnel) {
-    host_.puts_beside = puts_beside;
+  // `adds_next_to`: as Windows does.
+  HostRouteRig(bool adds_next_to, bool tunnel) : tunnel_(tunnel) {
+    host_.adds_next_to = adds_next_to;
     host::Adapter eth0;
     eth0.index = 2;
     eth0.up = true;
@@ -240,7 +240,7 @@ const SinkCase kDataplane{"dataplane", [] { return std::make_unique<DataplaneRig
 const SinkCase kTunnelRoute{"tunnelroute", [] { return std::make_unique<TunnelRouteRig>(); }};
 
 const SinkCase kHostRoute{"hostroute", [] { return std::make_unique<HostRouteRig>(false, false); }};
-const SinkCase kHostRouteBeside{"hostroutebeside",
+const SinkCase kHostRouteNextTo{"hostroutenextto",
                                 [] { return std::make_unique<HostRouteRig>(true, false); }};
 const SinkCase kDirectRouting{"directrouting",
                               [] { return std::make_unique<HostRouteRig>(false, true); }};
@@ -249,12 +249,12 @@ const SinkCase kHns{"Hns", [] { return std::make_unique<HnsRig>(); }};
 
 INSTANTIATE_TEST_SUITE_P(Sinks, SinkContract,
                          ::testing::Values(kFake, kDataplane, kTunnelRoute, kHostRoute,
-                                           kHostRouteBeside, kDirectRouting, kHns),
+                                           kHostRouteNextTo, kDirectRouting, kHns),
                          SinkCaseName);
 // HNS's refusals are tests/hns's.
 // Nothing can be refused in the memory of the data plane.
 INSTANTIATE_TEST_SUITE_P(Sinks, FallibleSinkContract,
-                         ::testing::Values(kFake, kTunnelRoute, kHostRoute, kHostRouteBeside,
+                         ::testing::Values(kFake, kTunnelRoute, kHostRoute, kHostRouteNextTo,
                                            kDirectRouting),
                          SinkCaseName);
 

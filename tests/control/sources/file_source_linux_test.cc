@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only the system can refuse: root may open every file.
+// Errors that only the kernel can cause: root may open every file.
 #include <sys/resource.h>
 
 #include <filesystem>
@@ -50,7 +50,7 @@ TEST(FileSourceLinuxTest, AFileThatCannotBeOpenedIsNamedWithTheCause) {
                                 HasSubstr("cannot be opened: Too many open files; check"))));
 }
 
-// A file of 4096 bytes whose reading fails: `lo` has no speed.
+// A file of 4096 bytes whose read fails: `lo` has no speed.
 TEST(FileSourceLinuxTest, AFileThatCannotBeReadIsNamedWithTheCause) {
   Conditions listener;
   FileSource source("/sys/class/net/lo/speed", kube::NodeJsonCodec({}, "us"));

@@ -21,22 +21,22 @@ using ::testing::IsEmpty;
 using testing::NodeJson;
 using testing::NodeListJson;
 
-// Writes down what it hears: "snapshot a b", "own us", "own none", "trouble <text>", "well".
+// Records the reports: "snapshot a b", "own us", "own none", "trouble <text>", "well".
 class Listener : public lease::SourceListener {
  public:
-  std::vector<std::string> heard;
+  std::vector<std::string> reports;
 
-  std::vector<std::string> Take() { return std::exchange(heard, {}); }
+  std::vector<std::string> Take() { return std::exchange(reports, {}); }
   void OnSnapshotBegin() override { snapshot = "snapshot"; }
-  void OnSnapshotEnd() override { heard.push_back(std::exchange(snapshot, {})); }
+  void OnSnapshotEnd() override { reports.push_back(std::exchange(snapshot, {})); }
   void OnUpsert(const lease::Lease& lease) override { Add(" " + lease.node.name); }
   void OnDelete(const lease::NodeKey&) override { ADD_FAILURE(); }
   void OnRefused(const lease::RefusedNode& node) override { Add(" !" + node.name); }
   void OnCondition(const absl::Status& status) override {
-    heard.push_back(status.ok() ? "well" : "trouble " + std::string(status.message()));
+    reports.push_back(status.ok() ? "well" : "trouble " + std::string(status.message()));
   }
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {
-    if (node) heard.push_back("own " + node->node.name);
+    if (node) reports.push_back("own " + node->node.name);
   }
 
  private:
@@ -107,7 +107,7 @@ TEST_F(FileSourceTest, WrittenInPlace) {
 }
 
 // A writer within the clock's grain of our read leaves time, size and inode as they were.
-TEST_F(FileSourceTest, ASecondWriteWithinTheClocksGrainIsSeen) {
+TEST_F(FileSourceTest, ASecondWriteWithinTheClocksResolutionIsSeen) {
   Write(path, List({"a"}));
   const auto time = fs::last_write_time(path);
   source.Start(listener);
@@ -141,12 +141,12 @@ TEST_F(FileSourceTest, TouchedWithoutChangeIsSilent) {
   EXPECT_THAT(listener.Take(), IsEmpty());
 }
 
-TEST_F(FileSourceTest, AFileThatIsNotThereYet) {
+TEST_F(FileSourceTest, AFileThatDoesNotExistYet) {
   source.Start(listener);
-  ASSERT_EQ(listener.heard.size(), 1u);
-  EXPECT_THAT(listener.heard[0], HasSubstr("trouble lease file "));
-  EXPECT_THAT(listener.heard[0], HasSubstr("nodes.json"));
-  EXPECT_THAT(listener.heard[0], HasSubstr("put the file back"));
+  ASSERT_EQ(listener.reports.size(), 1u);
+  EXPECT_THAT(listener.reports[0], HasSubstr("trouble lease file "));
+  EXPECT_THAT(listener.reports[0], HasSubstr("nodes.json"));
+  EXPECT_THAT(listener.reports[0], HasSubstr("put the file back"));
   EXPECT_FALSE(source.status().ok());
   listener.Take();
   Poll();
@@ -156,7 +156,7 @@ TEST_F(FileSourceTest, AFileThatIsNotThereYet) {
   EXPECT_THAT(listener.Take(), ElementsAre("snapshot a", "well"));
 }
 
-TEST_F(FileSourceTest, WithoutItsFolderTheFileIsNotThereEither) {
+TEST_F(FileSourceTest, AFolderThatDoesNotExistYet) {
   for (const fs::path& absent : {path, folder / "none" / "nodes.json"}) {
     FileSource lonely(absent, kube::NodeJsonCodec({}, "us"));
     lonely.Start(listener);
@@ -182,16 +182,16 @@ TEST_F(FileSourceTest, BrokenContentNamesThePositionAndIsFollowedByTheNextGood) 
   listener.Take();
   Write(path, "{\n  \"items\": [}\n");
   Poll();
-  ASSERT_EQ(listener.heard.size(), 1u);
-  EXPECT_THAT(listener.heard[0], HasSubstr("nodes.json: line 2, column 13: not JSON"));
-  EXPECT_THAT(listener.heard[0], HasSubstr("correct the file"));
+  ASSERT_EQ(listener.reports.size(), 1u);
+  EXPECT_THAT(listener.reports[0], HasSubstr("nodes.json: line 2, column 13: not JSON"));
+  EXPECT_THAT(listener.reports[0], HasSubstr("correct the file"));
   listener.Take();
   Write(path, List({"a", "b"}));
   Poll();
   EXPECT_THAT(listener.Take(), ElementsAre("snapshot a b", "well"));
 }
 
-TEST_F(FileSourceTest, AnEmptyFileIsConditionNotAnEmptyCluster) {
+TEST_F(FileSourceTest, AnEmptyFileIsAConditionNotAnEmptyCluster) {
   Write(path, List({"a"}));
   source.Start(listener);
   listener.Take();
@@ -200,7 +200,7 @@ TEST_F(FileSourceTest, AnEmptyFileIsConditionNotAnEmptyCluster) {
   EXPECT_THAT(listener.Take(), ElementsAre(HasSubstr("it is empty")));
 }
 
-TEST_F(FileSourceTest, AnotherCauseIsSaidAgain) {
+TEST_F(FileSourceTest, AnotherCauseIsReportedAgain) {
   source.Start(listener);
   Write(path, "");
   Poll();

@@ -72,8 +72,8 @@ class FileRig final : public SourceRig {
   std::unique_ptr<control::FileSource> source_;
 };
 
-// Broken: nobody answers. Its time is turned by hand, with each step by a little, and is long past
-// for the system's timers: they fire at once and find that the hand has not come so far.
+// Broken: no server answers. The test advances the clock a little with each step. For the system's
+// timers that time is long past: they fire at once and find that the clock is not there yet.
 class KubeRig final : public SourceRig {
  public:
   explicit KubeRig(bool streams, FakeApiServer::Protobuf protobuf) {
@@ -96,7 +96,7 @@ class KubeRig final : public SourceRig {
   void Put(const NodeFacts& node) override { server_.Put(node); }
   void Delete(const std::string& name) override { server_.Delete(name); }
   void Break() override { listener_.GoAway(); }
-  void Mend() override { listener_.GoOn(); }
+  void Mend() override { listener_.Resume(); }
   void Step() override {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
     do {

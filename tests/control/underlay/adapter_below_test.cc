@@ -35,7 +35,7 @@ TEST(AdapterBelow, IsFoundByItsNameElseByTheMac) {
        {Nic(2, "Ethernet", kMac), Nic(3, "vEthernet (nat)", kMac)},
        {},
        {"", "Ethernet", ""}},
-      {"a vNIC whose name says nothing",
+      {"a vNIC with an arbitrary name",
        "Host",
        {Nic(2, "Ethernet", kMac)},
        {},
@@ -45,7 +45,7 @@ TEST(AdapterBelow, IsFoundByItsNameElseByTheMac) {
        {Nic(2, "Ethernet 2", kOther)},
        {},
        {"Ethernet", "", ""}},
-      {"a hidden NIC whose vNIC's name does not say it",
+      {"a hidden NIC that its vNIC's name does not contain",
        "vEthernet (Ethernet) 2",
        {Nic(2, "Ethernet 2", kOther)},
        {},
@@ -55,7 +55,7 @@ TEST(AdapterBelow, IsFoundByItsNameElseByTheMac) {
        {Nic(2, "Team", kMac), Nic(3, "NIC 1", kMac)},
        {},
        {"", "",
-        "which physical adapter is below vEthernet (LAN) is not known: Team and NIC 1 have its MAC "
+        "the physical adapter below vEthernet (LAN) is not known: Team and NIC 1 have its MAC "
         "00:15:5d:00:00:0a, as in a team; name the one to use with --iface"}},
       {"a team, and one is named",
        "vEthernet (LAN)",

@@ -55,23 +55,23 @@ TEST(HostNeeds, AreAddressesPrefixesGatewaysAndNameServers) {
 
 TEST(HostNeeds, AreOfOneFamilyAndInOrder) {
   HostNeeds needs;
-  needs.See({ClaimOf(Address("192.0.2.9"), "b"), ClaimOf(Address("2001:db8::1"), "six"),
-             ClaimOf(Address("10.0.0.1"), "a")},
-            {});
-  EXPECT_THAT(Texts(needs.Of(IpFamily::kV4)),
+  needs.Update({ClaimOf(Address("192.0.2.9"), "b"), ClaimOf(Address("2001:db8::1"), "six"),
+                ClaimOf(Address("10.0.0.1"), "a")},
+               {});
+  EXPECT_THAT(Texts(needs.Claims(IpFamily::kV4)),
               ElementsAre("10.0.0.1/32: a 10.0.0.1", "192.0.2.9/32: b 192.0.2.9"));
-  EXPECT_THAT(Texts(needs.Of(IpFamily::kV6)), ElementsAre("2001:db8::1/128: six 2001:db8::1"));
+  EXPECT_THAT(Texts(needs.Claims(IpFamily::kV6)), ElementsAre("2001:db8::1/128: six 2001:db8::1"));
 }
 
-// HNS takes an adapter's address away for many seconds when it makes a vSwitch.
+// HNS removes an adapter's address for many seconds when it makes a vSwitch.
 TEST(HostNeeds, AreRememberedForTenMinutes) {
   HostNeeds needs;
   const control::TimePoint start{};
-  needs.See({ClaimOf(Address("10.0.0.1"), "a")}, start);
-  needs.See({}, start + HostNeeds::kMemory);
-  EXPECT_EQ(needs.Of(IpFamily::kV4).size(), 1u);
-  needs.See({}, start + HostNeeds::kMemory + std::chrono::seconds(1));
-  EXPECT_THAT(needs.Of(IpFamily::kV4), IsEmpty());
+  needs.Update({ClaimOf(Address("10.0.0.1"), "a")}, start);
+  needs.Update({}, start + HostNeeds::kMemory);
+  EXPECT_EQ(needs.Claims(IpFamily::kV4).size(), 1u);
+  needs.Update({}, start + HostNeeds::kMemory + std::chrono::seconds(1));
+  EXPECT_THAT(needs.Claims(IpFamily::kV4), IsEmpty());
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ Route DefaultVia(std::uint32_t adapter_index, std::uint32_t metric,
                  IpFamily family = IpFamily::kV4) {
   Route route;
   route.destination =
-      *IpPrefix::Of(family == IpFamily::kV4 ? Address("0.0.0.0") : Address("::"), 0);
+      *IpPrefix::From(family == IpFamily::kV4 ? Address("0.0.0.0") : Address("::"), 0);
   route.adapter_index = adapter_index;
   route.metric = metric;
   return route;
@@ -47,7 +47,7 @@ class InterfaceChoiceTest : public ::testing::Test {
                        AdapterWith(3, "eth0", {"10.0.0.5"}, 9000)};
     facts_.routes_v4 = {DefaultVia(3, 100)};
     facts_.route_to = [this](const IpAddress& to) -> absl::StatusOr<Route> {
-      asked_ = to;
+      requested_ = to;
       return reach_;
     };
   }
@@ -66,7 +66,7 @@ class InterfaceChoiceTest : public ::testing::Test {
   InterfaceRequest request_;
   HostFacts facts_;
   absl::StatusOr<Route> reach_ = absl::NotFoundError("no route");
-  std::optional<IpAddress> asked_;
+  std::optional<IpAddress> requested_;
 };
 
 // ---- upstream's rows
@@ -95,7 +95,7 @@ TEST_F(InterfaceChoiceTest, AddressGivesThatAddress) {
   EXPECT_EQ(Choose().v4->public_ip, Address("172.16.30.18"));
 }
 
-TEST_F(InterfaceChoiceTest, PublicIpIsToldInPlaceOfTheInterfaces) {
+TEST_F(InterfaceChoiceTest, PublicIpIsPublishedInsteadOfTheInterfaces) {
   request_.iface_regex = {"172\\.16\\.30\\.\\d+"};
   request_.public_ip = "172.16.31.200";
   EXPECT_EQ(Choose().v4->address, Address("172.16.30.18"));
@@ -109,11 +109,11 @@ TEST_F(InterfaceChoiceTest, CanReachFollowsTheRoute) {
   request_.iface_can_reach = "172.16.32.254";
   EXPECT_EQ(Choose().name, "dummy0");
   EXPECT_EQ(Choose().v4->address, Address("172.16.31.200"));
-  EXPECT_EQ(asked_, Address("172.16.32.254"));
+  EXPECT_EQ(requested_, Address("172.16.32.254"));
 }
 
 TEST_F(InterfaceChoiceTest, DualStackFindsTheV6AddressToo) {
-  request_.want_v6 = true;
+  request_.require_v6 = true;
   request_.iface = {"172.16.30.18"};
   EXPECT_EQ(Choose().v4->address, Address("172.16.30.18"));
   EXPECT_EQ(Choose().v6->address, Address("fd00:1::18"));  // not the link-local one before it
@@ -151,27 +151,27 @@ TEST_F(InterfaceChoiceTest, TheDefaultRoutesPreferredSourceIsTheAddress) {
 }
 
 TEST_F(InterfaceChoiceTest, V6AloneFollowsTheV6DefaultRoute) {
-  request_.want_v4 = false;
-  request_.want_v6 = true;
+  request_.require_v4 = false;
+  request_.require_v6 = true;
   facts_.routes_v6 = {DefaultVia(2, 0, IpFamily::kV6)};
   EXPECT_EQ(Choose().v4, std::nullopt);
   EXPECT_EQ(Choose().v6->address, Address("fd00:1::18"));
 }
 
-TEST_F(InterfaceChoiceTest, WithoutNameThePublicIpsOwnerIsTaken) {
+TEST_F(InterfaceChoiceTest, WithoutNameThePublicIpsOwnerIsChosen) {
   request_.public_ip = "172.16.30.18";
   EXPECT_EQ(Choose().name, "dummy0");
   EXPECT_EQ(Choose().v4->address, Address("172.16.30.18"));
 }
 
-TEST_F(InterfaceChoiceTest, WithoutNameAPublicIpThatNobodyHasIsAnErrorThatTellsOfNat) {
+TEST_F(InterfaceChoiceTest, WithoutNameAnUnknownPublicIpIsAnErrorThatNamesNat) {
   request_.public_ip = "203.0.113.7";
   EXPECT_THAT(Error(), AllOf(HasSubstr("203.0.113.7"), HasSubstr("no adapter has that address"),
                              HasSubstr("--iface")));
 }
 
 TEST_F(InterfaceChoiceTest, APublicIpv6AloneFindsItsOwner) {
-  request_.want_v6 = true;
+  request_.require_v6 = true;
   request_.public_ipv6 = "fd00:1::18";
   EXPECT_EQ(Choose().name, "dummy0");
   EXPECT_EQ(Choose().v6->public_ip, Address("fd00:1::18"));
@@ -235,7 +235,7 @@ TEST_F(InterfaceChoiceTest, OnWindowsApipaIsNoAddressUnlessItIsNamed) {
   reach_ = facts_.routes_v4[0];
   const struct {
     const char* description;
-    std::function<void(InterfaceRequest&)> ask;
+    std::function<void(InterfaceRequest&)> set;
     const char *windows, *elsewhere;  // the address; empty: none
   } rows[] = {
       {"default route", [](InterfaceRequest&) {}, "", "169.254.10.1"},
@@ -245,7 +245,7 @@ TEST_F(InterfaceChoiceTest, OnWindowsApipaIsNoAddressUnlessItIsNamed) {
       {"expression on an address", [](InterfaceRequest& r) { r.iface_regex = {"^1"}; }, "10.0.1.5",
        "169.254.10.1"},
       {"reach", [](InterfaceRequest& r) { r.iface_can_reach = "10.8.8.8"; }, "", "169.254.10.1"},
-      {"beside another", [](InterfaceRequest& r) { r.iface = {"Ethernet 2"}; }, "10.0.1.5",
+      {"next to another", [](InterfaceRequest& r) { r.iface = {"Ethernet 2"}; }, "10.0.1.5",
        "10.0.1.5"},
       {"address", [](InterfaceRequest& r) { r.iface = {"169.254.10.1"}; }, "169.254.10.1",
        "169.254.10.1"},
@@ -256,7 +256,7 @@ TEST_F(InterfaceChoiceTest, OnWindowsApipaIsNoAddressUnlessItIsNamed) {
     for (const bool windows : {true, false}) {
       SCOPED_TRACE(row.description);
       request_ = InterfaceRequest();
-      row.ask(request_);
+      row.set(request_);
       request_.windows = windows;
       const std::string expected = windows ? row.windows : row.elsewhere;
       const auto choice = ChooseInterface(request_, facts_);
@@ -268,7 +268,7 @@ TEST_F(InterfaceChoiceTest, OnWindowsApipaIsNoAddressUnlessItIsNamed) {
   }
 }
 
-// Once HNS has made its switch the NIC is there and has no address: other names match, too.
+// Once HNS has made its switch the NIC exists without an address: other names match, too.
 TEST_F(InterfaceChoiceTest, ANameByExpressionFollowsItsAddressesToTheVirtualSwitch) {
   facts_.adapters = {AdapterWith(1, "Loopback", {"127.0.0.1"}), AdapterWith(4, "Ethernet", {}),
                      AdapterWith(9, "vEthernet (Ethernet)", {"192.168.1.10"})};
@@ -281,7 +281,7 @@ TEST_F(InterfaceChoiceTest, ANameByExpressionFollowsItsAddressesToTheVirtualSwit
   }
   facts_.adapters.pop_back();
   EXPECT_THAT(Error(), HasSubstr("adapter Ethernet has no IPv4 address"));
-  // An adapter without address is passed over for another that fits.
+  // An adapter without address is skipped for another that matches.
   facts_.adapters.push_back(AdapterWith(6, "Ethernet 2", {"10.0.1.5"}));
   EXPECT_EQ(Choose().name, "Ethernet 2");
 }
@@ -305,7 +305,7 @@ TEST_F(InterfaceChoiceTest, OnWindowsANameFollowsItsMac) {
 }
 
 // After an overlay network has bound the adapter, its address is on the vSwitch's.
-TEST_F(InterfaceChoiceTest, AnAdapterWithoutAddressIsPassedOverAndNamed) {
+TEST_F(InterfaceChoiceTest, AnAdapterWithoutAddressIsSkippedAndNamed) {
   facts_.adapters.push_back(AdapterWith(4, "Ethernet", {}));
   request_.iface = {"Ethernet", "eth0"};
   EXPECT_EQ(Choose().name, "eth0");
@@ -348,15 +348,15 @@ TEST_F(InterfaceChoiceTest, ANameIsFollowedForTheFamiliesThatAreDesired) {
     facts_.adapters = before;
     facts_.adapters.push_back(AdapterWith(4, name, row.named));
     facts_.adapters.push_back(AdapterWith(9, other, row.switched));
-    request_.want_v4 = row.v4;
-    request_.want_v6 = row.v6;
+    request_.require_v4 = row.v4;
+    request_.require_v6 = row.v6;
     request_.iface = {name};
     EXPECT_EQ(Choose().index, row.index) << row.description;
   }
 }
 
-TEST_F(InterfaceChoiceTest, AnAdapterWithoutTheOtherFamilyIsPassedOver) {
-  request_.want_v6 = true;
+TEST_F(InterfaceChoiceTest, AnAdapterWithoutTheOtherFamilyIsSkipped) {
+  request_.require_v6 = true;
   EXPECT_THAT(Error(), HasSubstr("the default route: adapter eth0 has no IPv6 address"));
 }
 
@@ -384,7 +384,7 @@ TEST_F(InterfaceChoiceTest, NothingFoundNamesEveryCandidateAndEveryAdapter) {
                     HasSubstr("dummy0 (1.10.100.1, 192.168.200.128")));
 }
 
-TEST_F(InterfaceChoiceTest, NoDefaultRouteSaysWhatToDo) {
+TEST_F(InterfaceChoiceTest, AMissingDefaultRouteNamesTheNextStep) {
   facts_.routes_v4.clear();
   EXPECT_THAT(Error(),
               HasSubstr("the default route: this host has none; name the interface with --iface"));

@@ -45,7 +45,7 @@ struct Row {
 
 TEST(OwnUnderlayTest, FlagAnnotationAndWhatTheNodePublishes) {
   const Row rows[] = {
-      {"nothing said", kNone, kNone, kNone, "eth0", "192.0.2.1"},
+      {"nothing configured", kNone, kNone, kNone, "eth0", "192.0.2.1"},
       {"published, ours", kNone, kNone, "192.0.2.129", "eth1", "192.0.2.129"},
       {"published, not ours", kNone, kNone, "203.0.113.9", "eth0", "192.0.2.1"},
       {"flag", "192.0.2.129", kNone, kNone, "eth1", "192.0.2.129"},
@@ -85,7 +85,7 @@ TEST(OwnUnderlayTest, EachFamilyHasItsOwnAnnotation) {
   EXPECT_EQ(choice->v6->public_ip, *IpAddress::Parse("fd01::1"));
 }
 
-TEST(OwnUnderlayTest, PeersThatWereToldAnotherAddressAreCondition) {
+TEST(OwnUnderlayTest, AnotherPublishedAddressIsACondition) {
   InterfaceChoice choice;
   choice.name = "eth0";
   const IpAddress ours = *IpAddress::Parse("192.0.2.1"), other = *IpAddress::Parse("203.0.113.9");
@@ -106,13 +106,13 @@ TEST(OwnUnderlayTest, PeersThatWereToldAnotherAddressAreCondition) {
   node.v6.published_public_ip.reset();
   node.v4.public_ip_overwrite = "203.0.113.9";
   EXPECT_EQ(PublicIpCondition({}, node, choice), "");
-  // Of a family that is not carried nothing is said.
+  // An unused family is not reported.
   node.v6.published_public_ip = IpAddress::Parse("fd00::9");
   EXPECT_EQ(PublicIpCondition({}, node, choice), "");
 }
 
-// What we publish ourselves is put right, not followed.
-TEST(OwnUnderlayTest, InKubeModeWhatTheNodePublishesChoosesNothingAndIsNoCondition) {
+// An annotation that we publish ourselves is corrected, not followed.
+TEST(OwnUnderlayTest, InKubeModeThePublishedAddressChoosesNothingAndIsNoCondition) {
   config::Options options;
   options.kube_subnet_mgr = true;
   lease::OwnNode node;
@@ -123,8 +123,8 @@ TEST(OwnUnderlayTest, InKubeModeWhatTheNodePublishesChoosesNothingAndIsNoConditi
   EXPECT_EQ(PublicIpCondition(options, node, *choice), "");
 }
 
-// Peers may be told an address that is not of this host (NAT), or of another adapter.
-TEST(OwnUnderlayTest, AnOverwriteIsWhatPeersAreToldAndChoosesNothing) {
+// The published address may be foreign to this host (NAT), or another adapter's.
+TEST(OwnUnderlayTest, AnOverwriteIsPublishedAndChoosesNothing) {
   for (const bool kube : {false, true}) {
     for (const char* text : {"203.0.113.9", "192.0.2.129"}) {
       config::Options options;
@@ -143,7 +143,7 @@ TEST(OwnUnderlayTest, AnOverwriteIsWhatPeersAreToldAndChoosesNothing) {
   EXPECT_EQ(ChooseUnderlay({}, {}, node, TwoAdapters())->v4->public_ip.ToString(), "192.0.2.1");
 }
 
-TEST(OwnUnderlayTest, AnAnnotationThatIsNoAddressIsWaitedOut) {
+TEST(OwnUnderlayTest, AnInvalidAnnotationIsWaitedOut) {
   lease::OwnNode node;
   node.node.name = "win1";
   node.v4.node_public_ip = "nat.example";
@@ -152,7 +152,7 @@ TEST(OwnUnderlayTest, AnAnnotationThatIsNoAddressIsWaitedOut) {
   EXPECT_EQ(choice.status().message(),
             "annotation node-public-ip of node \"win1\" is \"nat.example\", not an IPv4 address of "
             "one host; correct or remove it");
-  // Of a family that is not carried nothing is looked at.
+  // An unused family is not inspected.
   node.v4.node_public_ip.clear();
   node.v6.node_public_ip = "nat.example";
   EXPECT_TRUE(ChooseUnderlay({}, {}, node, TwoAdapters()).ok());
@@ -162,7 +162,8 @@ TEST(OwnUnderlayTest, AnAnnotationThatIsNoAddressIsWaitedOut) {
               ::testing::StartsWith("annotation node-public-ipv6 of node \"win1\" is "));
 }
 
-// Peers route to that address themselves. What the Node says is waited for, a flag is wrong.
+// Peers route to that address directly. A wrong annotation of the Node is waited for, a wrong flag
+// is an error.
 TEST(OwnUnderlayTest, UnderHostGwThePublicAddressIsTheInterfaces) {
   constexpr auto kWaits = absl::StatusCode::kFailedPrecondition;
   constexpr auto kWrong = absl::StatusCode::kInvalidArgument;
@@ -179,7 +180,8 @@ TEST(OwnUnderlayTest, UnderHostGwThePublicAddressIsTheInterfaces) {
       {"another adapter's", "192.0.2.129", kNone, false, kWrong, "correct --public-ip or --iface"},
       {"flag, IPv6", "fd00::9", kNone, true, kWrong, "correct --public-ipv6 or --iface"},
       {"annotation", kNone, "203.0.113.9", false, kWaits,
-       "peers would route to 203.0.113.9, but eth0 has 192.0.2.1, and host-gw passes no NAT: "
+       "peers would route to 203.0.113.9, but eth0 has 192.0.2.1, and host-gw does not work "
+       "through NAT: "
        "correct the annotation node-public-ip or --iface"},
       {"annotation, IPv6", kNone, "fd00::9", true, kWaits, "node-public-ipv6 or --iface"},
   };
@@ -211,7 +213,7 @@ TEST(OwnUnderlayTest, UnderHostGwAFlagIsWrongBeforeTheNodeIsKnown) {
       absl::IsInvalidArgument(ChooseUnderlay(options, conf, std::nullopt, TwoAdapters()).status()));
 }
 
-TEST(OwnUnderlayTest, AnInterfaceThatIsDownIsCondition) {
+TEST(OwnUnderlayTest, AnInterfaceThatIsDownIsACondition) {
   InterfaceChoice choice;
   choice.name = "eth0";
   choice.index = 2;
@@ -226,30 +228,30 @@ TEST(OwnUnderlayTest, AnInterfaceThatIsDownIsCondition) {
   EXPECT_EQ(LinkCondition(choice, facts), "");
 }
 
-TEST(OwnUnderlayTest, AnMtuOverTheInterfacesIsCondition) {
+TEST(OwnUnderlayTest, AnMtuOverTheInterfacesIsACondition) {
   InterfaceChoice choice;
   choice.name = "eth0";
-  choice.mtu = *OuterMtu::Of(1500);
+  choice.mtu = *OuterMtu::From(1500);
   control::NetConf conf;
   EXPECT_EQ(MtuCondition(choice, conf), "");
-  conf.mtu = OuterMtu::Of(1500);
+  conf.mtu = OuterMtu::From(1500);
   EXPECT_EQ(MtuCondition(choice, conf), "");
-  conf.mtu = OuterMtu::Of(1501);
+  conf.mtu = OuterMtu::From(1501);
   EXPECT_THAT(MtuCondition(choice, conf),
               ::testing::HasSubstr("Backend.MTU 1501 of net-conf exceeds the MTU of eth0, 1500"));
 }
 
-TEST(OwnUnderlayTest, WhatIsPublishedIsTheLeaseAndTheAddress) {
+TEST(OwnUnderlayTest, ThePublishedFactsAreTheLeaseAndTheAddress) {
   const auto mac = [](const char* text) { return *MacAddress::Parse(text); };
   control::OwnFacts facts;
   facts.v4 = {*IpPrefix::Parse("10.244.3.0/24"), mac("00:15:5d:8c:2f:93")};
   control::NetConf conf;
-  conf.vni = *Vni::Of(5000);
+  conf.vni = *Vni::From(5000);
   InterfaceChoice choice;
   choice.v4 = {*IpAddress::Parse("192.0.2.1"), *IpAddress::Parse("203.0.113.9")};
   kube::Publication expected;
   expected.backend_type = "vxlan";
-  expected.vni = *Vni::Of(5000);
+  expected.vni = *Vni::From(5000);
   expected.v4 = {*IpAddress::Parse("203.0.113.9"), mac("00:15:5d:8c:2f:93")};
   EXPECT_EQ(PublicationOf(facts, conf, choice), expected);
 

@@ -121,7 +121,7 @@ struct Bad {
   std::string error;
 };
 
-TEST(CaptureFile, SaysWhatIsWrongAndWhere) {
+TEST(CaptureFile, NamesTheErrorAndItsPosition) {
   const std::string classic = "a1b2c3d4 0002 0004 00000000 00000000 00040000 00000001";
   const std::string section = "0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c";
   const std::string interface = "00000001 00000014 0001 0000 00000000 00000014";
@@ -243,7 +243,7 @@ TEST(CaptureFile, ReadsBinaryClocks) {
 }
 
 // An option whose length is not the format's is of no use, and no reason to refuse the file.
-TEST(CaptureFile, OptionsOfOddLengthAreSteppedOver) {
+TEST(CaptureFile, OptionsOfOddLengthAreSkipped) {
   const Read read = ReadAll(
       Hex("0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c"
           "00000001 00000040 0001 0000 00000000"

@@ -81,7 +81,7 @@ TEST_F(CapturePortTest, RecordsOfOneBatchAfterTheOther) {
   EXPECT_EQ(ReceiveBytes(*port).size(), 0u);
 }
 
-TEST_F(CapturePortTest, ACutRecordIsSkippedAndABrokenFileIsTold) {
+TEST_F(CapturePortTest, ACutRecordIsSkippedAndABrokenFileIsReported) {
   Write(LinkType::kRaw, {kPacket, kPacket});
   std::filesystem::resize_file(in_, std::filesystem::file_size(in_) - 1);
   const auto port = Open(PortKind::kPodL3);
@@ -128,7 +128,7 @@ TEST_F(CapturePortTest, ARecordThatTheSnapLengthCutIsSkipped) {
   EXPECT_EQ(port->Counts()[0].value, 1u);
 }
 
-TEST_F(CapturePortTest, WithoutFilesNothingComesAndWhatIsSentIsGone) {
+TEST_F(CapturePortTest, WithoutFilesNothingIsReceivedAndSentPacketsAreDiscarded) {
   auto port = CapturePort::Open({.kind = PortKind::kPodL3});
   ASSERT_TRUE(port.ok()) << port.status();
   EXPECT_TRUE(ReceiveBytes(**port).empty());

@@ -27,11 +27,11 @@ std::map<std::string, std::uint64_t> Counts(const PacketPort& port) {
 struct Rig {
   explicit Rig(const FaultOptions& options) {
     MemoryLink link = MemoryLink::Make(kKind);
-    world = std::move(link.second);
+    far = std::move(link.second);
     port = std::make_unique<FaultPort>(std::move(link.first), options);
   }
   std::vector<ByteVector> Receive(std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count; ++i) SendBytes(*world, MakePacket(kKind, i, kSize));
+    for (std::uint32_t i = 0; i < count; ++i) SendBytes(*far, MakePacket(kKind, i, kSize));
     return ReceiveBytes(*port);
   }
   // Also: the caller's bytes and verdicts stay.
@@ -50,10 +50,10 @@ struct Rig {
       EXPECT_EQ(ByteVector(batch[i].data, batch[i].data + batch[i].length),
                 MakePacket(kKind, i, kSize));
     }
-    return ReceiveBytes(*world);
+    return ReceiveBytes(*far);
   }
 
-  std::unique_ptr<PacketPort> world;
+  std::unique_ptr<PacketPort> far;
   std::unique_ptr<FaultPort> port;
   PacketSlab slab;
 };
@@ -73,7 +73,7 @@ FaultOptions Both(const FaultRates& rates) {
 TEST(FaultPort, PathMtusOfTheInnerPortPassThrough) {
   FaultPort port(std::make_unique<NoticingPort>(), Both({.loss = 1}));
   std::array<PathMtuNotice, 4> notices;
-  ASSERT_EQ(port.TakePathMtuNotices(notices), 1u) << "a notice is no packet: it is not lost";
+  ASSERT_EQ(port.DrainPathMtuNotices(notices), 1u) << "a notice is no packet: it is not lost";
   EXPECT_EQ(notices[0].destination, NoticingPort::kDestination);
   EXPECT_EQ(notices[0].outer_mtu, NoticingPort::kMtu);
 }
@@ -86,9 +86,9 @@ TEST(FaultPort, LosesAll) {
 }
 
 // A worker sleeps only where there was nothing.
-TEST(FaultPort, WhatWasLostWasTaken) {
+TEST(FaultPort, LostPacketsCountAsAccepted) {
   Rig rig(Both({.loss = 1}));
-  for (std::uint32_t i = 0; i < 3; ++i) SendBytes(*rig.world, MakePacket(kKind, i, kSize));
+  for (std::uint32_t i = 0; i < 3; ++i) SendBytes(*rig.far, MakePacket(kKind, i, kSize));
   Batch batch;
   EXPECT_EQ(rig.port->Receive(batch), 3u);
   EXPECT_TRUE(batch.empty());
@@ -105,7 +105,7 @@ TEST(FaultPort, RepeatsAll) {
 
 TEST(FaultPort, ARepeatHasBytesOfItsOwn) {
   Rig rig(Both({.duplication = 1}));
-  SendBytes(*rig.world, MakePacket(kKind, 1, kSize));
+  SendBytes(*rig.far, MakePacket(kKind, 1, kSize));
   Batch batch;
   ASSERT_EQ(rig.port->Receive(batch), 2u);
   std::fill_n(batch[0].data - batch[0].headroom, batch[0].headroom + kSize, std::byte{0xee});
@@ -131,10 +131,10 @@ TEST(FaultPort, FlipsOneBit) {
   for (const std::vector<ByteVector>& packets : {rig.Receive(20), rig.Send(20)}) {
     ASSERT_EQ(packets.size(), 20u);
     for (std::uint32_t i = 0; i < 20; ++i) {
-      const ByteVector want = MakePacket(kKind, i, kSize);
+      const ByteVector expected = MakePacket(kKind, i, kSize);
       int bits = 0;
       for (std::size_t at = 0; at < kSize; ++at) {
-        bits += __builtin_popcount(std::to_integer<unsigned>(packets[i][at] ^ want[at]));
+        bits += __builtin_popcount(std::to_integer<unsigned>(packets[i][at] ^ expected[at]));
       }
       EXPECT_EQ(bits, 1);
     }
@@ -147,17 +147,17 @@ TEST(FaultPort, CutsTheEndButNeverAll) {
   const std::vector<ByteVector> packets = rig.Receive(50);
   ASSERT_EQ(packets.size(), 50u);
   for (std::uint32_t i = 0; i < 50; ++i) {
-    const ByteVector want = MakePacket(kKind, i, kSize);
+    const ByteVector expected = MakePacket(kKind, i, kSize);
     EXPECT_GE(packets[i].size(), 1u);
     EXPECT_LT(packets[i].size(), kSize);
-    EXPECT_TRUE(std::equal(packets[i].begin(), packets[i].end(), want.begin()));
+    EXPECT_TRUE(std::equal(packets[i].begin(), packets[i].end(), expected.begin()));
   }
   EXPECT_EQ(Counts(*rig.port)["fault-truncated"], 50u);
 }
 
 TEST(FaultPort, APacketOfOneByteIsNotCut) {
   Rig rig(Both({.truncation = 1}));
-  SendBytes(*rig.world, ByteVector(1));
+  SendBytes(*rig.far, ByteVector(1));
   EXPECT_EQ(ReceiveBytes(*rig.port), std::vector<ByteVector>{ByteVector(1)});
   EXPECT_EQ(Counts(*rig.port)["fault-truncated"], 0u);
 }

@@ -35,7 +35,7 @@ class FullDiskTest : public ::testing::Test {
     std::filesystem::remove(path_);
   }
 
-  // One batch of 100 packets, which is more than there is room for; how many went.
+  // One batch of 100 packets, more than the disk has room for; returns how many were sent.
   static std::size_t SendMany(PacketPort& port) {
     ByteVector bytes = MakePacket(PortKind::kPodL3, 1, kSize);
     Packet packet;
@@ -65,8 +65,8 @@ TEST_F(FullDiskTest, APortOfACaptureDropsAndCountsWhatItCannotWrite) {
               AllOf(HasSubstr(path_), HasSubstr("check path and free space")));
 }
 
-// The capture only looks on: the packets go on without it, and Flush says why it ended.
-TEST_F(FullDiskTest, ATraceEndsAndThePacketsGoOn) {
+// The capture only observes: packets continue without it, and Flush returns why it ended.
+TEST_F(FullDiskTest, ATraceEndsAndPacketsContinue) {
   auto writer = CaptureWriter::Open(path_, LinkType::kRaw);
   ASSERT_TRUE(writer.ok()) << writer.status();
   MemoryOptions memory;
@@ -81,7 +81,7 @@ TEST_F(FullDiskTest, ATraceEndsAndThePacketsGoOn) {
   EXPECT_EQ(ReceiveBytes(*link.second).size(), 200u);
   EXPECT_THAT(port.Flush().ToString(),
               AllOf(HasSubstr(path_), HasSubstr("check path and free space")));
-  EXPECT_FALSE(port.Flush().ok()) << "and says it again";
+  EXPECT_FALSE(port.Flush().ok()) << "and reports it again";
 }
 
 TEST_F(FullDiskTest, ACaptureThatCannotEvenBeginIsRefused) {

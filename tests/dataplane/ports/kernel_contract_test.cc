@@ -12,13 +12,13 @@
 namespace weft::dataplane {
 namespace {
 
-// The world is a packet socket on the device: it sees what the kernel gets from the port, and sends
-// what the kernel would.
+// The far end is a packet socket on the device: it receives what the kernel gets from the port, and
+// sends as the kernel would.
 template <typename Port>
 class DeviceHarness : public PortHarness {
  public:
   explicit DeviceHarness(std::unique_ptr<Port> port)
-      : port_(std::move(port)), world_(port_->name()) {}
+      : port_(std::move(port)), far_(port_->name()) {}
 
   static std::unique_ptr<PortHarness> Open(const char* name) {
     const std::string entered = EnterPrivateNetns();
@@ -27,7 +27,7 @@ class DeviceHarness : public PortHarness {
     auto port = Port::Open({.name = name});
     EXPECT_TRUE(port.ok()) << port.status();
     if (!port.ok()) return nullptr;
-    // The kernel itself shall have nothing to say on the device.
+    // The kernel itself must not send on the device.
     EXPECT_TRUE(SetNetSysctl(std::string("ipv6/conf/") + name + "/disable_ipv6", "1"));
     EXPECT_EQ(RunIp(std::string("link set ") + name + " mtu 65000 txqueuelen 1000 up"), "");
     return std::make_unique<DeviceHarness>(*std::move(port));
@@ -39,12 +39,12 @@ class DeviceHarness : public PortHarness {
   }
   std::size_t header_size() const override { return HeaderSize(port_->kind()); }
   std::size_t max_size() const override { return 60'000; }
-  void Inject(const ByteVector& packet) override { EXPECT_EQ(world_.Send(packet), ""); }
-  std::vector<ByteVector> TakeSent() override { return world_.Receive(); }
+  void Inject(const ByteVector& packet) override { EXPECT_EQ(far_.Send(packet), ""); }
+  std::vector<ByteVector> TakeSent() override { return far_.Receive(); }
 
  private:
   std::unique_ptr<Port> port_;
-  PacketSocket world_;
+  PacketSocket far_;
 };
 
 std::unique_ptr<PortHarness> OpenUdp(std::string_view near, std::string_view far, bool checksum) {

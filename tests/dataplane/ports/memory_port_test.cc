@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the memory port promises beyond the contract: bounds, descriptors, two threads.
+// Features of the memory port beyond the contract: bounds, descriptors, two threads.
 #include "tests/support/memory_port.h"
 
 #include <gtest/gtest.h>
@@ -109,7 +109,7 @@ TEST(MemoryPort, DatagramsCarryTheSendersAddress) {
   EXPECT_EQ(received[0].outer_address, Ip("192.0.2.2"));
 }
 
-TEST(MemoryPort, OneEndMayGo) {
+TEST(MemoryPort, OneEndMayBeDestroyed) {
   MemoryLink link = MemoryLink::Make(PortKind::kPodL3);
   SendBytes(*link.first, MakePacket(PortKind::kPodL3, 1, 100));
   link.first.reset();
@@ -133,8 +133,8 @@ TEST(MemoryPort, TwoThreadsTransferEverythingInOrder) {
         batch.Add(Lend(slab, i, MakePacket(PortKind::kWireDatagram, next + i, 64)));
       }
       link.first->Send(batch);
-      // What found no room is offered again: the first that was refused, and all after it, for once
-      // the queue may have emptied in between.
+      // Packets without room are offered again: the first refused one and all after it, because the
+      // queue may have been drained in between.
       for (const Packet& packet : batch) {
         if (packet.verdict != Verdict::kForward) break;
         ++next;
@@ -149,7 +149,7 @@ TEST(MemoryPort, TwoThreadsTransferEverythingInOrder) {
     link.second->Receive(received);
     for (const Packet& packet : received) {
       const std::uint32_t number = LoadBe32(packet.data);
-      // A repeat of what was accepted behind a refused one.
+      // A repeat of a packet that was accepted after a refused one.
       if (number < expected) continue;
       if (number == expected) ++expected;
       if (packet.data[4] != static_cast<std::byte>(number + 4 * 7)) ++wrong;

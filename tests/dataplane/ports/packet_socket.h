@@ -19,11 +19,11 @@ class PacketSocket {
   PacketSocket(const PacketSocket&) = delete;
   PacketSocket& operator=(const PacketSocket&) = delete;
 
-  // Sends a frame (or, on TUN, an IP packet) out of the device. Returns what went wrong, or empty.
+  // Sends a frame (or, on TUN, an IP packet) out of the device. Returns the error, or empty.
   std::string Send(const ByteVector& frame);
   // Frames that came in through the device since the last call; none of those sent.
   std::vector<ByteVector> Receive();
-  // The same of those that went out.
+  // The same for outgoing packets.
   std::vector<ByteVector> ReceiveOutgoing();
 
  private:

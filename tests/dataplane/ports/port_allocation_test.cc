@@ -34,16 +34,16 @@ class Counted {
     port_.Send(batch);
     allocations_ += Allocations() - before;
   }
-  // Until `count` packets have come, aggregates as what they stand for; then once more.
+  // Until `count` packets have arrived, aggregates counted as their packets; then once more.
   std::size_t Receive(std::size_t count) {
     std::size_t received = 0;
     while (received < count && waits_->Wait(kDeadline)) received += ReceiveOnce();
     return received + ReceiveOnce();
   }
-  std::size_t TakePathMtuNotices() {
+  std::size_t DrainPathMtuNotices() {
     std::array<PathMtuNotice, 8> notices;
     const std::uint64_t before = Allocations();
-    const std::size_t taken = port_.TakePathMtuNotices(notices);
+    const std::size_t taken = port_.DrainPathMtuNotices(notices);
     allocations_ += Allocations() - before;
     return taken;
   }
@@ -87,7 +87,7 @@ struct UdpCase {
   const char* name;
   IpAddress near;
   IpAddress far;
-  IpAddress nobody;  // on lo, no socket there
+  IpAddress unused;  // on lo, no socket there
   bool checksum;
 };
 void PrintTo(const UdpCase& udp, std::ostream* out) { *out << udp.name; }
@@ -129,12 +129,12 @@ TEST_P(UdpAllocation, NoneInSendReceiveAndErrors) {
     Packet& aggregate = add(its.far, 10 * 1000);
     aggregate.segmentation = Segmentation::kDatagrams;
     aggregate.segment_size = 1000;
-    add(its.nobody, 100);
+    add(its.unused, 100);
     add(its.far, 1501);  // too big for lo
     near.Send(batch);
     EXPECT_EQ(far.Receive(30), 30u);
     near.Receive(0);  // and the ICMP errors
-    notices += near.TakePathMtuNotices();
+    notices += near.DrainPathMtuNotices();
   }
   EXPECT_EQ(near.allocations(), 0u);
   EXPECT_EQ(far.allocations(), 0u);
@@ -154,7 +154,7 @@ TEST(PortAllocation, NoneInATunDevice) {
   ASSERT_EQ(EnterPrivateNetns(), "");
   auto tun = TunPort::Open({.name = "t0"});
   ASSERT_TRUE(tun.ok()) << tun.status();
-  ASSERT_TRUE(SetNetSysctl("ipv6/conf/t0/disable_ipv6", "1"));  // the kernel shall be silent
+  ASSERT_TRUE(SetNetSysctl("ipv6/conf/t0/disable_ipv6", "1"));  // the kernel must not send
   ASSERT_EQ(RunIp("link set t0 mtu 1450 txqueuelen 1000 up"), "");
   PacketSocket kernel("t0");
   Counted port(**tun);
@@ -178,7 +178,7 @@ TEST(PortAllocation, NoneInATunDevice) {
 
     batch.clear();
     for (int i = 0; i < 20; ++i) add(plain);
-    add(plain).headroom = 0;  // takes two pieces
+    add(plain).headroom = 0;  // needs two pieces
     Packet& segments = add(superframe);
     segments.segmentation = Segmentation::kTcp;
     segments.segment_size = 1000;

@@ -32,7 +32,7 @@ std::unique_ptr<PortHarness> Decorated(PortKind kind, Decorator decorate) {
   return std::make_unique<LinkHarness>(kind, decorate);
 }
 
-// The world writes a file that the port reads, and reads the file that the port writes.
+// The far end writes a file that the port reads, and reads the file that the port writes.
 class CaptureHarness : public PortHarness {
  public:
   explicit CaptureHarness(PortKind kind) : kind_(kind) {
@@ -97,12 +97,12 @@ class CaptureHarness : public PortHarness {
   std::size_t taken_ = 0;
 };
 
-// The world speaks Ethernet to the edge, which is the port.
+// The far end sends Ethernet frames to the edge, which is the port.
 class EdgeHarness : public LinkHarness {
  public:
   EdgeHarness() : LinkHarness(PortKind::kPodL2, MakeEdge) {
-    // The pod says who it is; the destination of what Make makes.
-    SendBytes(*world_, MakeArp());
+    // The pod announces its MAC; its address is the destination of Make's packets.
+    SendBytes(*far_, MakeArp());
     Batch batch;
     port_->Receive(batch);
     TakeSent();
@@ -134,11 +134,11 @@ class EdgeHarness : public LinkHarness {
     ByteVector frame(EthernetHeader::kSize);
     EthernetHeader{Mac("02:00:00:00:01:01"), Mac("02:00:00:00:01:02"), EtherType::kIpv4}.Emit(
         MutableBytes(frame).first<EthernetHeader::kSize>());
-    SendBytes(*world_, Concatenate(frame, packet));
+    SendBytes(*far_, Concatenate(frame, packet));
   }
   std::vector<ByteVector> TakeSent() override {
     std::vector<ByteVector> packets;
-    for (const ByteVector& frame : ReceiveBytes(*world_)) {
+    for (const ByteVector& frame : ReceiveBytes(*far_)) {
       packets.emplace_back(frame.begin() + EthernetHeader::kSize, frame.end());
     }
     return packets;
@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(Ports, PacketPortContract, ::testing::ValuesIn(LiveCase
 INSTANTIATE_TEST_SUITE_P(Ports, LivePortContract, ::testing::ValuesIn(LiveCases()), PortCaseName);
 INSTANTIATE_TEST_SUITE_P(Ports, BoundedPortContract, ::testing::ValuesIn(LiveCases()),
                          PortCaseName);
-// A file's world is read and written before and after: its port is not live.
+// A file is written before and read after: its port is not live.
 INSTANTIATE_TEST_SUITE_P(Files, PacketPortContract, ::testing::ValuesIn(kCaptures), PortCaseName);
 // Nothing here has a handle to wait for.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PollablePortContract);

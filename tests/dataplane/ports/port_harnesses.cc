@@ -66,7 +66,7 @@ LinkHarness::LinkHarness(PortKind kind, const Decorate& decorate) : kind_(kind) 
   options.kind = kind;
   options.max_packet = kMaxSize;
   MemoryLink link = MemoryLink::Make(options);
-  world_ = std::move(link.second);
+  far_ = std::move(link.second);
   port_ = decorate ? decorate(std::move(link.first)) : std::move(link.first);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Harnesses of tests/contract/packet_port_contract.h whose world is another port in memory.
+// Harnesses of tests/contract/packet_port_contract.h whose far end is another port in memory.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "tests/contract/port_harness.h"
-#include "tests/support/memory_port.h"
 #include "tests/support/bytes.h"
+#include "tests/support/memory_port.h"
 
 namespace weft::dataplane {
 
-// A packet of `kind`: VXLAN-less bytes for kWireDatagram, UDP in IPv4 from 10.244.1.2
-// to 10.244.1.3 otherwise, in an Ethernet frame for kPodL2. The payload tells packets of other
-// numbers apart.
+// A packet of `kind`: VXLAN-less bytes for kWireDatagram, UDP in IPv4 from 10.244.1.2 to 10.244.1.3
+// otherwise, in an Ethernet frame for kPodL2. The payload distinguishes packets of different
+// numbers.
 ByteVector MakePacket(PortKind kind, std::uint32_t number, std::size_t size);
 // Bytes before the payload: 0, 28 or 42.
 std::size_t HeaderSize(PortKind kind);
@@ -40,7 +40,7 @@ class NoticingPort final : public PacketPort {
     return 0;
   }
   void Send(Batch&) override {}
-  std::size_t TakePathMtuNotices(std::span<PathMtuNotice> out) override {
+  std::size_t DrainPathMtuNotices(std::span<PathMtuNotice> out) override {
     out[0] = {kDestination, kMtu};
     return 1;
   }
@@ -49,7 +49,7 @@ class NoticingPort final : public PacketPort {
   PortFeatures features_;
 };
 
-// The port is what `decorate` makes of one end of a memory link; the world is the other end.
+// The port is one end of a memory link, decorated by `decorate`; the far end is the other.
 class LinkHarness : public PortHarness {
  public:
   using Decorate = std::function<std::unique_ptr<PacketPort>(std::unique_ptr<PacketPort>)>;
@@ -64,12 +64,12 @@ class LinkHarness : public PortHarness {
   std::size_t header_size() const override { return HeaderSize(kind_); }
   std::size_t max_size() const override { return kMaxSize; }
   std::optional<std::size_t> oversize() const override { return kMaxSize + 1; }
-  void Inject(const ByteVector& packet) override { SendBytes(*world_, packet); }
-  std::vector<ByteVector> TakeSent() override { return ReceiveBytes(*world_); }
+  void Inject(const ByteVector& packet) override { SendBytes(*far_, packet); }
+  std::vector<ByteVector> TakeSent() override { return ReceiveBytes(*far_); }
 
  protected:
   PortKind kind_;
-  std::unique_ptr<PacketPort> world_;
+  std::unique_ptr<PacketPort> far_;
   std::unique_ptr<PacketPort> port_;
 };
 

@@ -16,7 +16,7 @@
 namespace weft::dataplane {
 namespace {
 
-// Goes last, when nobody has the file open any more: Windows insists.
+// Destroyed last, when the file is no longer open: Windows requires that.
 struct TempFile {
   explicit TempFile(const std::string& name) : path(weft::testing::TestPath().string() + name) {}
   ~TempFile() { std::filesystem::remove(path); }
@@ -36,7 +36,7 @@ struct Rig {
     memory.first_address = Ip("192.0.2.1");
     memory.second_address = Ip("192.0.2.2");
     MemoryLink link = MemoryLink::Make(memory);
-    world = std::move(link.second);
+    far = std::move(link.second);
     TraceOptions options;
     options.describe = [this](TraceDirection, std::string_view text) { lines.emplace_back(text); };
     options.capture = std::move(capture);
@@ -44,7 +44,7 @@ struct Rig {
     port = std::make_unique<TracePort>(std::move(link.first), std::move(options));
   }
   std::vector<std::string> lines;
-  std::unique_ptr<PacketPort> world;
+  std::unique_ptr<PacketPort> far;
   std::unique_ptr<TracePort> port;
 };
 
@@ -53,7 +53,7 @@ const ByteVector kInner =
 
 TEST(TracePort, DescribesBothDirections) {
   Rig rig(PortKind::kPodL3);
-  SendBytes(*rig.world, kInner);
+  SendBytes(*rig.far, kInner);
   ReceiveBytes(*rig.port);
   SendBytes(*rig.port, kInner);
   EXPECT_THAT(rig.lines,
@@ -65,7 +65,7 @@ TEST(TracePort, DescribesBothDirections) {
 TEST(TracePort, PathMtusOfTheInnerPortPassThrough) {
   TracePort port(std::make_unique<NoticingPort>(), {});
   std::array<PathMtuNotice, 4> notices;
-  ASSERT_EQ(port.TakePathMtuNotices(notices), 1u);
+  ASSERT_EQ(port.DrainPathMtuNotices(notices), 1u);
   EXPECT_EQ(notices[0].destination, NoticingPort::kDestination);
   EXPECT_EQ(notices[0].outer_mtu, NoticingPort::kMtu);
 }
@@ -99,7 +99,7 @@ TEST(TracePort, DescribesEachKindFromItsFirstHeader) {
   };
   for (const auto& [kind, bytes] : rows) {
     Rig rig(kind);
-    SendBytes(*rig.world, bytes);
+    SendBytes(*rig.far, bytes);
     ReceiveBytes(*rig.port);
     ASSERT_EQ(rig.lines.size(), 1u);
     EXPECT_THAT(rig.lines[0], HasSubstr("10.244.2.3")) << "the innermost address is reached";
@@ -107,7 +107,7 @@ TEST(TracePort, DescribesEachKindFromItsFirstHeader) {
   }
 }
 
-TEST(TracePort, ShowsVerdictsAndPassesOverWhatWasNotOffered) {
+TEST(TracePort, ShowsVerdictsAndSkipsUnofferedPackets) {
   Rig rig(PortKind::kPodL3, {}, 1);
   ByteVector bytes = kInner;
   Packet packet;
@@ -182,7 +182,7 @@ TEST(TracePort, CapturesFramesAsTheyAre) {
   ASSERT_TRUE(writer.ok()) << writer.status();
   Rig rig(PortKind::kPodL2, *std::move(writer));
   const ByteVector frame = MakePacket(PortKind::kPodL2, 1, 80);
-  SendBytes(*rig.world, frame);
+  SendBytes(*rig.far, frame);
   ReceiveBytes(*rig.port);
   SendBytes(*rig.port, frame);
   ASSERT_TRUE(rig.port->Flush().ok());

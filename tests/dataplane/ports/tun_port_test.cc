@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TUN and TAP against the real kernel, in a network of its own: superframes, names, errors.
+// TUN and TAP against the real kernel, in a separate network namespace: superframes, names, errors.
 #include "dataplane/ports/tun_port.h"
 
 #include <gmock/gmock.h>
@@ -149,7 +149,7 @@ TEST_F(TunPortTest, WithoutOffloadsPacketsComeSinglyAndComplete) {
   EXPECT_EQ(VerifyTransportChecksum(packet->bytes()), TransportChecksum::kRight);
 }
 
-// The kernel takes superframes and partial checksums from us as if a network card had made them.
+// The kernel accepts superframes and partial checksums from us as from a network card.
 TEST_F(TunPortTest, TheKernelTakesSuperframesAndPartialChecksums) {
   const auto port = OpenTun("t0");
   ASSERT_NE(port, nullptr);
@@ -195,7 +195,7 @@ TEST_F(TunPortTest, ATcpSuperframeReachesTheKernelWhole) {
   for (const bool v4 : {true, false}) {
     out_.clear();
     const std::uint32_t ip = v4 ? 20 : 40;
-    // No headroom: the virtio-net header goes by itself.
+    // No headroom: the virtio-net header is written separately.
     for (const std::uint32_t headroom : {kHeadroom, 0u}) {
       Packet& packet = Add(PacketBuilder(v4 ? "10.9.0.2" : "fd09::2", v4 ? "10.9.0.1" : "fd09::1")
                                .Tcp(4000, 80, TcpHeader::kAck | TcpHeader::kCwr)
@@ -280,12 +280,12 @@ TEST_F(TunPortTest, RefusesDescriptorsThatContradictTheirPacket) {
   EXPECT_EQ(superframe.verdict, Verdict::kPodError) << "its checksum is partial by nature";
 }
 
-// What a socket of this host sends out of the device, `times` times.
+// The packet of a socket of this host out of the device, `times` times.
 void Flood(const char* source, const char* destination, int times) {
   const bool v4 = Ip(source).is_v4();
   const FileDescriptor socket(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM, 0));
-  const SocketAddress from = SocketAddress::Of(Ip(source), 0);
-  const SocketAddress to = SocketAddress::Of(Ip(destination), 9);
+  const SocketAddress from = SocketAddress::From(Ip(source), 0);
+  const SocketAddress to = SocketAddress::From(Ip(destination), 9);
   ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&from.storage), from.length), 0);
   for (int i = 0; i < times; ++i) {
     (void)::sendto(socket.get(), "x", 1, 0, reinterpret_cast<const sockaddr*>(&to.storage),
@@ -293,15 +293,15 @@ void Flood(const char* source, const char* destination, int times) {
   }
 }
 
-// A device drops what finds its queue full. One sender fills one queue, and the others' packets
-// come in their turn, among the first.
-TEST_F(TunPortTest, AFloodLeavesTheOthersTheirQueues) {
+// A device drops packets for a full queue. One sender fills one queue, and packets of other senders
+// are received in turn, among the first.
+TEST_F(TunPortTest, AFloodLeavesOtherPodsTheirQueues) {
   const auto port = OpenTun("t0");
   ASSERT_NE(port, nullptr);
   ASSERT_TRUE(port->steers_by_source());
   for (const bool v4 : {true, false}) {
     ASSERT_EQ(v4 ? RunIp("addr add 10.9.0.3/24 dev t0") : AddIp6("fd09::3/64", "t0"), "");
-    // Many flows, so that only the source tells them apart.
+    // Many flows, so that only the source distinguishes them.
     for (int flow = 0; flow < 200; ++flow)
       Flood(v4 ? "10.9.0.1" : "fd09::1", v4 ? "10.9.0.2" : "fd09::2", 10);
     Flood(v4 ? "10.9.0.3" : "fd09::3", v4 ? "10.9.0.2" : "fd09::2", 5);
@@ -337,7 +337,7 @@ class SharedQueueTest : public TunPortTest {
 
   static std::string Address(int i) { return absl::StrCat("10.9.0.", 100 + 8 * i); }
 
-  // How much of what is there comes from `source`.
+  // The share of the waiting packets that comes from `source`.
   std::size_t Drain(const std::string& source = "10.9.0.9") {
     std::size_t found = 0;
     while (port_->Receive(batch_) != 0) {
@@ -358,7 +358,7 @@ class SharedQueueTest : public TunPortTest {
   }
 
   // Of five packets of 10, sent while the queue of `loud` is full.
-  std::size_t ArriveBeside(int loud) {
+  std::size_t ArriveNextTo(int loud) {
     Flood(Address(loud).c_str(), "10.9.0.2", 1000);
     Flood(Address(10).c_str(), "10.9.0.2", 5);
     return Drain(Address(10));
@@ -367,39 +367,39 @@ class SharedQueueTest : public TunPortTest {
   std::unique_ptr<TunPort> port_;
 };
 
-TEST_F(SharedQueueTest, WhoseBacklogStandsGetsOneOfItsOwn) {
+TEST_F(SharedQueueTest, ASourceWithABacklogGetsItsOwnQueue) {
   BeLoud(1, std::chrono::milliseconds(1));
-  EXPECT_EQ(ArriveBeside(1), 0u);
+  EXPECT_EQ(ArriveNextTo(1), 0u);
   batch_.now += std::chrono::milliseconds(1);
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(ArriveBeside(1), 0u) << "it was empty in between";
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(ArriveNextTo(1), 0u) << "it was empty in between";
   BeLoud(1);
-  EXPECT_EQ(ArriveBeside(1), 5u);
+  EXPECT_EQ(ArriveNextTo(1), 5u);
 }
 
-TEST_F(SharedQueueTest, AnOwnOneIsGivenAwayAfterASecondWithoutPackets) {
+TEST_F(SharedQueueTest, AnIdleOwnQueueIsReassignedAfterASecond) {
   Flood(Address(1).c_str(), "10.9.0.2", 400);
   while (port_->Receive(batch_) != 0) batch_.now += std::chrono::milliseconds(2);
   // It has one now, not one for each round.
   for (int i = 2; i <= 9; ++i) BeLoud(i);
-  for (int i = 1; i <= 8; ++i) EXPECT_EQ(ArriveBeside(i), 5u) << i;
-  EXPECT_EQ(ArriveBeside(9), 0u) << "there are eight";
+  for (int i = 1; i <= 8; ++i) EXPECT_EQ(ArriveNextTo(i), 5u) << i;
+  EXPECT_EQ(ArriveNextTo(9), 0u) << "there are eight";
   batch_.now += std::chrono::milliseconds(600);
   for (int i = 2; i <= 8; ++i) BeLoud(i);
   batch_.now += std::chrono::milliseconds(600);
   BeLoud(9);
-  EXPECT_EQ(ArriveBeside(9), 5u);
-  for (int i = 2; i <= 8; ++i) EXPECT_EQ(ArriveBeside(i), 5u) << i;
-  EXPECT_EQ(ArriveBeside(1), 0u) << "its queue is another's";
+  EXPECT_EQ(ArriveNextTo(9), 5u);
+  for (int i = 2; i <= 8; ++i) EXPECT_EQ(ArriveNextTo(i), 5u) << i;
+  EXPECT_EQ(ArriveNextTo(1), 0u) << "its queue is another's";
   BeLoud(11);
-  EXPECT_EQ(ArriveBeside(11), 0u) << "all have carried something";
+  EXPECT_EQ(ArriveNextTo(11), 0u) << "all have carried something";
 }
 
 // Two superframes of 63 segments, which is nearly two turns.
 void SendSuperframes(const char* source, const char* destination) {
   constexpr int kSize = 100;
   const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM, 0));
-  const SocketAddress from = SocketAddress::Of(Ip(source), 0);
-  const SocketAddress to = SocketAddress::Of(Ip(destination), 9);
+  const SocketAddress from = SocketAddress::From(Ip(source), 0);
+  const SocketAddress to = SocketAddress::From(Ip(destination), 9);
   ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&from.storage), from.length), 0);
   ASSERT_EQ(::setsockopt(socket.get(), IPPROTO_UDP, UDP_SEGMENT, &kSize, sizeof kSize), 0);
   const ByteVector bytes(std::size_t{kSize} * 63);
@@ -410,9 +410,9 @@ void SendSuperframes(const char* source, const char* destination) {
   }
 }
 
-// Who always finds its queue empty takes no more than three quarters of a batch, also where it has
-// few packets that stand for many.
-TEST_F(TunPortTest, SuperframesInFreshQueuesLeaveTheBacklogItsPart) {
+// Sources whose queue is always empty get at most three quarters of a batch, also with a few
+// superframes.
+TEST_F(TunPortTest, SuperframesInFreshQueuesLeaveTheBacklogItsShare) {
   const auto port = OpenTun("t0");
   ASSERT_NE(port, nullptr);
   ASSERT_TRUE(port->steers_by_source());
@@ -422,7 +422,7 @@ TEST_F(TunPortTest, SuperframesInFreshQueuesLeaveTheBacklogItsPart) {
   while (port->Receive(batch_) != 0) {
   }
   Flood("10.9.0.1", "10.9.0.2", 400);
-  ASSERT_NE(port->Receive(batch_), 0u);  // some: the others are the backlog
+  ASSERT_NE(port->Receive(batch_), 0u);  // some; the rest are the backlog
   for (const char* source : {"10.9.0.3", "10.9.0.4", "10.9.0.5", "10.9.0.6"})
     SendSuperframes(source, "10.9.0.2");
   ASSERT_NE(port->Receive(batch_), 0u);
@@ -437,9 +437,9 @@ TEST_F(TunPortTest, SuperframesInFreshQueuesLeaveTheBacklogItsPart) {
   EXPECT_GT(of_backlog, 0u);
 }
 
-// Where the kernel lets nobody choose it goes by the flow, whatever we write to the device: it
-// would otherwise send all that is answered into the queue that is written to.
-TEST_F(TunPortTest, WithoutThatRuleFlowsHaveTheirQueues) {
+// Without BPF the kernel steers by flow, independent of our writes to the device: it would
+// otherwise steer every answered flow into the queue it was written to.
+TEST_F(TunPortTest, WithoutSteeringBySourceFlowsHaveTheirQueues) {
   const auto port = TunPort::Open({.name = "t0", .by_source = false});
   ASSERT_TRUE(port.ok()) << port.status();
   EXPECT_FALSE((*port)->steers_by_source());
@@ -453,12 +453,12 @@ TEST_F(TunPortTest, WithoutThatRuleFlowsHaveTheirQueues) {
   }
   (*port)->Send(out_);
   for (const Packet& packet : out_) ASSERT_EQ(packet.verdict, Verdict::kForward);
-  // More in each flow than one turn takes: the first batch shows how many take turns.
+  // More packets in each flow than one turn: the first batch shows how many queues take turns.
   for (std::uint16_t flow = 0; flow < kFlows; ++flow) {
     const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM, 0));
     const SocketAddress from =
-        SocketAddress::Of(Ip("10.9.0.1"), static_cast<std::uint16_t>(5000 + flow));
-    const SocketAddress to = SocketAddress::Of(Ip("10.9.0.2"), 9);
+        SocketAddress::From(Ip("10.9.0.1"), static_cast<std::uint16_t>(5000 + flow));
+    const SocketAddress to = SocketAddress::From(Ip("10.9.0.2"), 9);
     ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&from.storage), from.length),
               0);
     for (int i = 0; i < 20; ++i) {
@@ -489,7 +489,7 @@ TEST_F(TunPortTest, TheKernelFillsInTheNumberOfAName) {
   EXPECT_EQ((*second)->kind(), PortKind::kPodL2);
 }
 
-TEST_F(TunPortTest, OpenSaysWhatIsWrongAndWhatToDo) {
+TEST_F(TunPortTest, OpenNamesTheErrorAndTheNextStep) {
   const auto first = TunPort::Open({.name = "t0"});
   ASSERT_TRUE(first.ok()) << first.status();
   const auto taken = TunPort::Open({.name = "t0"});
@@ -498,20 +498,20 @@ TEST_F(TunPortTest, OpenSaysWhatIsWrongAndWhatToDo) {
   EXPECT_THAT(taken.status().ToString(), HasSubstr("ip link delete t0"));
   const auto lo = TapPort::Open({.name = "lo"});
   EXPECT_THAT(lo.status().ToString(), HasSubstr("TAP device \"lo\": "));
-  const auto long_name = TunPort::Open({.name = "sixteen-bytes-x"});
+  const auto long_name = TunPort::Open({.name = "sixteen-bytes-xx"});
   EXPECT_EQ(long_name.status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(TunPortTest, WithoutTheRightItSaysWhichIsNeeded) {
+TEST_F(TunPortTest, WithoutTheCapabilityItIsNamed) {
   const pid_t child = ::fork();
   if (child == 0) {
     if (::setuid(65534) != 0) ::_exit(2);
     const absl::Status status = TunPort::Open({.name = "t1"}).status();
-    const bool said =
+    const bool named =
         absl::IsPermissionDenied(status) &&
         status.message() ==
             "TUN device \"t1\": not permitted; run with CAP_NET_ADMIN and access to /dev/net/tun";
-    ::_exit(said ? 0 : 1);
+    ::_exit(named ? 0 : 1);
   }
   int result = -1;
   ASSERT_EQ(::waitpid(child, &result, 0), child);
@@ -519,7 +519,7 @@ TEST_F(TunPortTest, WithoutTheRightItSaysWhichIsNeeded) {
   EXPECT_EQ(WEXITSTATUS(result), 0);
 }
 
-// A persistent device of that name would outlive us, with what others have configured on it.
+// A persistent device of that name would outlive us, with foreign configuration on it.
 TEST_F(TunPortTest, DoesNotAdoptAPersistentDevice) {
   ASSERT_EQ(RunIp("tuntap add dev t9 mode tun"), "");
   EXPECT_EQ(TunPort::Open({.name = "t9"}).status().code(), absl::StatusCode::kAlreadyExists);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two UDP ports that talk over loopback addresses, one under test, one its world; or one that talks
-// to itself, where a system (Wine) gives a port number to one address only.
+// Two UDP ports on loopback addresses, one under test, one its far end; or one that sends to
+// itself, where a system (Wine) binds a port number to one address only.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,14 +19,14 @@ namespace weft::dataplane {
 
 class UdpHarness : public PortHarness {
  public:
-  UdpHarness(std::unique_ptr<UdpPort> port, std::unique_ptr<UdpPort> world, IpAddress port_address,
-             IpAddress world_address)
+  UdpHarness(std::unique_ptr<UdpPort> port, std::unique_ptr<UdpPort> far, IpAddress port_address,
+             IpAddress far_address)
       : port_(std::move(port)),
-        world_(std::move(world)),
+        far_(std::move(far)),
         port_address_(port_address),
-        world_address_(world_address) {}
+        far_address_(far_address) {}
 
-  static std::unique_ptr<PortHarness> Make(IpAddress port_address, IpAddress world_address,
+  static std::unique_ptr<PortHarness> Make(IpAddress port_address, IpAddress far_address,
                                            bool udp_checksum) {
     UdpOptions options;
     options.family = port_address.family();
@@ -37,16 +37,16 @@ class UdpHarness : public PortHarness {
     auto port = UdpPort::Open(options);
     EXPECT_TRUE(port.ok()) << port.status();
     if (!port.ok()) return nullptr;
-    if (port_address == world_address) {
-      return std::make_unique<UdpHarness>(*std::move(port), nullptr, port_address, world_address);
+    if (port_address == far_address) {
+      return std::make_unique<UdpHarness>(*std::move(port), nullptr, port_address, far_address);
     }
-    options.bind_address = world_address;
+    options.bind_address = far_address;
     options.port = (*port)->port();
-    auto world = UdpPort::Open(options);
-    EXPECT_TRUE(world.ok()) << world.status();
-    if (!world.ok()) return nullptr;
-    return std::make_unique<UdpHarness>(*std::move(port), *std::move(world), port_address,
-                                        world_address);
+    auto far = UdpPort::Open(options);
+    EXPECT_TRUE(far.ok()) << far.status();
+    if (!far.ok()) return nullptr;
+    return std::make_unique<UdpHarness>(*std::move(port), *std::move(far), port_address,
+                                        far_address);
   }
 
   PacketPort& port() override { return *port_; }
@@ -56,11 +56,11 @@ class UdpHarness : public PortHarness {
   std::size_t header_size() const override { return 0; }
   std::size_t max_size() const override { return 60'000; }
   std::optional<std::size_t> oversize() const override { return 65'508; }
-  void Address(Packet& packet) const override { packet.outer_address = world_address_; }
-  void Inject(const ByteVector& packet) override { SendBytes(world(), packet, port_address_); }
+  void Address(Packet& packet) const override { packet.outer_address = far_address_; }
+  void Inject(const ByteVector& packet) override { SendBytes(far(), packet, port_address_); }
   std::vector<ByteVector> TakeSent() override {
     // Aggregates are the sender's joining of single packets.
-    world().Receive(batch_);
+    far().Receive(batch_);
     std::vector<ByteVector> result;
     for (const Packet& packet : batch_) {
       EXPECT_EQ(packet.outer_address, port_address_);
@@ -74,12 +74,12 @@ class UdpHarness : public PortHarness {
   }
 
  private:
-  PacketPort& world() { return world_ ? *world_ : *port_; }
+  PacketPort& far() { return far_ ? *far_ : *port_; }
 
   std::unique_ptr<UdpPort> port_;
-  std::unique_ptr<UdpPort> world_;  // null: the port itself
+  std::unique_ptr<UdpPort> far_;  // null: the port itself
   IpAddress port_address_;
-  IpAddress world_address_;
+  IpAddress far_address_;
   Batch batch_;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The UDP port against the real kernel, in a network of its own:
+// The UDP port against the real kernel, in a separate network namespace:
 //
 //   10.0.0.1, fd00::1  near0 ---- veth, MTU 1500 ---- far0
 //   127.0.0.1 .. 127.0.0.9, ::1, fd01::2  lo
 //
-// Routes to 10.0.0.2 and fd00::2 lead into the pair; nobody has these
-// addresses. Packet sockets look and send.
+// Routes to 10.0.0.2 and fd00::2 lead into the pair; no interface has these addresses. Packet
+// sockets observe and send.
 #include "dataplane/ports/udp_port.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +62,7 @@ struct Family {
   std::string name;
   IpAddress near;         // on lo
   IpAddress far;          // on lo
-  IpAddress route;        // behind the veth pair
+  IpAddress route;        // after the veth pair
   std::uint32_t headers;  // IP and UDP, bytes
 };
 
@@ -155,7 +155,7 @@ class UdpPortTest : public ::testing::TestWithParam<Family> {
   }
   static std::vector<PathMtuNotice> Notices(PacketPort& port) {
     std::array<PathMtuNotice, 8> notices;
-    const std::size_t count = port.TakePathMtuNotices(notices);
+    const std::size_t count = port.DrainPathMtuNotices(notices);
     return {notices.begin(), notices.begin() + static_cast<std::ptrdiff_t>(count)};
   }
 
@@ -250,7 +250,7 @@ TEST_P(UdpPortTest, CarriesEcn) {
   EXPECT_EQ(got, (std::vector<int>{0, 1, 2, 3, 3}));
 }
 
-// What the kernel makes of it, seen on the wire.
+// The kernel's result, read on the wire.
 TEST_P(UdpPortTest, OuterHeadersAreAsTheyShouldBe) {
   const Family& family = GetParam();
   for (const bool checksum : {true, false}) {
@@ -292,7 +292,7 @@ TEST_P(UdpPortTest, OuterHeadersAreAsTheyShouldBe) {
     EXPECT_GE(udp->source_port, 49152);
     if (checksum || family.name == "v6") {
       EXPECT_NE(udp->checksum, 0);
-      // The pair's device leaves the rest of the sum to a device that there is none of.
+      // The pair's device leaves the checksum to hardware, which does not exist.
       EXPECT_TRUE(FindUnfinishedChecksum(packet) ||
                   VerifyTransportChecksum(packet) == TransportChecksum::kRight);
     } else {
@@ -301,7 +301,7 @@ TEST_P(UdpPortTest, OuterHeadersAreAsTheyShouldBe) {
   }
 }
 
-TEST_P(UdpPortTest, ASmallerRouteMtuIsToldAndHurtsNobodyElse) {
+TEST_P(UdpPortTest, ASmallerRouteMtuIsReportedForItsPeerOnly) {
   const Family& family = GetParam();
   OpenPair();
   const auto port =
@@ -323,8 +323,7 @@ TEST_P(UdpPortTest, ASmallerRouteMtuIsToldAndHurtsNobodyElse) {
   EXPECT_EQ(notices[0].destination, family.route);
   EXPECT_EQ(notices[0].outer_mtu, 1300u);
 
-  // The kernel refuses segments without a word of the MTU; the port finds it
-  // out.
+  // The kernel refuses segments without reporting the MTU; the port determines it.
   out_.clear();
   AddAggregate(out_, 5, static_cast<std::uint16_t>(fits + 1), 50, family.route);
   Add(out_, 6, 100, family.near);
@@ -335,13 +334,13 @@ TEST_P(UdpPortTest, ASmallerRouteMtuIsToldAndHurtsNobodyElse) {
   ASSERT_EQ(notices.size(), 1u);
   EXPECT_EQ(notices[0].outer_mtu, 1300u);
 
-  // So with single packets that the port had joined.
+  // The same for single packets that the port had joined.
   out_.clear();
   for (std::uint32_t i = 0; i < 3; ++i) Add(out_, i, fits + 1, family.route);
   port->Send(out_);
   for (const Packet& packet : out_) EXPECT_EQ(packet.verdict, Verdict::kTooBigSilent);
   EXPECT_EQ(Notices(*port).size(), 1u);
-  EXPECT_TRUE(Notices(*port).empty()) << "each is told once";
+  EXPECT_TRUE(Notices(*port).empty()) << "each is reported once";
 
   out_.clear();
   AddAggregate(out_, 5, static_cast<std::uint16_t>(fits), 50, family.route);
@@ -530,7 +529,7 @@ TEST_P(UdpPortTest, ForgedErrorsStopNoPeer) {
     for (std::uint32_t i = 1; i < row.errors; ++i) EXPECT_EQ(router.Send(forged), "");
     ASSERT_NO_FATAL_FAILURE(wait_for(row.errors * one));
     out_.clear();
-    // Of growing sizes: each is a message of its own.
+    // Of increasing sizes: each is a separate message.
     for (std::uint32_t i = 0; i < 32; ++i) Add(out_, i, 100 + i, GetParam().route);
     port->Send(out_);
     EXPECT_EQ(std::count_if(out_.begin(), out_.end(),
@@ -543,16 +542,16 @@ TEST_P(UdpPortTest, ForgedErrorsStopNoPeer) {
   EXPECT_GT(Count(*port, "icmp-unreachable") + Count(*port, "icmp-unexpected"), 0u);
 }
 
-// An outage of one peer must not take the time of the others.
+// An outage of one peer must not delay packets to other peers.
 TEST_P(UdpPortTest, AnUnreachablePeerIsTriedOnceABatch) {
   OpenPair(true, 1);
   const bool v4 = GetParam().name == "v4";
   const auto tries = [&] {
     return v4 ? NetCounter("Ip", "OutNoRoutes") : NetCounter("", "Ip6OutNoRoutes");
   };
-  const IpAddress nobody = v4 ? Ip("203.0.113.1") : Ip("2001:db8::1");
+  const IpAddress unreachable = v4 ? Ip("203.0.113.1") : Ip("2001:db8::1");
   const std::uint64_t before = tries();
-  for (std::uint32_t i = 0; i < 100; ++i) Add(out_, i, 100 + i, nobody);
+  for (std::uint32_t i = 0; i < 100; ++i) Add(out_, i, 100 + i, unreachable);
   Add(out_, 100, 500, GetParam().near);
   near_->Send(out_);
   for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(out_[i].verdict, Verdict::kWireError) << i;
@@ -561,8 +560,8 @@ TEST_P(UdpPortTest, AnUnreachablePeerIsTriedOnceABatch) {
   EXPECT_LE(tries() - before, 5u) << "but not tried";
 }
 
-// Of an aggregate that a full queue stops half-way, a part has left.
-TEST_P(UdpPortTest, WhatLeftBeforeAnErrorIsKnown) {
+// When a full queue stops an aggregate half-way, a part was sent.
+TEST_P(UdpPortTest, PacketsSentBeforeAnErrorAreKnown) {
   const Family& family = GetParam();
   const bool v4 = family.name == "v4";
   const auto port = Open({.bind_address = v4 ? Ip("10.0.0.1") : Ip("fd00::1"),
@@ -572,7 +571,7 @@ TEST_P(UdpPortTest, WhatLeftBeforeAnErrorIsKnown) {
   // One packet at once, one in the queue, and the next ones after minutes.
   ASSERT_EQ(RunIp("link set near0 txqueuelen 1000"), "");
   ASSERT_EQ(RunTc("qdisc add dev near0 root tbf rate 100bit burst 1100 limit 1100"), "");
-  // Over IPv6 there is always a checksum, but what may become fragments goes singly.
+  // Over IPv6 there is always a checksum, but packets that may be fragmented are sent singly.
   AddAggregate(out_, 5, 1000, 1000, family.route).may_fragment = !v4;
   port->Send(out_);
   EXPECT_EQ(RunTc("qdisc del dev near0 root"), "");
@@ -582,9 +581,9 @@ TEST_P(UdpPortTest, WhatLeftBeforeAnErrorIsKnown) {
 
 TEST_P(UdpPortTest, AnIcmpErrorWakesIsCountedAndSpoilsNoSend) {
   OpenPair(true, 1);
-  const IpAddress nobody = GetParam().name == "v4" ? Ip("127.0.0.9") : Ip("fd01::2");
+  const IpAddress unreachable = GetParam().name == "v4" ? Ip("127.0.0.9") : Ip("fd01::2");
   if (GetParam().name == "v6") far_.reset();  // its address, without it
-  Add(out_, 1, 100, nobody);
+  Add(out_, 1, 100, unreachable);
   near_->Send(out_);
   EXPECT_EQ(out_[0].verdict, Verdict::kForward);
   EXPECT_TRUE(Wait(*near_)) << "the port-unreachable message";
@@ -594,9 +593,9 @@ TEST_P(UdpPortTest, AnIcmpErrorWakesIsCountedAndSpoilsNoSend) {
   EXPECT_EQ(Count(*near_, "icmp-refused"), 1u);
   EXPECT_FALSE(Wait(*near_, std::chrono::milliseconds(0))) << "an idle worker may sleep";
 
-  // Not drained before the next send, whose result it would be.
+  // Not drained before the next send, which would return it.
   out_.clear();
-  Add(out_, 2, 100, nobody);
+  Add(out_, 2, 100, unreachable);
   near_->Send(out_);
   EXPECT_TRUE(Wait(*near_));
   out_.clear();
@@ -610,7 +609,7 @@ TEST_P(UdpPortTest, AnIcmpErrorWakesIsCountedAndSpoilsNoSend) {
 }
 
 // One of `near_`, which also receives, and one of `far_`, in turn: of one size and from one socket,
-// so that nothing but the destination keeps them apart.
+// so that only the destination distinguishes them.
 TEST_P(UdpPortTest, EachPeerOfOneBatchGetsItsOwn) {
   OpenPair(true, 1);
   constexpr std::uint32_t kEach = 20;
@@ -620,7 +619,7 @@ TEST_P(UdpPortTest, EachPeerOfOneBatchGetsItsOwn) {
     Add(out_, i, 500, far ? GetParam().far : GetParam().near);
     (far ? for_far : for_near).push_back(MakePacket(PortKind::kWireDatagram, i, 500));
   }
-  // And in runs, the last of one right before the first of the other.
+  // And in runs, one directly after the other.
   for (std::uint32_t i = 2 * kEach; i < 4 * kEach; ++i) {
     const bool far = i < 3 * kEach;
     Add(out_, i, 500, far ? GetParam().far : GetParam().near);
@@ -648,8 +647,8 @@ TEST_P(UdpPortTest, WithoutChecksumsAggregatesAreSplit) {
   EXPECT_EQ(got[4], MakePacket(PortKind::kWireDatagram, 9, 100));
 }
 
-// Zero is taken over IPv6 too: RFC 7348 section 5 says "MUST be accepted", and RFC 6935 section 5
-// lets a tunnel's port do so. (Linux' vxlan device drops it unless made with udp6zerocsumrx.)
+// Zero is accepted over IPv6 too: RFC 7348 section 5 says "MUST be accepted", and RFC 6935 section
+// 5 allows it for a tunnel's port. (Linux' vxlan device drops it unless made with udp6zerocsumrx.)
 TEST_P(UdpPortTest, TheKernelDropsWrongChecksumsAndCountsThemAndTakesZero) {
   const bool v4 = GetParam().name == "v4";
   const auto port = Open({.bind_address = v4 ? Ip("10.0.0.1") : Ip("fd00::1")});
@@ -658,7 +657,7 @@ TEST_P(UdpPortTest, TheKernelDropsWrongChecksumsAndCountsThemAndTakesZero) {
     return v4 ? NetCounter("Udp", "InCsumErrors") : NetCounter("", "Udp6InCsumErrors");
   };
   const std::uint64_t before = errors();
-  // Out of far0, in at near0: as from the wire.
+  // Sent out of far0, received at near0: as from the wire.
   PacketSocket peer("far0");
   VxlanBuilder zero(PacketBuilder("10.244.1.2", "10.244.2.3").Payload(10).Build());
   zero.Outer(GetParam().route, v4 ? Ip("10.0.0.1") : Ip("fd00::1"));
@@ -687,8 +686,8 @@ TEST_P(UdpPortTest, AFullSocketIsCounted) {
   EXPECT_LT(lost, 100u);
 }
 
-// Errors that no test can make a kernel return at will.
-TEST(IsFull, WhatMayHaveRoomLater) {
+// Errors that a test cannot make the kernel return.
+TEST(IsFull, ErrorsThatMayPass) {
   for (const int error : {EAGAIN, ENOBUFS, ENOMEM}) EXPECT_TRUE(IsFull(error)) << error;
   for (const int error : {0, EMSGSIZE, EIO, EPERM, ENETUNREACH})
     EXPECT_FALSE(IsFull(error)) << error;
@@ -698,7 +697,7 @@ TEST_P(UdpPortTest, AnEmptyDatagramIsNoPacket) {
   OpenPair();
   const bool v4 = GetParam().name == "v4";
   const FileDescriptor foreign(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM, 0));
-  const SocketAddress to = SocketAddress::Of(GetParam().far, far_->port());
+  const SocketAddress to = SocketAddress::From(GetParam().far, far_->port());
   ASSERT_EQ(::sendto(foreign.get(), nullptr, 0, 0, reinterpret_cast<const sockaddr*>(&to.storage),
                      to.length),
             0);
@@ -710,12 +709,12 @@ TEST_P(UdpPortTest, AnEmptyDatagramIsNoPacket) {
   EXPECT_EQ(Count(*far_, "empty-datagram"), 1u);
 }
 
-// Of what every sender can make the worker take, nothing may look like "nothing".
+// No packet that a sender can send may look like "no packets".
 TEST_P(UdpPortTest, AnEmptyDatagramIsTakenAndCounted) {
   OpenPair();
   const bool v4 = GetParam().name == "v4";
   const FileDescriptor foreign(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM, 0));
-  const SocketAddress to = SocketAddress::Of(GetParam().far, far_->port());
+  const SocketAddress to = SocketAddress::From(GetParam().far, far_->port());
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(::sendto(foreign.get(), nullptr, 0, 0, reinterpret_cast<const sockaddr*>(&to.storage),
                        to.length),
@@ -736,7 +735,7 @@ TEST(MaxUdpSegments, AreWhatThisKernelTakesAtOnce) {
   const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM, 0));
   const int size = 18;
   ASSERT_EQ(::setsockopt(socket.get(), IPPROTO_UDP, UDP_SEGMENT, &size, sizeof size), 0);
-  const SocketAddress to = SocketAddress::Of(Ip("127.0.0.1"), 9);
+  const SocketAddress to = SocketAddress::From(Ip("127.0.0.1"), 9);
   const ByteVector bytes(std::size_t{size} * (most + 1));
   const auto send = [&](std::size_t count) {
     return ::sendto(socket.get(), bytes.data(), count * size, 0,
@@ -746,7 +745,7 @@ TEST(MaxUdpSegments, AreWhatThisKernelTakesAtOnce) {
   EXPECT_FALSE(send(most + 1));
 }
 
-// What a call that saw only small ones leaves to the next: 64 aggregates would be 4 MB at once.
+// The batch size after a call with small datagrams only: 64 aggregates would be 4 MB at once.
 TEST_P(UdpPortTest, ABatchStaysSmallAfterACallWithSmallDatagrams) {
   OpenPair();
   for (std::uint32_t i = 0; i < 40; ++i) AddAggregate(out_, 60, 1000, 1000, GetParam().far);
@@ -772,8 +771,8 @@ TEST_P(UdpPortTest, ABatchStaysSmallAfterACallWithSmallDatagrams) {
 }
 
 // No route of this kernel refuses segments (EIO: IPsec, or a device without checksums before Linux
-// 6.11), so only what is kept of it can be shown.
-TEST(UdpPaths, WhereTheKernelCannotSegmentIsKnownForThatDestinationAndForAWhile) {
+// 6.11), so only the stored result can be tested.
+TEST(UdpPaths, ASegmentationErrorIsRememberedForItsDestinationForAWhile) {
   ASSERT_EQ(EnterPrivateNetns(), "");
   using std::chrono::seconds;
   UdpPaths paths(kVxlanPort);
@@ -782,10 +781,11 @@ TEST(UdpPaths, WhereTheKernelCannotSegmentIsKnownForThatDestinationAndForAWhile)
   paths.RefuseSegments(Ip("127.0.0.2"), now);
   EXPECT_GT(paths.To(Ip("127.0.0.2"), now).segments_again, now);
   EXPECT_LE(paths.To(Ip("127.0.0.2"), now).segments_again, now + seconds(10));
-  EXPECT_LE(paths.To(Ip("127.0.0.3"), now).segments_again, now) << "the others are not concerned";
+  EXPECT_LE(paths.To(Ip("127.0.0.3"), now).segments_again, now)
+      << "other destinations are not concerned";
 }
 
-TEST(UdpPaths, ARouteIsAskedFromTimeToTime) {
+TEST(UdpPaths, TheRouteIsReadPeriodically) {
   ASSERT_EQ(EnterPrivateNetns(), "");
   using std::chrono::seconds;
   UdpPaths paths(kVxlanPort);
@@ -798,12 +798,13 @@ TEST(UdpPaths, ARouteIsAskedFromTimeToTime) {
   EXPECT_EQ(RunIp("route del local 127.0.0.77 dev lo table local"), "");
   for (std::uint32_t i = 0; i < 200; ++i) paths.To(IpAddress::V4(0x7f00'0100 + i), seconds(200));
   EXPECT_EQ(paths.To(IpAddress::V4(0x7f00'0200), seconds(200)).route_mtu, 0u)
-      << "many destinations at once are asked for in time";
+      << "many destinations at once are read in time";
   EXPECT_EQ(paths.To(IpAddress::V4(0x7f00'0200), seconds(201)).route_mtu, 65'535u);
 }
 
-// The answer for one destination gives the socket an address, which is none of the next question.
-TEST(UdpPaths, ARouteIsAskedWithoutTheFormerOnesSource) {
+// Reading the route to one destination binds the socket to an address, which must not affect the
+// next read.
+TEST(UdpPaths, TheRouteIsReadWithoutTheFormerSource) {
   ASSERT_EQ(EnterPrivateNetns(), "");
   for (const char* command :
        {"route add 10.77.0.0/16 dev lo mtu 1400", "route add 10.77.0.0/16 dev lo mtu 1300 table 99",
@@ -829,7 +830,7 @@ TEST(UdpErrors, OfSeveralPathMtusTheLeastIsKeptUntilItIsTaken) {
   EXPECT_EQ(notices[0].outer_mtu, 1400u);
 }
 
-TEST(UdpReceiver, ACountOf32BitsGoesOnBeyondThem) {
+TEST(UdpReceiver, A32BitCountIsExtended) {
   EXPECT_EQ(Widen(0, 5), 5u);
   EXPECT_EQ(Widen(5, 5), 5u);
   EXPECT_EQ(Widen(0xffff'fffe, 3), 0x1'0000'0003u);
@@ -843,7 +844,7 @@ TEST_P(UdpPortTest, RefusesTheOtherFamily) {
   EXPECT_EQ(out_[0].verdict, Verdict::kWireError);
 }
 
-TEST_P(UdpPortTest, RefusesDescriptorsItHasNoWayToSend) {
+TEST_P(UdpPortTest, RefusesDescriptorsItCannotSend) {
   OpenPair();
   Add(out_, 0, 100, GetParam().far).checksum = ChecksumState::kPartial;
   AddAggregate(out_, 2, 100, 100, GetParam().far).segment_size = 0;
@@ -869,7 +870,7 @@ TEST_P(UdpPortTest, UnreachableIsAnErrorOfThatPacketOnly) {
   EXPECT_EQ(Count(*near_, "send-error"), 1u);
 }
 
-TEST_P(UdpPortTest, OpenSaysWhatIsWrongAndWhatToDo) {
+TEST_P(UdpPortTest, OpenNamesTheErrorAndTheNextStep) {
   OpenPair();
   UdpOptions options;
   options.family = GetParam().near.family();
@@ -909,11 +910,11 @@ TEST_P(UdpPortTest, TooFewDescriptorsAreNamed) {
     options.port = 0;
     options.sending_sockets = 64;
     const absl::Status status = UdpPort::Open(options).status();
-    const bool said =
+    const bool named =
         absl::IsResourceExhausted(status) && status.message().find("UDP socket ") == 0 &&
         status.message().find("too many open files; raise the limit (LimitNOFILE=, ulimit -n)") !=
             std::string_view::npos;
-    ::_exit(said ? 0 : 1);
+    ::_exit(named ? 0 : 1);
   }
   int result = -1;
   ASSERT_EQ(::waitpid(child, &result, 0), child);

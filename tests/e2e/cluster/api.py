@@ -14,7 +14,7 @@ KUBELETS = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
 
 
 class Refusal(command.Failure):
-    """The server said no; `status` is HTTP's."""
+    """The server refused; `status` is HTTP's."""
 
     def __init__(self, status, text):
         super().__init__(text)

@@ -1,4 +1,4 @@
-"""The API server's audit log: who asked for what, and what came of it."""
+"""The API server's audit log: the requests of each user, and their results."""
 
 import json
 
@@ -17,7 +17,7 @@ class Audit:
             self.start = file.seek(0, 2)
 
     def entries(self, of):
-        """Requests of a node's flanneld so far, in their order; other programs there ask as administrators. A watch has an entry at its
+        """Requests of a node's flanneld so far, in their order; other programs there are administrators. A watch has an entry at its
         start, which the one at its end replaces."""
         with open(self.path, "rb") as file:
             file.seek(self.start)
@@ -26,7 +26,7 @@ class Audit:
         return list({row["auditID"]: row for row in rows if of.address in row["sourceIPs"]
                      and "system:masters" not in row["user"].get("groups", [])}.values())
 
-    def asked(self, of):
+    def requested(self, of):
         """{(verb, resource)} of a node, a sub-resource behind a slash."""
         return {(row["verb"], resource(row)) for row in self.entries(of)}
 
@@ -41,8 +41,8 @@ def code(row):
 
 
 def expect_modest(audit, of, refusals):
-    """`of` asked for nothing outside the role, and unless `refusals` are meant was refused nothing."""
-    beyond = audit.asked(of) - ALLOWED
-    command.expect(not beyond, f"{of.name} asked for what its role does not allow: {sorted(beyond)}")
+    """`of` requested nothing outside the role and, unless `refusals` are expected, was refused nothing."""
+    beyond = audit.requested(of) - ALLOWED
+    command.expect(not beyond, f"{of.name} requested what its role does not allow: {sorted(beyond)}")
     refused = [row["requestURI"] for row in audit.entries(of) if code(row) in (401, 403)]
     command.expect(refusals or not refused, f"{of.name} was refused {len(refused)} times: {refused[:3]}")

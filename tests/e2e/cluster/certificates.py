@@ -33,7 +33,7 @@ class Authority:
 
 
 def service_account_keys(folder):
-    """sa.key and sa.pub, which the API server wants although nobody uses them here."""
+    """sa.key and sa.pub, which the API server requires although they are not used here."""
     private, public = os.path.join(folder, "sa.key"), os.path.join(folder, "sa.pub")
     command.run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", private)
     command.run("openssl", "pkey", "-in", private, "-pubout", "-out", public)

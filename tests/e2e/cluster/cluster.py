@@ -1,4 +1,4 @@
-"""The nodes of one test on the shared site, and the one question after each disturbance: does everybody know the truth again?"""
+"""The nodes of one test on the shared site, and the check after each disturbance: does every node agree with the API server again?"""
 
 import os
 import time
@@ -40,7 +40,7 @@ class Cluster:
         return made
 
     def pair(self):
-        """Nodes a (the subject) and b (upstream), which know each other."""
+        """Nodes a (the subject) and b (upstream), which have each other's leases."""
         return self.start(self.add("a"), self.add("b"))
 
     def start(self, *members):
@@ -53,10 +53,10 @@ class Cluster:
         return members
 
     def bystander(self, name, subnet):
-        """A Node with a lease, and nobody there."""
+        """A Node with a lease, but without a machine."""
         public_ip = f"192.168.80.{200 + int(subnet.split('.')[2])}"
-        said = lease.Lease(name, public_ip, subnet, lease.mac_for(name)).node()
-        self.api.create_node(name, subnet, annotations=said["metadata"]["annotations"])
+        advertised = lease.Lease(name, public_ip, subnet, lease.mac_for(name)).node()
+        self.api.create_node(name, subnet, annotations=advertised["metadata"]["annotations"])
 
     def make_pod(self, name, where, node):
         try:
@@ -66,7 +66,7 @@ class Cluster:
         except Refusal as refusal:
             command.expect(refusal.status == 409, str(refusal))  # an earlier test's is as good
 
-    def said(self, name):
+    def published(self, name):
         """flannel's annotations of a Node, by their short names."""
         return truth.annotations(self.api.node(name))
 
@@ -77,32 +77,32 @@ class Cluster:
         return [*self.control.ended(), *(each for node in self.members.values() for each in node.ended())]
 
     def expect_alive(self):
-        """Whatever the test asks: nothing that it has started and not ended may be gone."""
+        """In every test: no program that it has started and not ended may have exited."""
         found = self.ended()
         command.expect(not found, "; ".join(found))
 
     def differences(self, of=None):
-        """What the running nodes (or this one) know otherwise than the API server, as sentences."""
+        """Where the running nodes (or this one) differ from the API server, as sentences."""
         self.expect_alive()
         nodes = self.api.nodes()
         found = []
         for each in [of] if of else self.members.values():
             for family in self.families if each.running() else ():
-                wanted, known = truth.peers(nodes, each.name, family), each.table(family)
-                if known != wanted:
-                    found.append(f"{each.name} knows {known} instead of {wanted}")
+                expected, known = truth.peers(nodes, each.name, family), each.table(family)
+                if known != expected:
+                    found.append(f"{each.name} has {known} instead of {expected}")
                 if each.kind == "weft":
                     found += self._row_differences(each, truth.leases(nodes, family), family)
         return found
 
     @staticmethod
-    def _row_differences(each, wanted, family):
+    def _row_differences(each, expected, family):
         rows = each.leases()
-        kept = {node for node, row in rows.items() if "keptSince" in row.get(family, {})}  # what it said last, and says no more
+        kept = {node for node, row in rows.items() if "keptSince" in row.get(family, {})}  # its last complete lease, no longer published
         known = {node: {key: row[family][key] for key in ("subnet", "publicIP", "vtepMAC", "vni") if key in row[family]}
                  for node, row in rows.items() if family in row and node not in kept}
-        wanted = {node: half for node, half in wanted.items() if node not in kept}
-        return [] if known == wanted else [f"{each.name} lists {known} instead of {wanted}"]
+        expected = {node: half for node, half in expected.items() if node not in kept}
+        return [] if known == expected else [f"{each.name} lists {known} instead of {expected}"]
 
     def silent_pairs(self):
         """Pods that do not reach one another, as sentences."""
@@ -112,7 +112,7 @@ class Cluster:
                 if one is not other and not reaches(one.pod, other.pod_address(family))]
 
     def settle(self, what, timeout=30, since=None, with_traffic=True, of=None):
-        """Waits until every running node (or this one) knows the truth and all pods reach one another; says how long that took."""
+        """Waits until every running node (or this one) agrees with the API server and all pods reach one another; prints how long that took."""
         began = since or time.monotonic()
         left = []
 
@@ -136,7 +136,7 @@ class Cluster:
             command.expect_equal((received["corrupt"], received["duplicates"]), (0, 0), "corrupt and duplicate datagrams")
 
     def inspect(self):
-        """What holds in every test of weft: nothing asked beyond the role, nothing refused, no secret told."""
+        """Checks of every test of weft: no request beyond the role, none refused, no secret shown."""
         # An API server that has just started refuses everybody until it has read its roles.
         refusals = self.refusals or self.control.starts > self.starts
         for each in self.members.values():
@@ -146,7 +146,7 @@ class Cluster:
                     command.expect(not any(secret in text for secret in self.secrets), f"{place} of {each.name} shows a secret; see {each.log_path()}")
 
     def close(self):
-        """All nodes end, rightly; the control plane goes on."""
+        """All nodes end, with the right exit code; the control plane stays."""
         found = self.control.ended() + command.failures([*(each.close for each in self.members.values()), self.site.tidy])
         command.add_failures(None, found)
 
@@ -156,7 +156,7 @@ def reaches(pod, address):
 
 
 class Cut:
-    """While it lasts, a node and the API server do not hear each other. "drop": nobody is told, as on a broken path;
+    """While it lasts, a node and the API server do not reach each other. "drop": without an error, as on a broken path;
     "refuse": connections end at once, as on a host that is down."""
 
     VERDICTS = {"drop": "drop", "refuse": "meta l4proto tcp reject with tcp reset"}
@@ -175,12 +175,12 @@ class Cut:
 
 
 def weft_only(function):
-    """Of a test that upstream's flanneld, in weft's place, does not pass or cannot be asked."""
+    """For a test that upstream's flanneld, in weft's place, does not pass or cannot run."""
     function.weft_only = True
     return function
 
 
 def slow(function):
-    """Of a test that takes minutes: run when it is named."""
+    """For a test that takes minutes: run only by name."""
     function.slow = True
     return function

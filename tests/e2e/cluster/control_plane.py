@@ -97,7 +97,7 @@ class ControlPlane:
         command.wait_until(self._ready_or_dead, lambda: f"kube-apiserver is not ready; see {self.log_path('kube-apiserver')}", timeout=60)
 
     def stop_apiserver(self, how=signal.SIGKILL):
-        """At once: to its clients a crash. It keeps nothing that etcd does not have."""
+        """Kills it: a crash to its clients. It has no state beyond etcd's."""
         ending, self.apiserver = self.apiserver, None
         ending.stop(how, timeout=70)
 
@@ -116,12 +116,12 @@ class ControlPlane:
         return daemon.Daemon(name, process)
 
     def _grant(self):
-        """As the manual says."""
+        """As in the manual."""
         self.kubectl("apply", "-f", os.path.join(topology.ROOT, "deploy", "rbac.yaml"))
         self.rules = self.api.request("GET", ROLE)["rules"]
 
     def account_token(self):
-        """As a pod's volume holds it."""
+        """As in a pod's volume."""
         request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
         return self.api.request("POST", "/api/v1/namespaces/kube-flannel/serviceaccounts/flannel/token", request)["status"]["token"]
 
@@ -139,7 +139,7 @@ class ControlPlane:
 
     @contextlib.contextmanager
     def taking(self, tokens):
-        """While open, an API server to which these are the flannel service account's tokens, and no others."""
+        """While open, an API server that accepts only these tokens for the flannel service account."""
         self._restart_with(tokens)
         try:
             yield
@@ -153,7 +153,7 @@ class ControlPlane:
 
     @contextlib.contextmanager
     def also_at(self, address):
-        """While open, the API server has this address too, of which its certificate knows nothing; yields the URL."""
+        """While open, the API server has this address too, which its certificate does not name; yields the URL."""
         self.where.ip(f"addr add {address}/24 dev eth0")
         try:
             yield f"https://{address}:{PORT}"

@@ -70,7 +70,7 @@ class Member:
         self._start(*self.command_line())
 
     def spawn_as(self, words, environment, files):
-        """Starts it with exactly these words and variables, in a root folder that holds `files` ({path: text}) and programs only."""
+        """Starts it with exactly these words and variables, in a root folder with `files` ({path: text}) and programs only."""
         shutil.copytree("/etc/alternatives", self.path("root") + "/etc/alternatives", symlinks=True)  # iptables is a link there
         for path, text in files.items():
             path = self.path("root") + re.sub("^/var/run/", "/run/", path)
@@ -96,7 +96,7 @@ class Member:
         self.wait_ready()
 
     def wait_ready(self, timeout=20):
-        """Ready is what /readyz says; without that, a daemon that has written subnet.env."""
+        """Ready by /readyz; without /readyz, once the daemon has written subnet.env."""
         command.wait_until(self.ready_or_dead, lambda: f"{self.name} is not ready: {self.last_words()}", timeout=timeout)
         self.join_pod()
 
@@ -113,12 +113,12 @@ class Member:
         return [*filter(None, [self.daemon and self.daemon.ended()])]
 
     def expect_exit(self, code, what):
-        """Waits until flanneld ends by itself, which the test means it to do."""
+        """Waits until flanneld ends by itself, as the test expects."""
         ending, self.daemon = self.daemon, None
         ending.expect_exit(code, what)
 
     def down(self, how=signal.SIGTERM):
-        """Ends flanneld; its exit code, which must be the right one. SIGKILL says that the test means a crash."""
+        """Ends flanneld; its exit code, which must be the right one. SIGKILL simulates a crash."""
         if self.daemon is None:
             return None
         ending, self.daemon = self.daemon, None
@@ -131,14 +131,14 @@ class Member:
         return daemon.text(self.log_path())
 
     def shown(self):
-        """{place: text} of all that the daemon shows to whoever asks."""
+        """{place: text} of all text that the daemon shows."""
         return {"the log": self.log_text() if os.path.exists(self.log_path()) else ""}
 
     def last_words(self):
         return daemon.last_line(self.log_path())
 
     def health(self, path):
-        """Status and body, or (0, reason) while nobody listens."""
+        """Status and body, or (0, reason) while there is no listener."""
         try:
             with self.host.entered():
                 connection = http.client.HTTPConnection("127.0.0.1", HEALTH, timeout=3)
@@ -158,14 +158,14 @@ class Member:
         return {}
 
     def routes(self, family="ipv4"):
-        """Pod networks of others that this node sends into its tunnel."""
+        """Pod networks of other nodes that this node sends into its tunnel."""
         if DEVICES[family] not in self.host.devices():
             return set()
         rows = self.host.show("-" + family[-1], "route", "show", "dev", DEVICES[family])
         return {route["dst"] for route in rows if route.get("protocol") != "kernel"}
 
     def join_pod(self):
-        """A bridge and a pod with the addresses and the MTU of subnet.env; those of another subnet go first."""
+        """A bridge and a pod with the addresses and the MTU of subnet.env; those of another subnet are removed first."""
         env = self.subnet_env()
         gateways = [env[key] for key in ("FLANNEL_SUBNET", "FLANNEL_IPV6_SUBNET") if key in env]
         if self.pod and self.gateways == gateways:
@@ -217,7 +217,7 @@ class Upstream(Member):
         return peers.find("flanneld")
 
     def forget_device(self):
-        """Its tunnel device, which it leaves behind at its end, goes: with it its MAC."""
+        """Deletes its tunnel device, which it leaves at its end, and with it its MAC."""
         self.host.ip(f"link delete {DEVICES['ipv4']}")
 
     def table(self, family="ipv4"):
@@ -259,7 +259,7 @@ class Weft(Member):
     def program():
         return topology.find_program("flanneld")
 
-    def ask(self, *words, check=True):
+    def flannelctl(self, *words, check=True):
         """flannelctl in this node."""
         return self.host.run(topology.find_program("flannelctl"), *words, "--admin", self.root + self.flags["admin"], check=check)
 
@@ -273,7 +273,7 @@ class Weft(Member):
         return found
 
     def admin(self, path):
-        """What the admin socket answers, whatever it is."""
+        """The answer of the admin socket, of any status."""
         connection = http.client.HTTPConnection("weft", timeout=5)
         connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.sock.connect(self.root + self.flags["admin"])
@@ -282,11 +282,11 @@ class Weft(Member):
 
     def leases(self):
         """{node: row} of the lease table."""
-        return {row["node"]: row for row in json.loads(self.ask("leases", "-o", "json"))["leases"]}
+        return {row["node"]: row for row in json.loads(self.flannelctl("leases", "-o", "json"))["leases"]}
 
     def status(self):
-        """Its exit code tells health, which is no matter here."""
-        return json.loads(self.ask("status", "-o", "json", check=False))
+        """Its exit code, which shows health, is ignored."""
+        return json.loads(self.flannelctl("status", "-o", "json", check=False))
 
     def table(self, family="ipv4"):
         """{subnet: (MAC, public IP)} of the peers in use, as far as the kernel has their routes too."""

@@ -6,7 +6,7 @@ import threading
 
 
 class Relay:
-    """Open until its end; whoever connects then gets refused."""
+    """Open until its end; connections are refused then."""
 
     def __init__(self, where, port, server, server_port=6443):
         self.where, self.server = where, (server, server_port)

@@ -29,7 +29,7 @@ class Site:
         shutil.rmtree(self.logs, ignore_errors=True)
         os.makedirs(self.logs)
         self.tokens = {name: f"planted-token-of-{name}-{secrets.token_hex(16)}" for name in NAMES}
-        self.flags = ()  # the API server's, beside the usual
+        self.flags = ()  # flags of the API server, next to the usual ones
         self.fabric = namespace.Namespace("fabric")
         self.fabric.ip("link add br0 type bridge", "link set br0 up")
         self.control = None
@@ -60,7 +60,7 @@ class Site:
         self.control.start_apiserver(*flags)
 
     def tidy(self):
-        """As after `up`, whatever the last test left: an API server with its usual flags, and no objects of ours."""
+        """The state after `up`, after any test: an API server with its usual flags, and no objects of ours."""
         if not self.control.etcd or self.control.etcd.ended():
             self.control.start_etcd()
         if not self.control.apiserver or self.control.apiserver.ended():

@@ -1,4 +1,4 @@
-"""What the API server's raw Nodes say, and so what a node must know."""
+"""The expected leases of a node, computed from the API server's raw Nodes."""
 
 import ipaddress
 import json
@@ -19,13 +19,13 @@ def subnets(node, family):
 
 
 def half(node, family):
-    """A Node's lease as `flannelctl leases -o json` words it, whole or not, without its state; None where flannel has no say."""
-    said = annotations(node)
+    """A Node's lease as `flannelctl leases -o json` prints it, complete or not, without its state; None for a Node that flannel does not manage."""
+    published = annotations(node)
     public_ip, backend_data = KEYS[family]
-    if said.get("kube-subnet-manager") != "true" or not subnets(node, family):
+    if published.get("kube-subnet-manager") != "true" or not subnets(node, family):
         return None
-    data = json.loads(said.get(backend_data, "null")) or {}
-    lease = {"subnet": subnets(node, family)[0], "publicIP": said.get(public_ip), "vtepMAC": data.get("VtepMAC"), "vni": data.get("VNI")}
+    data = json.loads(published.get(backend_data, "null")) or {}
+    lease = {"subnet": subnets(node, family)[0], "publicIP": published.get(public_ip), "vtepMAC": data.get("VtepMAC"), "vni": data.get("VNI")}
     return {key: value for key, value in lease.items() if value}
 
 
@@ -35,7 +35,7 @@ def leases(nodes, family):
 
 
 def peers(nodes, own, family):
-    """{subnet: (MAC, public IP)} that node `own` must reach. Of Nodes with one subnet the oldest holds it, as long as it is there."""
+    """{subnet: (MAC, public IP)} that node `own` must reach. Of Nodes with one subnet the oldest has it, as long as it exists."""
     own_subnets = [ipaddress.ip_network(each) for node in nodes if node["metadata"]["name"] == own for each in subnets(node, family)]
     found = {}
     for node in sorted(nodes, key=lambda node: (node["metadata"]["creationTimestamp"], node["metadata"]["name"])):

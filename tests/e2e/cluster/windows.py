@@ -25,8 +25,8 @@ def our(program, emulated_host=False):
 
 
 class Node(member.Member):
-    """`flavour`, whose flanneld.exe, may change while it is down, and so may `emulated_host`: ours sees the emulator's machine, where HNS moves
-    addresses and routes can be written, instead of Wine's. Those are programs of their own (WEFT_EMULATED_HOST)."""
+    """`flavour`, whose flanneld.exe, may change while it is down, and so may `emulated_host`: ours uses the emulator's host, where HNS moves
+    addresses and routes can be written, instead of Wine's. Those are separate programs (WEFT_EMULATED_HOST)."""
 
     emulated_host = False
     on_sigterm = -signal.SIGTERM  # to Wine it is no word to the program
@@ -84,11 +84,11 @@ class Node(member.Member):
         return json.loads(self.wine(our("flannelctl"), "hns", "control", EMULATOR, *words))
 
     def endpoint(self, *words):
-        """What `flannelctl hns endpoint` says."""
+        """The output of `flannelctl hns endpoint`."""
         return self.wine(our("flannelctl"), "hns", "endpoint", *words)
 
     def reset(self, *flags, check=True):
-        """What `flannelctl.exe reset` says, or why it refuses."""
+        """The output of `flannelctl.exe reset`, or why it refuses."""
         program = our("flannelctl", self.emulated_host)
         return self.wine(program, "reset", "--admin=none", f"--state-dir={windows_path(self.path('state'))}", *flags, check=check)
 
@@ -96,7 +96,7 @@ class Node(member.Member):
         return next((each for each in self.hns("dump")["networks"] if each["name"] == name), None)
 
     def use_powershell(self):
-        """Gives the node a stand-in for PowerShell, which Wine has not: upstream's host-gw asks it for routes and forwarding."""
+        """Gives the node a stand-in for PowerShell, which Wine lacks: upstream's host-gw uses it for routes and forwarding."""
         shutil.copy(peers.find("powershell.exe"), os.path.join(self.prefix, "drive_c", "windows", "system32", "powershell.exe"))
         self.environment["WEFT_POWERSHELL"] = windows_path(self.path("powershell.log"))
         self.environment["WINEDLLOVERRIDES"] += ";powershell.exe=n"
@@ -129,7 +129,7 @@ class Node(member.Member):
         command.wait_until(ready, lambda: f"{self.name} is not ready: {self.last_words()}", timeout=timeout)
 
     def start_program(self, name, *words):
-        """Another peer beside flanneld.exe, until the node's end."""
+        """Another peer program next to flanneld.exe, until the node's end."""
         with open(self.program_log(name), "w", encoding="utf-8") as log:
             process = self.host.start(*self.words(peers.find(name), *words), stdout=log, stderr=log)
         self.programs.append(daemon.Daemon(f"{name} of {self.name}", process, self.program_log(name), self.on_sigterm))
@@ -146,7 +146,7 @@ class Node(member.Member):
         try:
             text = run()
         except command.Failure as failure:
-            # On a busy machine Wine now and then starts no second program; the plugin that wanted one has made nothing yet.
+            # On a busy machine Wine sometimes fails to start a second program; the plugin that needed it has made nothing yet.
             if "fork/exec" not in str(failure) or "Internal error" not in str(failure):
                 raise
             print(f"   once more: {failure}", flush=True)

@@ -1,5 +1,5 @@
-// Asks HNS what the Go programs of a Windows node ask, through the library that all of them use, and prints what it
-// understood as JSON.
+// Sends HNS the requests of a Windows node's Go programs, through the library that all of them use,
+// and prints the parsed answers as JSON.
 package main
 
 import (

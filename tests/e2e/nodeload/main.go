@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// nodeload fills an API server with flannel Nodes of about 9 KB, or takes them away again, and lets them beat as kubelets do.
+// nodeload fills an API server with flannel Nodes of about 9 KB, or deletes them again, and sends
+// their heartbeats as kubelets do.
 //
 //	nodeload --kubeconfig F --from 0 --to 1000
 //	nodeload --kubeconfig F --from 0 --to 1000 --heartbeats-per-second 100 --seconds 60
 //	nodeload --kubeconfig F --from 0 --to 1000 --delete
 //
-// It says what it did in one line; exit status 1 when something failed.
+// It prints what it did in one line; exit status 1 when something failed.
 package main
 
 import (
@@ -67,7 +68,7 @@ func each() <-chan int {
 	return numbers
 }
 
-// paced repeats the range at the wanted rate; what comes late is made good.
+// paced repeats the range at the given rate; delays are made up for.
 func paced(sent *int) <-chan int {
 	numbers := make(chan int)
 	go func() {

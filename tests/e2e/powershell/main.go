@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A powershell.exe that knows what upstream v0.28.9 says to it under host-gw, and nothing else: routes and forwarding.
-// All that changes something is appended to the file that WEFT_POWERSHELL names, and so that file is the state:
-// "powershell.exe -State" prints it as JSON.
+// A powershell.exe that supports only the commands of upstream v0.28.9 under host-gw: routes and
+// forwarding. Each command that changes something is appended to the file that WEFT_POWERSHELL
+// names, so that file is the state: "powershell.exe -State" prints it as JSON.
 package main
 
 import (
@@ -24,7 +24,7 @@ type route struct {
 type state struct {
 	Routes     []route
 	Forwarding []int // interfaces
-	Commands   int   // all that ran, looks included
+	Commands   int   // all that ran, reads included
 }
 
 var (

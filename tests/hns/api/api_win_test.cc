@@ -60,7 +60,7 @@ class AllocationSpy final : public IMallocSpy {
 };
 #pragma GCC diagnostic pop
 
-// A reference of its own to a module that is loaded.
+// A separate reference to a loaded module.
 HMODULE Held(const wchar_t* name) {
   HMODULE module = nullptr;
   ::GetModuleHandleExW(0, name, &module);
@@ -97,18 +97,18 @@ TEST(OpenApiTest, ComesAlways) {
   EXPECT_NE(*api, nullptr);
 }
 
-TEST(ApiOfTest, WithoutTheDllsEveryCallSaysSo) {
+TEST(ApiOfTest, WithoutTheDllsEveryCallReportsIt) {
   for (const Hresult code : CodesOf(*ApiOf(nullptr, nullptr)))
     EXPECT_EQ(code, hresult::kModuleNotFound);
 }
 
-TEST(ApiOfTest, WithOldDllsEveryMissingFunctionSaysSo) {
+TEST(ApiOfTest, WithOldDllsEveryMissingFunctionIsReported) {
   constexpr wchar_t kOther[] = L"kernel32.dll";
   for (const Hresult code : CodesOf(*ApiOf(Held(kOther), Held(kOther))))
     EXPECT_EQ(code, hresult::kFunctionNotFound);
 }
 
-TEST_F(WindowsApiTest, GivesEachFunctionWhatItTakes) {
+TEST_F(WindowsApiTest, PassesEachFunctionItsArguments) {
   api_->Enumerate(Kind::kNetwork, "q\xc3\xbc");
   api_->Enumerate(Kind::kNetwork, "");
   api_->Create(Kind::kNetwork, Handle::kNone, kId, "{}");
@@ -130,7 +130,7 @@ TEST_F(WindowsApiTest, GivesEachFunctionWhatItTakes) {
   EXPECT_EQ(api_->Delete(Kind::kEndpoint, kId).code, hresult::kFunctionNotFound);
 }
 
-TEST_F(WindowsApiTest, GivesBackWhatItGot) {
+TEST_F(WindowsApiTest, ReturnsTheResults) {
   fake().text = L"[\"\u53c2\"]";
   fake().handle = reinterpret_cast<void*>(0x1234567890);
   const Reply ids = api_->Enumerate(Kind::kNetwork, "");
@@ -146,10 +146,10 @@ TEST_F(WindowsApiTest, GivesBackWhatItGot) {
   const Reply refused = api_->Open(Kind::kLoadBalancer, kId);
   EXPECT_EQ(refused.code, hresult::kNetworkNotFound);
   EXPECT_EQ(refused.error_record, "{\"Success\":false}");
-  EXPECT_EQ(refused.handle, Handle::kNone);  // whatever the DLL left there
+  EXPECT_EQ(refused.handle, Handle::kNone);  // whatever value the DLL wrote
 }
 
-TEST_F(WindowsApiTest, FreesEveryStringWhateverTheAnswer) {
+TEST_F(WindowsApiTest, FreesEveryStringForAnyResult) {
   fake().text = L"text";
   fake().record = L"record";
   AllocationSpy spy;
@@ -168,7 +168,7 @@ TEST_F(WindowsApiTest, FreesEveryStringWhateverTheAnswer) {
   EXPECT_EQ(spy.freed, spy.allocated);
 }
 
-TEST_F(WindowsApiTest, TellsNotificationsUntilTheSubscriptionEnds) {
+TEST_F(WindowsApiTest, DeliversNotificationsUntilTheSubscriptionEnds) {
   fake().handle = reinterpret_cast<void*>(77);
   std::vector<std::string> told;
   const Reply subscribed = api_->Subscribe([&](Notification type, std::string_view data) {
@@ -196,7 +196,7 @@ TEST_F(WindowsApiTest, ARefusedSubscriptionIsNone) {
   EXPECT_FALSE(told);
 }
 
-TEST_F(WindowsApiTest, UnsubscribeWaitsForTheNotificationUnderWay) {
+TEST_F(WindowsApiTest, UnsubscribeWaitsForTheNotificationInProgress) {
   std::promise<void> entered, leave;
   bool left = false;
   const Reply subscribed = api_->Subscribe([&](Notification, std::string_view) {
@@ -235,7 +235,7 @@ TEST_F(WindowsApiTest, ItsEndEndsItsSubscriptions) {
   EXPECT_FALSE(told);
 }
 
-TEST(WideTextTest, AnyTextComesThrough) {
+TEST(WideTextTest, AnyTextRoundTrips) {
   EXPECT_EQ(Utf8(Utf16("a\xc3\xbc\xe5\x8f\x82\xf0\x9f\x98\x80")),
             "a\xc3\xbc\xe5\x8f\x82\xf0\x9f\x98\x80");
   EXPECT_EQ(Utf16(""), L"");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// This test program exports the DLLs' functions itself: what they are given is written down, what
-// they give back is laid ready.
+// This test program exports the DLLs' functions itself: they record their arguments and return
+// prepared results.
 #pragma once
 
 #include <windows.h>
@@ -14,10 +14,10 @@
 namespace weft::hns {
 
 struct FakeHns {
-  std::vector<std::wstring> calls;  // function, then what it was given
+  std::vector<std::wstring> calls;  // function, then its arguments
   HRESULT code = S_OK;
-  const wchar_t* text = nullptr;    // given back as ids, properties, response
-  const wchar_t* record = nullptr;  // given back whatever the code
+  const wchar_t* text = nullptr;    // returned as ids, properties, response
+  const wchar_t* record = nullptr;  // returned with any code
   void* handle = nullptr;
   HCN_NOTIFICATION_CALLBACK notify = nullptr;  // while registered
   void* context = nullptr;

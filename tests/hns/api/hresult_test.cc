@@ -37,13 +37,13 @@ TEST(HresultTest, EveryNumberOfHcnHasItsName) {
   }
 }
 
-TEST(HresultTest, StatusSaysWhatFailedAndTheNextStepAndKeepsTheNumber) {
+TEST(HresultTest, StatusNamesTheFailureAndTheNextStepAndKeepsTheNumber) {
   const absl::Status status =
       StatusOf("create the network flannel.4096", hresult::kAccessDenied,
                R"({"Success":false,"Error":"Zugriff verweigert ","ErrorCode":2147942405})");
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(status.message(),
-            "create the network flannel.4096: E_ACCESSDENIED (0x80070005), HNS says: Zugriff "
+            "create the network flannel.4096: E_ACCESSDENIED (0x80070005), HNS reports: Zugriff "
             "verweigert; run as Administrator or LocalSystem");
   EXPECT_EQ(HresultOf(status), hresult::kAccessDenied);
 }
@@ -70,13 +70,13 @@ TEST(HresultTest, ARecordMayBeAnything) {
     std::string shown;
   };
   const Row rows[] = {
-      {"JSON", kRecord, "HNS says: The parameter is incorrect."},
-      {"not JSON", "out of luck\r\n", "HNS says: out of luck"},
+      {"JSON", kRecord, "HNS reports: The parameter is incorrect."},
+      {"not JSON", "out of luck\r\n", "HNS reports: out of luck"},
       {"without a text", R"({"Success":false})", ""},
       {"text of another type", R"({"Error":{"a":1}})", ""},
-      {"keys in another case", R"({"error":"no"})", "HNS says: no"},
+      {"keys in another case", R"({"error":"no"})", "HNS reports: no"},
       {"a second line and a terminal's escape", R"({"Error":"a\nfake log line\u001b[2J"})",
-       "HNS says: a fake log line [2J"},
+       "HNS reports: a fake log line [2J"},
       {"very long", "{\"Error\":\"" + std::string(100'000, 'x') + "\"}", "xxx..."},
   };
   for (const Row& row : rows) {
@@ -96,10 +96,10 @@ TEST(HresultTest, TheTextOfARecordDecidesNothing) {
   EXPECT_TRUE(absl::IsAlreadyExists(status));
 }
 
-TEST(HresultTest, NotFoundIsSaidOfObjectsAndUnavailableOfTheService) {
+TEST(HresultTest, NotFoundIsForObjectsAndUnavailableForTheService) {
   for (const Hresult code :
        {hresult::kNetworkNotFound, hresult::kEndpointNotFound, hresult::kElementNotFound}) {
-    EXPECT_TRUE(IsNotThere(code)) << std::hex << code;
+    EXPECT_TRUE(IsNotFound(code)) << std::hex << code;
     EXPECT_TRUE(absl::IsNotFound(StatusOf("open it", code, "")));
   }
   for (const Hresult code :
@@ -111,7 +111,7 @@ TEST(HresultTest, NotFoundIsSaidOfObjectsAndUnavailableOfTheService) {
   }
   for (const Hresult code : {hresult::kOk, hresult::kPolicyNotFound, hresult::kAdapterNotFound,
                              hresult::kUnspecified, hresult::kModuleNotFound, 0x80079999u}) {
-    EXPECT_FALSE(IsNotThere(code) || IsServiceGone(code)) << std::hex << code;
+    EXPECT_FALSE(IsNotFound(code) || IsServiceGone(code)) << std::hex << code;
   }
 }
 

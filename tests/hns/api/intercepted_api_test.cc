@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decorators: what goes through them arrives unchanged, and is counted or timed.
+// The decorators: calls pass through them unchanged, and are counted or timed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ TEST(CountingApiTest, CountsByFunctionAndWhatChangesHns) {
                   Pair("HcnUnregisterServiceCallback", 1u)));
 }
 
-// An Api whose every call takes three seconds of the test's clock, and looks at who watches.
+// An Api whose every call takes three seconds of the test's clock, and records the watcher's state.
 class SlowApi final : public InterceptedApi {
  public:
   SlowApi(Api& api, TimedApi::Clock::time_point& now) : InterceptedApi(api), now_(now) {}
@@ -93,7 +93,7 @@ class SlowApi final : public InterceptedApi {
   TimedApi::Clock::time_point& now_;
 };
 
-TEST(TimedApiTest, TellsTheCallUnderWayAndHowLongItTook) {
+TEST(TimedApiTest, ReportsTheCallInProgressAndItsDuration) {
   RecordingApi behind;
   TimedApi::Clock::time_point now{};
   SlowApi slow(behind, now);

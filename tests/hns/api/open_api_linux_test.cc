@@ -7,7 +7,7 @@
 namespace weft::hns {
 namespace {
 
-TEST(OpenApiTest, LinuxHasNoneAndSaysWhatToDo) {
+TEST(OpenApiTest, LinuxHasNoneAndNamesTheNextStep) {
   const auto api = OpenApi();
   EXPECT_EQ(api.status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(api.status().message()), ::testing::HasSubstr("--hns=emulator:PATH"));

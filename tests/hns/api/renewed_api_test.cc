@@ -27,11 +27,11 @@ class Borrowed final : public InterceptedApi {
 
 class RenewedApiTest : public ::testing::Test {
  protected:
-  // `times` answers of `function` as a process gets them that is served no more.
+  // `times` answers of `function`, as a process gets them that HNS no longer serves.
   void RefuseNext(int times, std::string_view function = "HcnEnumerateNetworks") {
     while (times-- > 0) opened_.back().AnswerCode(function, kUnserved);
   }
-  Hresult Ask() { return api_.Enumerate(Kind::kNetwork, "").code; }
+  Hresult QueryNetwork() { return api_.Enumerate(Kind::kNetwork, "").code; }
 
   std::deque<RecordingApi> opened_;
   std::chrono::steady_clock::time_point now_{std::chrono::hours(1)};
@@ -41,26 +41,27 @@ class RenewedApiTest : public ::testing::Test {
 
 TEST_F(RenewedApiTest, OpensAgainAfterTwoCallsThatWereNotServed) {
   RefuseNext(2);
-  EXPECT_THAT((std::vector{Ask(), Ask(), Ask()}), ElementsAre(kUnserved, kUnserved, hresult::kOk));
+  EXPECT_THAT((std::vector{QueryNetwork(), QueryNetwork(), QueryNetwork()}),
+              ElementsAre(kUnserved, kUnserved, hresult::kOk));
   ASSERT_EQ(opened_.size(), 2u);
   EXPECT_EQ(opened_[0].calls.size(), 2u);
   EXPECT_EQ(opened_[1].calls.size(), 1u);
 }
 
-TEST_F(RenewedApiTest, OneMayBeTheConnectionsEnd) {
+TEST_F(RenewedApiTest, OneFailureMayBeTheConnectionsEnd) {
   RefuseNext(1);
-  Ask();
-  Ask();
+  QueryNetwork();
+  QueryNetwork();
   RefuseNext(1);
-  Ask();
-  Ask();
+  QueryNetwork();
+  QueryNetwork();
   EXPECT_EQ(opened_.size(), 1u);
 }
 
-TEST_F(RenewedApiTest, OtherFailuresAreNoneOfIts) {
+TEST_F(RenewedApiTest, OtherFailuresDoNotCount) {
   for (int times = 0; times < 3; ++times)
     opened_.back().AnswerCode("HcnEnumerateNetworks", hresult::kRpcServerUnavailable);
-  for (int times = 0; times < 4; ++times) Ask();
+  for (int times = 0; times < 4; ++times) QueryNetwork();
   EXPECT_EQ(opened_.size(), 1u);
 }
 
@@ -69,33 +70,33 @@ TEST_F(RenewedApiTest, WaitsUntilNothingIsOpen) {
   const Handle subscription = api_.Subscribe(nullptr).handle;
   ASSERT_TRUE(network != Handle::kNone && subscription != Handle::kNone);
   RefuseNext(4);
-  Ask();
-  Ask();
+  QueryNetwork();
+  QueryNetwork();
   api_.Close(Kind::kNetwork, network);
-  Ask();
+  QueryNetwork();
   EXPECT_EQ(opened_.size(), 1u) << "the subscription is still open";
   api_.Unsubscribe(subscription);
   now_ += RenewedApi::kRest;
-  Ask();
+  QueryNetwork();
   EXPECT_EQ(opened_.size(), 2u);
 }
 
 TEST_F(RenewedApiTest, RestsAfterASubscriptionsEnd) {
   const Handle subscription = api_.Subscribe(nullptr).handle;
   RefuseNext(4);
-  Ask();
-  Ask();
+  QueryNetwork();
+  QueryNetwork();
   api_.Unsubscribe(subscription);
-  Ask();
+  QueryNetwork();
   now_ += RenewedApi::kRest - std::chrono::milliseconds(1);
-  Ask();
+  QueryNetwork();
   EXPECT_EQ(opened_.size(), 1u);
   now_ += std::chrono::milliseconds(1);
-  EXPECT_EQ(Ask(), hresult::kOk);
+  EXPECT_EQ(QueryNetwork(), hresult::kOk);
   EXPECT_EQ(opened_.size(), 2u);
 }
 
-TEST_F(RenewedApiTest, AHandleOfBeforeARestartSaysNothing) {
+TEST_F(RenewedApiTest, AHandleFromBeforeARestartDoesNotCount) {
   const Handle network = api_.Open(Kind::kNetwork, kId).handle;
   RefuseNext(2, "HcnQueryNetworkProperties");
   RefuseNext(1, "HcnModifyNetwork");
@@ -103,19 +104,19 @@ TEST_F(RenewedApiTest, AHandleOfBeforeARestartSaysNothing) {
   api_.Query(Kind::kNetwork, network, "");
   api_.Modify(Kind::kNetwork, network, "");
   api_.Close(Kind::kNetwork, network);
-  Ask();
+  QueryNetwork();
   EXPECT_EQ(opened_.size(), 1u);
 }
 
-TEST_F(RenewedApiTest, AgainWhereTheNewOneIsNotServedEither) {
+TEST_F(RenewedApiTest, OpensAgainWhereTheNewOneIsNotServedEither) {
   RefuseNext(2);
-  Ask();
-  Ask();
-  Ask();
+  QueryNetwork();
+  QueryNetwork();
+  QueryNetwork();
   RefuseNext(2);
-  Ask();
-  Ask();
-  Ask();
+  QueryNetwork();
+  QueryNetwork();
+  QueryNetwork();
   EXPECT_EQ(opened_.size(), 3u);
 }
 

@@ -57,7 +57,7 @@ TEST(ParseEndpointTest, ReadsWhatHnsAnswers) {
   EXPECT_EQ(endpoint->routes.size(), 1u);
 }
 
-TEST(ParseEndpointTest, WhatIsAbsentIsEmpty) {
+TEST(ParseEndpointTest, AbsentMembersAreEmpty) {
   const auto endpoint = ParseEndpoint(R"({"ID":"00000101-0000-4000-8000-000000000001"})");
   ASSERT_TRUE(endpoint.ok());
   EXPECT_TRUE(endpoint->network.is_zero() && endpoint->compartment_namespace.is_zero());

@@ -43,7 +43,7 @@ Network Overlay() {
 }
 
 RemoteSubnetRoute PeerRoute() {
-  return {*IpPrefix::Parse("10.244.2.0/24"), *IsolationId::Of(4096),
+  return {*IpPrefix::Parse("10.244.2.0/24"), *IsolationId::From(4096),
           *IpAddress::Parse("10.99.0.12"), *MacAddress::Parse("76:cb:2c:a5:bf:df")};
 }
 
@@ -69,7 +69,7 @@ TEST(NetworkJsonTest, ABridgeIsHcsshimsByteForByte) {
   EXPECT_EQ(NetworkJson(network), kBridge);
 }
 
-TEST(NetworkJsonTest, AWishedIdComesFirstAndNothingEmptyIsSent) {
+TEST(NetworkJsonTest, ADesiredIdComesFirstAndEmptyMembersAreOmitted) {
   Network network;
   network.id = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
   EXPECT_EQ(
@@ -132,7 +132,7 @@ TEST(ParseNetworkTest, KeepsEveryPolicyVerbatimAndInOrder) {
       R"({"DestinationPrefix":"10.244.1.0/24","IsolationId":4096,"ProviderAddress":"192.168.1.11","DistributedRouterMacAddress":"0e:2a:0a:f4:01:00"})");
 }
 
-TEST(ParseNetworkTest, WhatIsAbsentHasTheSchemasDefault) {
+TEST(ParseNetworkTest, AbsentMembersHaveTheSchemasDefaults) {
   const Network network = Parsed(std::string("{") + kId + "}");
   EXPECT_EQ(network.type, "NAT");
   EXPECT_EQ(network.flags, 0u);
@@ -158,7 +158,7 @@ TEST(ParseNetworkTest, KeysMatchWithoutCaseAndEnumsMayBeNumbers) {
   EXPECT_EQ(network.subnets[0].isolation_id, 5000u);
 }
 
-TEST(ParseNetworkTest, ATypeThatIsNotKnownIsNone) {
+TEST(ParseNetworkTest, AnUnknownTypeIsNone) {
   for (const char* type : {"11", "4294967295"})
     EXPECT_EQ(Parsed(std::string("{") + kId + R"(,"Type":)" + type + "}").type, "") << type;
 }
@@ -187,7 +187,7 @@ TEST(ParseNetworkTest, ComesBackEqualFromItsOwnDocument) {
 }
 
 // start.ps1's log on 17763 shows the VSID so; that of a port is assumed.
-TEST(FillFromSchema1Test, TellsWhatSchema2DidNotShow) {
+TEST(FillFromSchema1Test, FillsInWhatSchema2DidNotShow) {
   constexpr std::string_view kView =
       R"({"Subnets":[{"AddressPrefix":"10.244.3.0/24","Policies":[{"Type":"VSID","VSID":9999}]},)"
       R"({"AddressPrefix":"10.9.0.0/24","Policies":[{"Type":"VSID","VSID":5}]}],)"
@@ -202,7 +202,7 @@ TEST(FillFromSchema1Test, TellsWhatSchema2DidNotShow) {
   EXPECT_TRUE(network.degraded);
   FillFromSchema1(R"({"State":1})", network);
   EXPECT_FALSE(network.degraded);
-  // What schema 2 did show stays.
+  // Values that schema 2 shows are kept.
   network.subnets[0].isolation_id = 4096;
   network.policies = {VxlanPortPolicy(4789)};
   FillFromSchema1(kView, network);
@@ -210,7 +210,7 @@ TEST(FillFromSchema1Test, TellsWhatSchema2DidNotShow) {
   EXPECT_EQ(network.vxlan_port(), 4789);
 }
 
-TEST(FillFromSchema1Test, AnythingElseTellsNothing) {
+TEST(FillFromSchema1Test, AnythingElseFillsInNothing) {
   for (const std::string_view view :
        {"", "null", "[]", R"({"Subnets":5,"Policies":{}})",
         R"({"Subnets":[5,{"AddressPrefix":"10.244.3.0/24","Policies":[{"Type":"VSID"},7]}]})",

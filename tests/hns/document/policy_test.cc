@@ -16,7 +16,7 @@ Network With(const std::vector<Policy>& policies) {
 }
 
 TEST(PolicyTest, ARemoteSubnetRouteComesBackFromItsPolicy) {
-  const RemoteSubnetRoute route{*IpPrefix::Parse("10.244.1.0/24"), *IsolationId::Of(4096),
+  const RemoteSubnetRoute route{*IpPrefix::Parse("10.244.1.0/24"), *IsolationId::From(4096),
                                 *IpAddress::Parse("192.168.1.11"),
                                 *MacAddress::Parse("0e:2a:0a:f4:01:00")};
   EXPECT_EQ(RemoteSubnetRoutePolicy(route), (Policy{"RemoteSubnetRoute", kSettings}));
@@ -28,7 +28,7 @@ TEST(PolicyTest, ARemoteSubnetRouteComesBackFromItsPolicy) {
       route);
 }
 
-TEST(PolicyTest, WhatCannotBeARouteOfOursIsNone) {
+TEST(PolicyTest, OtherPoliciesAreNoRoute) {
   const Policy rows[] = {
       {"HostRoute", kSettings},
       {"RemoteSubnetRoute", ""},

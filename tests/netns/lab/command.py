@@ -27,7 +27,7 @@ def die_with_parent():
 
 
 def run(*words, stdin=None, check=True, timeout=60):
-    """Runs to the end and returns standard output. A failure names the command and shows its complaint. Without `check` any exit code is right,
+    """Runs to the end and returns standard output. A failure names the command and shows its errors. Without `check` any exit code is accepted,
     a report of a sanitizer never."""
     try:
         done = subprocess.run(words, input=stdin, text=True, capture_output=True, timeout=timeout, preexec_fn=die_with_parent)
@@ -76,7 +76,7 @@ class Background:
     def _run(self, work):
         try:
             self._outcome = work()
-        except Exception as error:  # raised again where the result is wanted
+        except Exception as error:  # raised again where the result is read
             self._outcome = error
 
     def running(self):
@@ -111,9 +111,9 @@ def expect(condition, reason):
         raise Failure(reason)
 
 
-def expect_equal(got, wanted, what):
-    if got != wanted:
-        raise Failure(f"{what}: got {got!r}, wanted {wanted!r}")
+def expect_equal(got, expected, what):
+    if got != expected:
+        raise Failure(f"{what}: got {got!r}, expected {expected!r}")
 
 
 def failures(works):
@@ -124,13 +124,13 @@ def failures(works):
             work()
         except Failure as failure:
             found.append(str(failure))
-        except Exception as error:  # the others are still to be done
+        except Exception as error:  # the rest must still run
             found.append(f"{type(error).__name__}: {error}")
     return found
 
 
 def add_failures(error, found):
-    """At an end: `found`, beside what made the body fail (`error`, if it did)."""
+    """At an end: `found`, in addition to the body's failure (`error`, if any)."""
     if found and error is None:
         raise Failure("\n".join(found))
     for each in found:

@@ -30,21 +30,21 @@ class Daemon:
         return f"{self.name} reports a defect of its own:\n{found}" if found else ""
 
     def stop(self, how=signal.SIGTERM, timeout=10):
-        """Ends it; its exit code. SIGKILL says that the test means a crash. Failure with all that was not as it should be."""
+        """Ends it; its exit code. SIGKILL simulates a crash. A failure lists everything that was wrong."""
         found = [self.ended()]
         if not found[0]:
             try:
                 code = command.stop(self.process, how, timeout)
-                wanted = self.on_sigterm if how == signal.SIGTERM else -how
-                if code != wanted:
-                    found.append(f"{self.name} ended with {in_words(code)} after {how.name}, not with {in_words(wanted)}: {self.last_words()}")
+                expected = self.on_sigterm if how == signal.SIGTERM else -how
+                if code != expected:
+                    found.append(f"{self.name} ended with {in_words(code)} after {how.name}, not with {in_words(expected)}: {self.last_words()}")
             except command.Failure as failure:
                 found.append(f"{self.name}: {failure}")
         self._judge(found)
         return self.process.returncode
 
     def expect_exit(self, code, what, timeout=20):
-        """Waits until it ends by itself, with this exit code, as the test means it to."""
+        """Waits until it ends by itself, with this exit code, as the test expects."""
         command.wait_until(lambda: self.process.poll() is not None, lambda: f"{what}: {self.name} does not end: {self.last_words()}", timeout=timeout)
         found = []
         if self.process.returncode != code:
@@ -64,7 +64,7 @@ def text(log):
 
 def last_line(log):
     lines = text(log).strip().splitlines()
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it printed nothing"
 
 
 def in_words(code):

@@ -1,4 +1,4 @@
-"""Loads that a pod, or anybody on the underlay, may put on a node. As a program: flood.py KIND DESTINATION RATE [DEVICE MAC SOURCE], until it is
+"""Loads that a pod, or any host on the underlay, may cause on a node. As a program: flood.py KIND DESTINATION RATE [DEVICE MAC SOURCE], until it is
 ended; RATE: calls a second, 0: as fast as it can. `ready` is printed before the first."""
 
 import os
@@ -15,7 +15,7 @@ from lab import command, frames  # noqa: E402
 UDP_SEGMENT = 103
 SOL_PACKET, PACKET_VNET_HDR = 263, 15
 NEEDS_CSUM, GSO_TCPV4, GSO_TCPV6 = 1, 1, 4
-CLOSED = 9  # UDP port that nobody listens on
+CLOSED = 9  # UDP port without a listener
 
 
 def udp_socket(destination, segment=0, port=CLOSED):
@@ -85,7 +85,7 @@ class Flood:
         self.process = where.start(sys.executable, os.path.abspath(__file__), kind, destination, str(rate), *extra, stdout=-1)
 
     def __enter__(self):
-        command.expect_equal(self.process.stdout.readline().strip(), "ready", "what the load says first")
+        command.expect_equal(self.process.stdout.readline().strip(), "ready", "the first line of the load")
         return self
 
     def __exit__(self, *_):

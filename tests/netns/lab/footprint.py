@@ -1,12 +1,12 @@
-"""What a node has that others may use too: devices, addresses, routes, rules of routing and of the firewall, sysctls. As values to compare."""
+"""Objects of a node that other programs may use: devices, addresses, routes, rules of routing and of the firewall, sysctls; as values."""
 
 import os
 import re
 
-MARK = "87"  # protocol of the routes of the host, by which a later process knows them
+MARK = "87"  # protocol of the routes of the host, by which a later process recognizes them
 OWN_TABLE = re.compile(r"^table inet weft \{\n.*?^\}\n", re.MULTILINE | re.DOTALL)  # by which --ip-masq masquerades
 SYSCTLS = "/proc/sys/net"
-# Of the kernel's own making, at a time of its own choice.
+# Made by the kernel, at any time.
 COUNTERS = ("netfilter/nf_conntrack_", "nf_conntrack_max")
 MOMENTARY_FLAGS = {"LOWER_UP", "RUNNING", "NO-CARRIER"}
 
@@ -20,7 +20,7 @@ def _link(row):
 
 
 def _by_itself(prefix):
-    """IPv6's link-local and multicast entries come and go with a link's state."""
+    """IPv6's link-local and multicast entries follow the link's state."""
     return prefix.startswith(("fe80:", "ff00:", "multicast"))
 
 
@@ -74,7 +74,7 @@ def _belongs(key, device):
 
 
 def differences(before, after):
-    """As sentences; a device that is new or gone stands for all that belongs to it."""
+    """As sentences; a new or missing device represents all that belongs to it."""
     keys = before.keys() ^ after.keys()
     devices = [key.split()[1] for key in keys if key.startswith("device ")]
     keys = [key for key in keys if key.startswith("device ") or not any(_belongs(key, device) for device in devices)]
@@ -89,8 +89,7 @@ def without_left_table(found):
 
 
 def without_left_routes(found):
-    """Of `differences`: without the routes of the host, which outlive the daemon, as upstream's do, and may have taken the place of
-    upstream's."""
+    """Of `differences`: without the routes of the host, which outlive the daemon, as upstream's do, and may have replaced upstream's."""
     left = [each for each in found if each.startswith("route ") and each.endswith(" is new") and f" protocol {MARK} " in each]
     replaced = [f"route dst {each.split()[2]} gateway " for each in left]
     return [each for each in found if each not in left and not each.startswith(tuple(replaced))]

@@ -1,4 +1,4 @@
-"""VXLAN payloads byte by byte, right or wrong on purpose, sent from a chosen underlay address."""
+"""VXLAN payloads byte by byte, valid or invalid on purpose, sent from a chosen underlay address."""
 
 import socket
 import struct

@@ -1,4 +1,4 @@
-"""What a node advertises, and the file of Kubernetes Nodes (as `kubectl get nodes -o json` prints it) that says so."""
+"""A node's lease, and the file of Kubernetes Nodes with it (as `kubectl get nodes -o json` prints them)."""
 
 import dataclasses
 import hashlib

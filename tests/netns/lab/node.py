@@ -24,7 +24,7 @@ def pod_address(subnet):
 
 
 class Node:
-    """What both kinds share: forwarding, the pod, and the veth between them. Underlay device `u0` is given by the lab."""
+    """What both kinds share: forwarding, the pod, and the veth between them. The lab provides the underlay device `u0`."""
 
     def __init__(self, lab, own, mtu=1500):
         self.lab = lab
@@ -62,7 +62,7 @@ class Node:
             own, length = ipaddress.ip_network(subnet)[number], 128 if ":" in subnet else 32
             pod.ip(f"addr add {own}/{length} dev e0", f"route add {gateway(subnet)} dev e0", f"route add default via {gateway(subnet)} dev e0")
             self.host.ip(f"route add {own}/{length} dev {word}")
-            if ":" in subnet:  # the host's address is on another device, where nobody asks for it
+            if ":" in subnet:  # the host's address is on another device, where no neighbour solicits it
                 self.host.ip(f"addr add {gateway(subnet)}/128 dev {word} nodad")
         return pod
 
@@ -194,7 +194,7 @@ class WeftNode(Node):
         return self.health("/readyz")[0] == 200
 
     def expect_exit(self, code, what):
-        """Waits until the daemon ends by itself, which the test means it to do."""
+        """Waits until the daemon ends by itself, as the test expects."""
         ending, self.daemon = self.daemon, None
         ending.expect_exit(code, what)
 
@@ -205,7 +205,7 @@ class WeftNode(Node):
         return daemon.text(self.path("flanneld.log"))
 
     def health(self, path):
-        """Status and body, or (0, reason) while nobody listens."""
+        """Status and body, or (0, reason) while there is no listener."""
         try:
             with self.host.entered():
                 connection = http.client.HTTPConnection(self.health_address, self.health_port, timeout=3)
@@ -248,8 +248,8 @@ class WeftNode(Node):
         return self.process.pid  # `ip netns exec` becomes the program
 
     def down(self, how=signal.SIGTERM):
-        """Ends the daemon; its exit code, which must be the right one. SIGKILL says that the test means a crash. What the daemon leaves on
-        the host is only what it may."""
+        """Ends the daemon; its exit code, which must be the right one. SIGKILL simulates a crash. The daemon may
+        leave only what the manual lists on the host."""
         if self.daemon is None:
             return None
         ending, self.daemon = self.daemon, None

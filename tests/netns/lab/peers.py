@@ -1,4 +1,4 @@
-"""Where the real programs of others are, which tests/e2e/peers.sh builds."""
+"""The paths of the real peer programs, which tests/e2e/peers.sh builds."""
 
 import os
 

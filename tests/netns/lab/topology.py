@@ -21,7 +21,7 @@ def find_program(name):
 
 
 def keeps_freed_memory():
-    """Whether the programs are built with AddressSanitizer or ThreadSanitizer: then their size says nothing."""
+    """Whether the programs are built with AddressSanitizer or ThreadSanitizer: then their size is meaningless."""
     with open(find_program("flanneld"), "rb") as file:
         text = file.read()
     return b"__asan_init" in text or b"__tsan_init" in text
@@ -32,7 +32,7 @@ FORWARDING = {"net__ipv4__ip_forward": 1, "net__ipv6__conf__all__forwarding": 1,
 
 
 class Lab:
-    """Owns everything that it makes; leaving it takes all away."""
+    """Owns everything that it makes; leaving it removes everything."""
 
     program = staticmethod(find_program)
     logs = None  # where the files of a lab that was left by a failure go
@@ -76,7 +76,7 @@ class Lab:
         for i, (each, router, other) in enumerate(((a, routers[0], b), (b, routers[1], a))):
             router.sysctl(**FORWARDING)
             router.ip(f"addr add 192.168.70.{i + 1}/24 dev middle")
-            if narrow_mtu >= 1280:  # what IPv6 asks of a link
+            if narrow_mtu >= 1280:  # what IPv6 requires of a link
                 router.ip(f"addr add fd70::{i + 1}/64 dev middle nodad")
             namespace.connect(each.host, "u0", router, "out", self.mtu)
             self._address(each.host, "u0", each.lease)
@@ -114,7 +114,7 @@ class Lab:
         return self
 
     def __exit__(self, kind, error, trace):
-        # All daemons end before the first link does: the end of a namespace takes the other end of its links along.
+        # All daemons end before the first link: deleting a namespace deletes the other end of its links.
         found = command.failures([*(each.down for each in self.nodes), *(each.close for each in [*self.nodes, *self.closing])])
         if (kind or found) and self.logs:
             shutil.copytree(self.folder, self.logs, dirs_exist_ok=True,

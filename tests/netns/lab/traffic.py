@@ -20,12 +20,12 @@ def ping(source, address, count=2, size=None, fragment=True, interval=0.05):
     output = source.run(*words, address, check=False, timeout=timeout + 5)
     received = re.search(r"(\d+) received", output)
     if not received or int(received[1]) < count:
-        said = [line for line in output.splitlines() if "From" in line or "error" in line]
+        reported = [line for line in output.splitlines() if "From" in line or "error" in line]
         answered = {int(number) for number in re.findall(r"bytes from .* icmp_seq=(\d+)", output)}
         lost = [number for number in range(1, count + 1) if number not in answered]
-        said.append(f"without answer: {len(lost)}, from number {lost[0]} to {lost[-1]}, one each {interval} s" if lost else "none lost")
+        reported.append(f"without answer: {len(lost)}, from number {lost[0]} to {lost[-1]}, one each {interval} s" if lost else "none lost")
         raise command.Failure(f"ping {address} from {source.name}: {received[1] if received else 0} of {count} answered"
-                              + f" ({'; '.join(said[-2:])})")
+                              + f" ({'; '.join(reported[-2:])})")
     return float(re.search(r"= [\d.]+/([\d.]+)/", output)[1]) * 1000
 
 
@@ -79,7 +79,7 @@ def udp(source, sink, address, gro=False, idle=0.5, seed=None, **options):
     """Sends datagrams and returns (sender's, sink's) reports."""
     receiving = Sink(sink, "udp-sink", gro=int(gro), idle=idle, seed=seed)
     sent = send(source, "udp-send", to=address, seed=seed, **options)
-    # The end is quiet on the line; a sink to which nothing came would wait for ever, and is told to stop.
+    # The end of the stream sends nothing; a sink that received nothing would wait forever, and is stopped.
     try:
         received = receiving.report(timeout=idle + 3)
     except subprocess.TimeoutExpired:

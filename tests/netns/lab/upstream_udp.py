@@ -16,7 +16,7 @@ OVERHEAD = 28  # outer IPv4 and UDP, nothing else
 
 
 class UpstreamUdpNode(node.Node):
-    """The lab's lease says subnet and public IP; the daemons tell each other themselves."""
+    """The lab's lease has subnet and public IP; the daemons exchange them by themselves."""
 
     kind = "udp"
 
@@ -34,7 +34,7 @@ class UpstreamUdpNode(node.Node):
         if self.lab.nodes[0] is self:
             self._start_etcd(*endpoint)
         subnet_file = self._path("subnet.env")
-        # An old subnet file is how one asks this daemon for a certain subnet.
+        # This daemon takes a requested subnet from an old subnet file.
         lease.write_text(subnet_file, f"FLANNEL_NETWORK={self.lab.network}\nFLANNEL_SUBNET={node.gateway(self.lease.subnet)}/24\n")
         self._start("flanneld", "--etcd-endpoints=http://%s:%d" % endpoint, "--iface=u0", f"--subnet-file={subnet_file}",
                     "--iptables-forward-rules=false")
@@ -42,7 +42,7 @@ class UpstreamUdpNode(node.Node):
                            lambda: f"upstream flanneld of {self.name} made no flannel0: {self._last_words('flanneld')}", timeout=30)
 
     def use(self, leases):
-        """Nothing to tell. A ping proves that it has seen the others, and took the subnet that it was asked to take."""
+        """Nothing to configure. A ping proves that it has the other nodes' leases, and uses the requested subnet."""
         for other in self.lab.nodes[:self.lab.nodes.index(self)]:
             self.pod.run("ping", "-n", "-c", "1", "-w", "15", other.pod_ip, timeout=20)
 

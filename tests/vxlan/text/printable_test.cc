@@ -12,7 +12,7 @@ struct Row {
   std::string_view out;
 };
 
-TEST(OneLineTest, ForeignTextNeitherEndsALineNorSpeaksToATerminal) {
+TEST(OneLineTest, ForeignTextIsOneLineWithoutTerminalCodes) {
   constexpr Row kRows[] = {
       {"plain", "Not found. ", "Not found."},
       {"nothing", "", ""},
@@ -50,14 +50,14 @@ TEST(OneLineTest, ForeignTextNeitherEndsALineNorSpeaksToATerminal) {
   for (const Row& row : kRows) EXPECT_EQ(OneLine(row.in, 20), row.out) << row.description;
 }
 
-TEST(Quoted, PlainTextStandsInQuotes) { EXPECT_EQ(Quoted("node-1"), "\"node-1\""); }
+TEST(Quoted, PlainTextIsQuoted) { EXPECT_EQ(Quoted("node-1"), "\"node-1\""); }
 
-TEST(Quoted, NobodyWritesLogLinesOrTerminalCodesThroughUs) {
+TEST(Quoted, LogLinesAndTerminalCodesAreEscaped) {
   EXPECT_EQ(Quoted("a\nE0101 forged\x1b[2J\t\"\\\x80"), R"("a\nE0101 forged\x1b[2J\t\"\\\x80")");
   EXPECT_EQ(Quoted(std::string_view("\0", 1)), R"("\x00")");
 }
 
-TEST(Quoted, LongTextIsCutAndItsLengthTold) {
+TEST(Quoted, LongTextIsCutAndItsLengthShown) {
   EXPECT_EQ(Quoted(std::string(1000, 'x'), 4), "\"xxxx\"... (1000 bytes)");
   EXPECT_LT(Quoted(std::string(1 << 20, '\x01')).size(), 400u);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time for the emulator: the system's, or one that a test turns by hand.
+// Time for the emulator: the system's clock, or one set by a test.
 #pragma once
 
 #include <chrono>
@@ -12,13 +12,13 @@ using Milliseconds = std::chrono::milliseconds;
 class Clock {
  public:
   virtual ~Clock() = default;
-  // Since any epoch; a state that is saved goes on by it.
+  // Since any epoch; a saved state continues with the same one.
   virtual Milliseconds Now() = 0;
-  // Holds up the caller, and nobody else. A test's clock goes forward instead.
+  // Blocks only the caller. A test's clock advances instead.
   virtual void Sleep(Milliseconds how_long) = 0;
 };
 
-// Wall time: the next process goes on by it.
+// Wall time, so that a saved state is valid in the next process.
 class SystemClock final : public Clock {
  public:
   Milliseconds Now() override {

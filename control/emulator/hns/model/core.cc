@@ -6,7 +6,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-// Vigna's splitmix64: every state is a good one, so the row is a seed and a count.
+// Vigna's splitmix64: any state is valid, so a seed and a count define the sequence.
 std::uint64_t Mix(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
@@ -41,15 +41,15 @@ Guid GuidOf(const Settings& settings, std::string_view text) {
   return RandomGuid(Mix(hash), Mix(hash + kStep));
 }
 
-void Tell(Core& core, Notification type, const Guid& id, std::uint32_t flags) {
+void Notify(Core& core, Notification type, const Guid& id, std::uint32_t flags) {
   core.events.push_back({type, Dump({{"ID", id.ToString()}, {"Flags", flags}})});
 }
 
 Guid IdFor(Core& core, const Guid& id, const Json& document) {
   if (!id.is_zero()) return id;
-  const Json& wished = Field(document, "ID");
-  if (wished.is_null() || wished == "") return NewGuid(core);
-  const auto guid = Guid::Parse(TextOf(wished));
+  const Json& desired = Field(document, "ID");
+  if (desired.is_null() || desired == "") return NewGuid(core);
+  const auto guid = Guid::Parse(TextOf(desired));
   if (!guid) return Guid();
   return guid->is_zero() ? NewGuid(core) : *guid;
 }

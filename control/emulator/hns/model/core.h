@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one call works on. The lock is held.
+// The context of one call. The lock is held.
 #pragma once
 
 #include <cstddef>
@@ -25,21 +25,21 @@ struct Core {
   const Settings& settings;
   HostSide& host;
   Milliseconds now;
-  std::vector<Event>& events;  // told once the lock is free
-  std::size_t policies = 0;    // that the call named
+  std::vector<Event>& events;  // notified once the lock is released
+  std::size_t policies = 0;    // number of policies that the call named
 };
 
-// The next number of the row that `seed` begins.
+// The next number of the sequence that `seed` defines.
 std::uint64_t Draw(Core& core);
 Guid NewGuid(Core& core);
-// The same for the same text, every time: the switch of an adapter.
+// Always the same for the same text: for example, the id of an adapter's switch.
 Guid GuidOf(const Settings& settings, std::string_view text);
 
-// {"ID":"...","Flags":0}
-void Tell(Core& core, Notification type, const Guid& id, std::uint32_t flags = 0);
+// Adds an event with the data {"ID":"...","Flags":0}.
+void Notify(Core& core, Notification type, const Guid& id, std::uint32_t flags = 0);
 
-// The id of a new object: `id`, else the document's "ID", else a new one. Zero: the document's is
-// no GUID.
+// The id of a new object: `id`, else the document's "ID", else a new one. Zero: the document's "ID"
+// is not a GUID.
 Guid IdFor(Core& core, const Guid& id, const Json& document);
 
 }  // namespace weft::hns::emulator

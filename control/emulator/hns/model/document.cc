@@ -6,7 +6,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-// nlohmann writes and destroys recursively: depth is bounded before it reads.
+// nlohmann writes and destroys recursively, so the depth is checked before it parses.
 bool IsShallow(std::string_view text, int deepest) {
   int depth = 0;
   bool quoted = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON as HNS takes it: keys in any case, enumerations as words or numbers, absent means default.
+// JSON as HNS reads it: keys in any case, enumerations as words or numbers, absent means default.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,25 @@ namespace weft::hns::emulator {
 
 using Json = nlohmann::json;
 
-// Deeper than any document of HNS; a saved state holds such documents.
-inline constexpr int kDeepestDocument = 32, kDeepestWorld = 2 * kDeepestDocument;
+// Depth limits: more than any document of HNS needs; a saved state contains such documents.
+inline constexpr int kDeepestDocument = 32, kDeepestState = 2 * kDeepestDocument;
 
-// An object; empty text is an empty one. Refuses what is nested deeper.
+// Parses an object; empty text is an empty object. Empty: it is not an object, or nested deeper.
 std::optional<Json> ParseDocument(std::string_view text, int deepest = kDeepestDocument);
 std::string Dump(const Json& value);
 
-// The member `name`, compared without case; a null value where there is none.
+// The member `name`, compared without case; a null value if absent.
 const Json& Field(const Json& object, std::string_view name);
-std::string TextOf(const Json& value);                // empty where it is no string
-std::uint64_t NumberOf(const Json& value);            // 0 where it is no such number
-const std::vector<Json>& ItemsOf(const Json& value);  // none where it is no array
-// A word of `words`, without case, or its number; absent is 0. Empty: neither.
+std::string TextOf(const Json& value);                // empty if it is not a string
+std::uint64_t NumberOf(const Json& value);            // 0 if it is not such a number
+const std::vector<Json>& ItemsOf(const Json& value);  // empty if it is not an array
+// The index of a word in `words`, given as the word without case or as the index; absent is 0.
+// Empty: neither.
 std::optional<std::size_t> WordOf(const Json& value, std::initializer_list<std::string_view> words);
 
-// Puts `value` under `key`, unless it is what HNS leaves out: null, 0, false, "", [], {}.
+// Sets `key` to `value`, unless HNS omits such a value: null, 0, false, "", [], {}.
 void Put(Json& object, const char* key, Json value);
-// Leaves the same out at every depth; not below "Settings", which is kept as it was sent.
+// Omits such values at every depth, except below "Settings", which is kept as sent.
 Json WithoutZeroes(const Json& value);
 
 }  // namespace weft::hns::emulator

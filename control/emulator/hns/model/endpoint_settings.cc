@@ -12,7 +12,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-// By another one of its network; `by` is not in the state yet.
+// Whether another endpoint of the network has `ip`; `by` is not in the state yet.
 bool IsTaken(const Core& core, const EndpointObject& by, const std::string& ip) {
   return std::ranges::any_of(core.state.endpoints, [&](const auto& entry) {
     const EndpointObject& other = entry.second;
@@ -33,7 +33,7 @@ bool IsReserved(const SubnetFacts& subnet, const IpAddress& address) {
 Reply CheckAddress(Core& core, const std::vector<SubnetFacts>& subnets,
                    EndpointObject::Address& sent) {
   const IpAddress address = *IpAddress::Parse(sent.ip);
-  if (subnets.empty()) return {};  // a network of the outside's addresses
+  if (subnets.empty()) return {};  // a network that uses outside addresses
   const auto subnet = std::ranges::find_if(
       subnets, [&](const SubnetFacts& facts) { return facts.prefix.Contains(address); });
   if (subnet == subnets.end()) return Refuse(hresult::kInvalidIp);
@@ -49,7 +49,7 @@ Reply CheckAddress(Core& core, const std::vector<SubnetFacts>& subnets,
   return {};
 }
 
-// The first free one of the first subnet. None: the subnet is full, or there is none.
+// Chooses the first free address of the first subnet; none if the subnet is full or absent.
 void ChooseAddress(Core& core, const std::vector<SubnetFacts>& subnets, EndpointObject& endpoint) {
   if (subnets.empty()) return;
   const SubnetFacts& subnet = subnets.front();
@@ -86,16 +86,16 @@ Reply ReadAddresses(Core& core, const NetworkObject& network, const Json& config
   return {};
 }
 
-// One port of the host belongs to one endpoint.
-bool IsPortTaken(const Core& core, const Json& wished) {
+// A port of the host can belong to one endpoint only.
+bool IsPortTaken(const Core& core, const Json& desired) {
   bool taken = false;
   for (const auto& [id, other] : core.state.endpoints) {
     other.policies.ForEach([&](const PolicyList::Item& item) {
       if (taken || !absl::EqualsIgnoreCase(item.type, "PortMapping")) return;
       const Json theirs = *ParseDocument(item.settings);
-      taken = NumberOf(Field(theirs, "ExternalPort")) == NumberOf(Field(wished, "ExternalPort")) &&
-              NumberOf(Field(theirs, "Protocol")) == NumberOf(Field(wished, "Protocol")) &&
-              TextOf(Field(theirs, "VIP")) == TextOf(Field(wished, "VIP"));
+      taken = NumberOf(Field(theirs, "ExternalPort")) == NumberOf(Field(desired, "ExternalPort")) &&
+              NumberOf(Field(theirs, "Protocol")) == NumberOf(Field(desired, "Protocol")) &&
+              TextOf(Field(theirs, "VIP")) == TextOf(Field(desired, "VIP"));
     });
   }
   return taken;

@@ -9,7 +9,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-// v1's words for where an endpoint is in its life.
+// The states of an endpoint in v1.
 enum class V1State { kCreated = 1, kAttached, kAttachedSharing, kDetached, kDegraded };
 
 V1State StateOf(Core& core, const EndpointObject& endpoint) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An endpoint as schema 2 shows it and as HNS v1 does.
+// An endpoint in the form of schema 2 and of HNS v1.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace weft::hns::emulator {
 
 std::string EndpointV2(Core& core, const EndpointObject& endpoint);
 Json EndpointV1(Core& core, const EndpointObject& endpoint);
-// Without Policies: what a filter looks at.
+// Without Policies: the members that a filter compares.
 Json EndpointV1Facts(Core& core, const EndpointObject& endpoint);
 
 }  // namespace weft::hns::emulator

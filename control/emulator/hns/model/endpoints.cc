@@ -23,11 +23,12 @@ HostEndpoint AsHostSees(const EndpointObject& endpoint) {
 
 }  // namespace
 
-Reply CreateEndpoint(Core& core, NetworkObject& network, const Guid& wished, const Json& document) {
+Reply CreateEndpoint(Core& core, NetworkObject& network, const Guid& desired_id,
+                     const Json& document) {
   if (IsDegraded(core, network)) return Refuse(hresult::kDegradedOperation);
   EndpointObject endpoint;
   endpoint.network = network.id;
-  endpoint.id = IdFor(core, wished, document);
+  endpoint.id = IdFor(core, desired_id, document);
   if (endpoint.id.is_zero()) return Refuse(kGuidConversionFailure);
   if (core.state.endpoints.contains(endpoint.id)) return Refuse(hresult::kObjectAlreadyExists);
   Reply reply = ReadEndpointSettings(core, network, document, endpoint);
@@ -75,7 +76,7 @@ Reply AttachEndpoint(Core& core, EndpointObject& endpoint, std::uint32_t compart
   endpoint.detached = false;
   endpoint.compartment = compartment;
   if (compartment != 0) core.host.AttachEndpoint(AsHostSees(endpoint));
-  Tell(core, Notification::kNetworkEndpointAttached, endpoint.id);
+  Notify(core, Notification::kNetworkEndpointAttached, endpoint.id);
   return {};
 }
 
@@ -85,7 +86,7 @@ Reply DetachEndpoint(Core& core, EndpointObject& endpoint) {
   endpoint.attached = endpoint.stale = false;
   endpoint.detached = true;
   endpoint.compartment = 0;
-  Tell(core, Notification::kNetworkEndpointDetached, endpoint.id);
+  Notify(core, Notification::kNetworkEndpointDetached, endpoint.id);
   return {};
 }
 

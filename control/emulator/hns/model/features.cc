@@ -20,7 +20,7 @@ bool Within(Version version, std::uint32_t major, std::uint32_t minor) {
 bool Supports(Version v, Feature feature) {
   switch (feature) {
     case Feature::kV2Functions:
-      return From(v, 9, 0);  // 1809; which build brought the DLL: a guess
+      return From(v, 9, 0);  // 1809; the build that introduced the DLL is a guess
     case Feature::kRemoteSubnet:
       return From(v, 9, 2);
     case Feature::kDsr:

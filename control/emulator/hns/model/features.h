@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an HNS of a version can do (hcn/hcnglobals.go of hcsshim v0.14.1).
+// The features of each HNS version (hcn/hcnglobals.go of hcsshim v0.14.1).
 #pragma once
 
 #include <cstdint>

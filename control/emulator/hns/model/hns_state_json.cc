@@ -90,7 +90,7 @@ Json WriteAll(const Objects& objects) {
   return items;
 }
 
-// Reading: a member of the wrong type reads as absent; what then cannot be makes the whole wrong.
+// Reading: a member of the wrong type counts as absent; an error if the result is not valid.
 std::uint32_t Number32(const Json& value) { return static_cast<std::uint32_t>(NumberOf(value)); }
 bool Flag(const Json& value) { return value == true; }
 Json ObjectOr(const Json& value, Json otherwise) {
@@ -215,7 +215,7 @@ std::string HnsStateText(const HnsState& state, const Settings& settings) {
 }
 
 absl::Status ReadHnsState(std::string_view text, HnsState& state, Settings& settings) {
-  const auto json = ParseDocument(text, kDeepestWorld);
+  const auto json = ParseDocument(text, kDeepestState);
   if (!json) return absl::InvalidArgumentError("HNS emulator's state is no JSON object");
   auto read = ReadSettings(Field(*json, "settings"));
   if (!read.ok()) return read.status();

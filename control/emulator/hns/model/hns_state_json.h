@@ -12,8 +12,8 @@
 namespace weft::hns::emulator {
 
 std::string HnsStateText(const HnsState& state, const Settings& settings);
-// An empty text is a new state. What is left out has its default; InvalidArgument names what cannot
-// be read.
+// An empty text is a new state. An absent member has its default; InvalidArgument names the value
+// that cannot be read.
 absl::Status ReadHnsState(std::string_view text, HnsState& state, Settings& settings);
 
 }  // namespace weft::hns::emulator

@@ -14,7 +14,7 @@ constexpr std::size_t kMostBackends = 64;
 constexpr std::uint64_t kDsrFlag = 1;
 constexpr const char* kMembers[] = {"SourceVIP", "FrontendVIPs", "PortMappings", "Flags"};
 
-// A front end, protocol and port belong to one load balancer.
+// A front end, protocol and port can belong to one load balancer only.
 bool Collide(const Json& a, const Json& b) {
   const auto& a_vips = ItemsOf(Field(a, "FrontendVIPs"));
   const auto& b_vips = ItemsOf(Field(b, "FrontendVIPs"));
@@ -66,7 +66,8 @@ Reply Read(Core& core, const Json& document, LoadBalancerObject& balancer) {
   }
   for (const auto& [id, other] : core.state.load_balancers) {
     if (id == balancer.id || !Collide(other.document, balancer.document)) continue;
-    // kubernetes#139503: what kube-proxy gets that makes one again which outlived a restart.
+    // kubernetes#139503: kube-proxy gets this when it creates a load balancer again that outlived a
+    // restart.
     const bool equal = other.document == balancer.document && other.endpoints == balancer.endpoints;
     return Refuse(equal ? kAlreadyExists : hresult::kPortAlreadyExists);
   }
@@ -75,9 +76,9 @@ Reply Read(Core& core, const Json& document, LoadBalancerObject& balancer) {
 
 }  // namespace
 
-Reply CreateLoadBalancer(Core& core, const Guid& wished, const Json& document) {
+Reply CreateLoadBalancer(Core& core, const Guid& desired_id, const Json& document) {
   LoadBalancerObject balancer;
-  balancer.id = IdFor(core, wished, document);
+  balancer.id = IdFor(core, desired_id, document);
   if (balancer.id.is_zero()) return Refuse(kGuidConversionFailure);
   if (core.state.load_balancers.contains(balancer.id)) {
     return Refuse(hresult::kObjectAlreadyExists);

@@ -7,14 +7,14 @@
 namespace weft::hns::emulator {
 
 Reply CreateLoadBalancer(Core& core, const Guid& id, const Json& document);
-// An update of the whole, from HNS 15.4 on.
+// Replaces the whole load balancer; since HNS 15.4.
 Reply ModifyLoadBalancer(Core& core, LoadBalancerObject& balancer, const Json& request);
 Reply DeleteLoadBalancer(Core& core, Guid id);
 
 std::string LoadBalancerV2(const LoadBalancerObject& balancer);
 Json LoadBalancerV1(const LoadBalancerObject& balancer);
 // A v1 policy list, {"References":["/endpoints/ID"],"Policies":[{"Type":"ELB",...}]}, as a schema 2
-// document. Empty: it is none.
+// document. Empty: it is not one.
 std::optional<Json> LoadBalancerFromV1(const Json& list);
 
 }  // namespace weft::hns::emulator

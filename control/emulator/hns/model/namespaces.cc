@@ -14,7 +14,7 @@ constexpr std::uint32_t kHostCompartment = 1;
 
 bool IsHosts(const NamespaceObject& space) { return space.type == "HostDefault"; }
 
-// The host's own is 1; the others count from 2.
+// The host's own compartment is 1; those of pods start at 2.
 std::uint32_t FreeCompartment(const HnsState& state) {
   std::uint32_t highest = kHostCompartment;
   for (const auto& [id, space] : state.namespaces) highest = std::max(highest, space.compartment);
@@ -35,9 +35,9 @@ Json Resources(const NamespaceObject& space, bool upper_case) {
 
 }  // namespace
 
-Reply CreateNamespace(Core& core, const Guid& wished, const Json& document) {
+Reply CreateNamespace(Core& core, const Guid& desired_id, const Json& document) {
   NamespaceObject space;
-  space.id = IdFor(core, wished, document);
+  space.id = IdFor(core, desired_id, document);
   if (space.id.is_zero()) return Refuse(kGuidConversionFailure);
   if (core.state.namespaces.contains(space.id)) return Refuse(hresult::kObjectAlreadyExists);
   const auto type =
@@ -45,7 +45,7 @@ Reply CreateNamespace(Core& core, const Guid& wished, const Json& document) {
   if (!type) return Refuse(hresult::kInvalidArgument);
   space.type = kNamespaceTypes.at(*type);
   space.compartment = IsHosts(space) ? kHostCompartment : FreeCompartment(core.state);
-  Tell(core, Notification::kNamespaceCreate, space.id);
+  Notify(core, Notification::kNamespaceCreate, space.id);
   Reply reply;
   reply.text = space.id.ToString();
   core.state.namespaces.emplace(space.id, std::move(space));
@@ -97,7 +97,7 @@ Reply DeleteNamespace(Core& core, Guid id) {
   const std::vector<Guid> endpoints = found->second.endpoints;
   for (const Guid& endpoint : endpoints) RemoveFromNamespace(core, found->second, endpoint);
   core.state.namespaces.erase(found);
-  Tell(core, Notification::kNamespaceDelete, id);
+  Notify(core, Notification::kNamespaceDelete, id);
   return {};
 }
 

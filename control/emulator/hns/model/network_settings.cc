@@ -32,7 +32,7 @@ Json ReadSubnet(const Json& item) {
   return subnet;
 }
 
-// One subnet of a new network, and against those of the other overlays.
+// Checks one subnet of a new network, also against those of the other overlays.
 Reply CheckSubnet(Core& core, const NetworkObject& network, const SubnetFacts& subnet) {
   if (core.settings.gateway_needed && NeedsAdapter(network.type) && !subnet.gateway) {
     return Refuse(hresult::kInvalidSubnet, "It has no gateway.");
@@ -91,7 +91,7 @@ Reply ReadNetworkPolicies(Core& core, const Json& value, NetworkObject& network)
   return {};
 }
 
-Reply CheckOthers(Core& core, const NetworkObject& network) {
+Reply CheckOtherNetworks(Core& core, const NetworkObject& network) {
   for (const auto& [id, other] : core.state.networks) {
     if (!network.name.empty() && other.name == network.name) {
       return Refuse(hresult::kNetworkAlreadyExists);
@@ -107,7 +107,7 @@ Reply CheckOthers(Core& core, const NetworkObject& network) {
   return {};
 }
 
-// The settings of the last policy of a type; null: there is none.
+// The settings of the last policy of `type`; null if there is none.
 Json SettingsOf(const PolicyList& policies, std::string_view type) {
   Json settings;
   policies.ForEach([&](const PolicyList::Item& item) {
@@ -202,7 +202,7 @@ Reply ReadNetworkSettings(Core& core, const Json& document, NetworkObject& netwo
   if (!ipams) return Refuse(hresult::kInvalidNetwork);
   network.ipams = *ipams;
 
-  Reply reply = CheckOthers(core, network);
+  Reply reply = CheckOtherNetworks(core, network);
   if (reply.ok()) reply = CheckSubnets(core, network);
   if (reply.ok()) reply = ReadNetworkPolicies(core, Field(document, "Policies"), network);
   return reply;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a HostComputeNetwork document asks for, and what of it HNS refuses.
+// Reads a HostComputeNetwork document, and refuses what HNS refuses.
 #pragma once
 
 #include <vector>
@@ -9,19 +9,19 @@
 
 namespace weft::hns::emulator {
 
-// A network's flag: gone with a reboot.
+// Flag of a network that a reboot removes.
 inline constexpr std::uint32_t kNonPersistent = 8;
 
-// "Overlay": on the host's adapter, through a switch.
+// Whether networks of this type, such as "Overlay", use the host's adapter through a switch.
 bool NeedsAdapter(std::string_view network_type);
 
-// Name, type, flags, addresses and policies of `document`, checked against each other, the version
-// and the networks there are. The adapter is chosen by ChooseAdapter.
+// Reads name, type, flags, addresses and policies of `document`, checked against each other, the
+// version and the existing networks. ChooseAdapter chooses the adapter.
 Reply ReadNetworkSettings(Core& core, const Json& document, NetworkObject& network);
-// By policy or, where there is none, the host's default.
+// Takes the adapter of the policy or, without one, the host's default.
 Reply ChooseAdapter(Core& core, NetworkObject& network);
 
-// An Ipams array in canonical form. Empty: it is none.
+// An Ipams array in canonical form. Empty: it is not one.
 std::optional<Json> ReadIpams(const Json& ipams);
 
 }  // namespace weft::hns::emulator

@@ -11,7 +11,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-// What HNS tells in its own words, whatever was sent.
+// Whether HNS generates policies of this type itself, whatever was sent.
 bool IsHnsOwn(std::string_view type) {
   return absl::EqualsIgnoreCase(type, "ProviderAddress") ||
          absl::EqualsIgnoreCase(type, "DrMacAddress") ||
@@ -20,20 +20,20 @@ bool IsHnsOwn(std::string_view type) {
 
 bool IsVxlanPort(std::string_view type) { return absl::EqualsIgnoreCase(type, "VxlanPort"); }
 
-// Without the VSID of any subnet.
+// `ipams` without the VSID of any subnet.
 Json WithoutVsid(Json ipams) {
   for (Json& ipam : ipams) {
     const auto subnets = ipam.find("Subnets");
     if (subnets == ipam.end() || !subnets->is_array()) continue;
     for (Json& subnet : *subnets) {
-      Json others = Json::array();
+      Json other_policies = Json::array();
       for (const Json& policy : ItemsOf(Field(subnet, "Policies"))) {
         if (!absl::EqualsIgnoreCase(TextOf(Field(policy, "Type")), "VSID")) {
-          others.push_back(policy);
+          other_policies.push_back(policy);
         }
       }
       subnet.erase("Policies");
-      Put(subnet, "Policies", std::move(others));
+      Put(subnet, "Policies", std::move(other_policies));
     }
   }
   return ipams;
@@ -79,7 +79,7 @@ std::string PoliciesV1(const Core& core, const NetworkObject& network) {
   return text;
 }
 
-// `document` with one more member, whose text is long and at hand.
+// `document` as text, with one more member, whose text is long and already available.
 std::string With(const Json& document, std::string_view key, std::string_view items) {
   return absl::StrCat("{\"", key, "\":[", items, "],", std::string_view(Dump(document)).substr(1));
 }

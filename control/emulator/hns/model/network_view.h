@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network as schema 2 shows it and as HNS v1 does.
+// A network in the form of schema 2 and of HNS v1.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace weft::hns::emulator {
 
 std::string NetworkV2(Core& core, const NetworkObject& network);
 std::string NetworkV1(Core& core, const NetworkObject& network);
-// The v1 properties without Policies, Subnets and Resources: what a filter looks at.
+// The v1 properties without Policies, Subnets and Resources: the members that a filter compares.
 Json NetworkV1Facts(Core& core, const NetworkObject& network);
 
 }  // namespace weft::hns::emulator

@@ -10,7 +10,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-// HNS's own bytes, then ours.
+// Starts with HNS's own prefix, then random digits.
 std::string NewMacBlock(Core& core) {
   const std::uint64_t drawn = Draw(core);
   return absl::StrFormat("00-15-5D-%02X-%X", drawn & 0xFF, (drawn >> 8) & 0xF);
@@ -20,7 +20,7 @@ SwitchTiming TimingOf(const Settings& settings) {
   return {settings.gap, settings.new_interface, settings.link_local};
 }
 
-// False: there was one.
+// Creates the switch on `adapter`. False: it exists.
 bool NeedSwitch(Core& core, const std::string& adapter) {
   if (adapter.empty() || core.state.switches.contains(adapter)) return false;
   core.state.switches.insert(adapter);
@@ -30,8 +30,8 @@ bool NeedSwitch(Core& core, const std::string& adapter) {
 }
 
 void ReleaseSwitch(Core& core, const std::string& adapter) {
-  const auto stands_on = [&](const auto& entry) { return entry.second.adapter == adapter; };
-  if (adapter.empty() || std::ranges::any_of(core.state.networks, stands_on)) return;
+  const auto uses_adapter = [&](const auto& entry) { return entry.second.adapter == adapter; };
+  if (adapter.empty() || std::ranges::any_of(core.state.networks, uses_adapter)) return;
   if (core.state.switches.erase(adapter) == 0) return;
   core.host.DetachSwitch(adapter, TimingOf(core.settings));
 }
@@ -47,15 +47,15 @@ Reply ModifyDns(NetworkObject& network, Change change, const Json& settings) {
 }
 
 Reply ModifySubnets(Core& core, NetworkObject& network, Change change, const Json& settings) {
-  const auto asked = ReadIpams(Json::array({settings}));
+  const auto desired = ReadIpams(Json::array({settings}));
   if (core.settings.version.major < 11 || change == Change::kUpdate) {  // schema 2.6
     return Refuse(hresult::kRequestUnsupported);
   }
-  if (!asked || SubnetsOf(*asked).empty()) return Refuse(hresult::kInvalidSubnet);
+  if (!desired || SubnetsOf(*desired).empty()) return Refuse(hresult::kInvalidSubnet);
   if (network.ipams.empty()) network.ipams.push_back(Json::object());
   Json subnets = Json::array();
   for (const auto& subnet : ItemsOf(Field(network.ipams[0], "Subnets"))) subnets.push_back(subnet);
-  for (const auto& subnet : ItemsOf(Field((*asked)[0], "Subnets"))) {
+  for (const auto& subnet : ItemsOf(Field((*desired)[0], "Subnets"))) {
     const auto same = std::ranges::find_if(subnets, [&](const Json& other) {
       return Field(other, "IpAddressPrefix") == Field(subnet, "IpAddressPrefix");
     });
@@ -88,10 +88,10 @@ Reply ModifyNetworkPolicies(Core& core, NetworkObject& network, Change change,
 
 }  // namespace
 
-Reply CreateNetwork(Core& core, const Guid& wished, const Json& document) {
+Reply CreateNetwork(Core& core, const Guid& desired_id, const Json& document) {
   if (core.now < core.state.settled) return Refuse(core.settings.settle_code);
   NetworkObject network;
-  network.id = IdFor(core, wished, document);
+  network.id = IdFor(core, desired_id, document);
   if (network.id.is_zero()) return Refuse(kGuidConversionFailure);
   if (core.state.networks.contains(network.id)) return Refuse(hresult::kNetworkAlreadyExists);
   Reply reply = ReadNetworkSettings(core, document, network);
@@ -105,8 +105,8 @@ Reply CreateNetwork(Core& core, const Guid& wished, const Json& document) {
         network.mac_block + absl::StrFormat("%X-%02X", drawn & 0xF, (drawn >> 4) & 0xFF);
     network.dr_mac_from = core.now + core.settings.dr_mac;
   }
-  Tell(core, Notification::kNetworkPreCreate, network.id, network.flags);
-  // As they are before the switch takes them.
+  Notify(core, Notification::kNetworkPreCreate, network.id, network.flags);
+  // The adapter's addresses before the switch takes them.
   for (const auto& address : core.host.AddressesOf(network.adapter)) {
     if (network.first_management_ip.empty()) network.first_management_ip = address.ToString();
   }
@@ -114,7 +114,7 @@ Reply CreateNetwork(Core& core, const Guid& wished, const Json& document) {
   if (NeedSwitch(core, network.adapter)) {
     network.link_local_until = core.now + core.settings.link_local;
   }
-  Tell(core, Notification::kNetworkCreate, network.id, network.flags);
+  Notify(core, Notification::kNetworkCreate, network.id, network.flags);
   reply.text = network.id.ToString();
   core.state.networks.emplace(network.id, std::move(network));
   return reply;
@@ -159,11 +159,11 @@ void DropNetwork(Core& core, Guid id) {
   if (found == core.state.networks.end()) return;
   const std::uint32_t flags = found->second.flags;
   const std::string adapter = found->second.adapter;
-  Tell(core, Notification::kNetworkPreDelete, id, flags);
+  Notify(core, Notification::kNetworkPreDelete, id, flags);
   DropEndpointsOf(core, id);
   core.state.networks.erase(found);
   ReleaseSwitch(core, adapter);
-  Tell(core, Notification::kNetworkDelete, id, flags);
+  Notify(core, Notification::kNetworkDelete, id, flags);
 }
 
 bool IsDegraded(Core& core, const NetworkObject& network) {

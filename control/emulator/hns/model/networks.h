@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks: what makes, changes and removes them.
+// Creates, changes and removes networks.
 #pragma once
 
 #include <string>
@@ -9,19 +9,18 @@
 
 namespace weft::hns::emulator {
 
-// Of the documents of schema 2; v1_networks.cc translates the others. The reply's text is the new
-// id.
+// From a schema 2 document; v1_networks.cc translates v1's. The reply's text is the new id.
 Reply CreateNetwork(Core& core, const Guid& id, const Json& document);
 Reply ModifyNetwork(Core& core, NetworkObject& network, const Json& request);
-// Ids of what goes come by value: callers have them from the object itself.
+// The id is passed by value, because callers pass the id member of the deleted object.
 Reply DeleteNetwork(Core& core, Guid id);
 
-// Without any question: restart and reboot. The switch goes with its last network.
+// Removes without checks, for restart and reboot. The switch is removed with its last network.
 void DropNetwork(Core& core, Guid id);
 
-// It stands on an adapter that is no longer there.
+// Whether its adapter does not exist any more.
 bool IsDegraded(Core& core, const NetworkObject& network);
-// Empty: not yet, or none.
+// Empty: not assigned yet, or none.
 std::string ManagementIp(Core& core, const NetworkObject& network);
 
 }  // namespace weft::hns::emulator

@@ -12,7 +12,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-// What an open, or a use of a handle whose object was deleted, answers.
+// The code for opening a missing object, or using a handle whose object was deleted.
 Hresult NotFound(Kind kind) {
   switch (kind) {
     case Kind::kNetwork:
@@ -24,7 +24,7 @@ Hresult NotFound(Kind kind) {
   }
 }
 
-// The ids of those whose v1 facts fit.
+// The ids of the objects whose v1 facts match the filter.
 template <typename Objects, typename Facts>
 Reply Ids(const Core& core, const Objects& objects, const Json& filter, Facts facts) {
   Json ids = Json::array();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policies of an object, in order, each as it was sent. Found by their settings, so that twenty
-// thousand are no burden.
+// The policies of an object, in order, each as it was sent. Indexed by their settings, so that
+// twenty thousand of them stay fast.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ class PolicyList {
   };
 
   void Add(std::string type, const Json& settings, Milliseconds shown_from = Milliseconds(0));
-  // The oldest of those with equal settings. False: there is none.
+  // Removes the oldest policy with equal settings. False if there is none.
   bool Remove(std::string_view type, const Json& settings);
   void RemoveType(std::string_view type);  // compared without case
 
   bool Has(std::string_view type, const Json& settings) const;
   bool HasType(std::string_view type) const;
-  // A RemoteSubnetRoute with this DestinationPrefix.
+  // Whether there is a RemoteSubnetRoute with this DestinationPrefix.
   bool HasRouteTo(const std::string& prefix) const { return routes_.contains(prefix); }
   std::size_t size() const { return items_.size(); }
   template <typename See>

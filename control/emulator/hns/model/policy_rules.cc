@@ -57,7 +57,7 @@ bool VersionHas(Version version, std::string_view type) {
   return true;
 }
 
-// One spec, on a list that may be a copy.
+// Applies one spec to a list, which may be a copy.
 Hresult ChangeOne(const Settings& settings, Change change, const PolicySpec& spec,
                   const std::function<Hresult(const PolicySpec&)>& check, PolicyList& list,
                   Milliseconds shown_from) {
@@ -155,7 +155,7 @@ Reply ChangePolicies(const Settings& settings, Change change, const std::vector<
   const bool cut = settings.batch_applied != 0 && specs.size() > settings.batch_applied;
   if (cut) rest = rest.first(static_cast<std::size_t>(settings.batch_applied));
 
-  // Work on a copy of what may be a long list only where it could be left half done.
+  // Copies the list, which may be long, only if an error could leave the request half done.
   bool whole = (settings.atomic_batches && !cut && specs.size() > 1) || change == Change::kUpdate;
   if (whole && change == Change::kAdd && settings.duplicates == Duplicates::kAppended) {
     for (const auto& spec : rest) {

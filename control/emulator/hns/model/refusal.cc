@@ -14,7 +14,7 @@ struct Row {
   std::string_view english, german, chinese;
 };
 
-// German and Chinese: only those with which clients that match text have failed.
+// German and Chinese only for the codes where clients that match on the text have failed.
 constexpr std::array kRows = {
     Row{hresult::kNetworkNotFound, "The network was not found. ",
         "Das Netzwerk wurde nicht gefunden. ", "找不到网络。 "},

@@ -12,7 +12,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-// The one table: what writes and what reads a setting visit it alike.
+// The table of settings, used for writing and for reading.
 template <typename S, typename Visit>
 void ForEach(S& s, Visit visit) {
   visit("version", s.version);
@@ -58,7 +58,7 @@ void ForEach(S& s, Visit visit) {
   visit("adapter_choice", s.adapter_choice);
   visit("all_endpoint_states", s.all_endpoint_states);
   visit("already_attached_code", s.already_attached_code);
-  visit("disconnect_told", s.disconnect_told);
+  visit("disconnect_told", s.disconnect_notified);
   visit("stopped_code", s.stopped_code);
   visit("dead_handle_code", s.dead_handle_code);
   visit("processes_die", s.processes_die);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings as JSON: {"version":"13.3","latency_ms":20,"atomic_batches":false}. What is left out has
-// its default.
+// Settings as JSON: {"version":"13.3","latency_ms":20,"atomic_batches":false}. An absent setting
+// has its default.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -10,7 +10,7 @@
 namespace weft::hns::emulator {
 
 Json SettingsJson(const Settings& settings);
-// Refuses a name that it does not know.
+// Refuses unknown names.
 absl::StatusOr<Settings> ReadSettings(const Json& json);
 
 }  // namespace weft::hns::emulator

@@ -27,7 +27,7 @@ Reply Done() {
   reply.text = R"({"Success":true})";
   return reply;
 }
-// What `made` made, shown by `show`.
+// The object that `made` created, in the form of `show`.
 template <typename Show>
 Reply AnswerWith(const Reply& made, Show show) {
   if (!made.ok()) return made;
@@ -196,7 +196,7 @@ Reply Route(Core& core, const Request& request) {
   return Refuse(hresult::kElementNotFound);
 }
 
-// Some failures come as an answer.
+// Some failures are returned as a successful call with an error in its response.
 Reply InV1Words(const Settings& settings, Reply reply) {
   if (reply.ok() || settings.v1_failures == V1Failures::kHresult) return reply;
   const bool as_text =

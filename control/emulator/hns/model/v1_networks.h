@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HNS v1's network and endpoint documents in the words of schema 2.
+// Translates HNS v1's network and endpoint documents to schema 2.
 #pragma once
 
 #include "control/emulator/hns/model/document.h"

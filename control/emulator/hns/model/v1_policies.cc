@@ -10,7 +10,7 @@ namespace {
 
 struct Names {
   std::string_view v2, v1;      // the type
-  std::string_view key2, key1;  // a member that is called otherwise; empty: none is
+  std::string_view key2, key1;  // a member with another name; empty: none
 };
 constexpr std::array kNames = {
     Names{"ProviderAddress", "PA", "ProviderAddress", "PA"},

@@ -83,7 +83,7 @@ TEST_F(ExplainTest, ManyWordsAndStandardInputAreTheSame) {
   const std::string hex = HexOf(Good());
   EXPECT_EQ(Explain({hex.substr(0, 8), hex.substr(8, 10), hex.substr(18)}).out, one);
   EXPECT_EQ(Explain({"-"}, Dump(Good())).out, one);
-  EXPECT_EQ(Explain({"-", hex}, "zz").out, one) << "beside other words it is a separator";
+  EXPECT_EQ(Explain({"-", hex}, "zz").out, one) << "next to other words it is a separator";
 }
 
 TEST_F(ExplainTest, FramesOfADumpAreChosenByNumber) {
@@ -111,7 +111,7 @@ TEST_F(ExplainTest, FramesOfACaptureFile) {
   EXPECT_THAT(third.err, HasSubstr("no frame 3 in " + path + ", which has 2"));
 }
 
-TEST_F(ExplainTest, WhatIsNoCaptureIsNamed) {
+TEST_F(ExplainTest, AnInvalidCaptureIsNamed) {
   const std::string path = (folder_.path() / "text.pcap").string();
   std::ofstream(path) << "not a capture at all";
   const Outcome outcome = Explain({"--capture", path});
@@ -119,7 +119,7 @@ TEST_F(ExplainTest, WhatIsNoCaptureIsNamed) {
   EXPECT_THAT(outcome.err, HasSubstr("text.pcap"));
 }
 
-TEST_F(ExplainTest, ADamagedRecordBehindTheDesiredOneDoesNoHarm) {
+TEST_F(ExplainTest, ADamagedRecordAfterTheRequestedOneIsIgnored) {
   const std::string path = (folder_.path() / "cut.pcap").string();
   {
     auto writer = dataplane::CaptureWriter::Open(path, dataplane::LinkType::kRaw);
@@ -147,7 +147,7 @@ TEST_F(ExplainTest, FramesOfACaptureAreCountedFromOne) {
               HasSubstr("no frame 0 in " + path + ", which has 1; frames are counted"));
 }
 
-TEST_F(ExplainTest, ACaptureOfAnotherLinkTypeSaysWhatToDo) {
+TEST_F(ExplainTest, ACaptureOfAnotherLinkTypeNamesTheNextStep) {
   const std::string path = (folder_.path() / "any.pcap").string();
   {
     constexpr auto kLinuxCooked = static_cast<dataplane::LinkType>(113);  // tcpdump -i any
@@ -177,25 +177,25 @@ TEST_F(ExplainTest, ACaptureFromAnEthernetDevice) {
   EXPECT_THAT(outcome.out, HasSubstr("read as inner-ethernet\n"));
 }
 
-TEST_F(ExplainTest, ThePeerCheckIsThatOfTheFlag) {
-  const std::string stranger = HexOf(VxlanBuilder(PacketBuilder("10.244.1.5", "10.244.4.7").Build())
-                                         .Outer("198.51.100.1", "192.0.2.4")
-                                         .Macs(Mac("5e:00:00:00:00:01"), Mac("00:15:5d:00:00:04"))
-                                         .Build());
-  EXPECT_EQ(Explain({stranger}).code, 0) << "lease: MAC and inner address agree";
-  EXPECT_EQ(Explain({"--peer-check", "lease", stranger}).code, 0);
-  const Outcome strict = Explain({"--peer-check", "strict", stranger});
+TEST_F(ExplainTest, ThePeerCheckFollowsTheFlag) {
+  const std::string foreign = HexOf(VxlanBuilder(PacketBuilder("10.244.1.5", "10.244.4.7").Build())
+                                        .Outer("198.51.100.1", "192.0.2.4")
+                                        .Macs(Mac("5e:00:00:00:00:01"), Mac("00:15:5d:00:00:04"))
+                                        .Build());
+  EXPECT_EQ(Explain({foreign}).code, 0) << "lease: MAC and inner address agree";
+  EXPECT_EQ(Explain({"--peer-check", "lease", foreign}).code, 0);
+  const Outcome strict = Explain({"--peer-check", "strict", foreign});
   EXPECT_EQ(strict.code, 1);
   EXPECT_THAT(strict.out, HasSubstr("Verdict, wire to pod: dropped, unknown-peer\n"));
-  const std::string nobody = HexOf(VxlanBuilder(PacketBuilder("10.99.1.5", "10.244.4.7").Build())
-                                       .Outer("198.51.100.1", "192.0.2.4")
-                                       .Macs(Mac("02:00:00:00:00:99"), Mac("00:15:5d:00:00:04"))
-                                       .Build());
-  EXPECT_EQ(Explain({nobody}).code, 1);
-  EXPECT_EQ(Explain({"--peer-check", "off", nobody}).code, 0);
+  const std::string unknown = HexOf(VxlanBuilder(PacketBuilder("10.99.1.5", "10.244.4.7").Build())
+                                        .Outer("198.51.100.1", "192.0.2.4")
+                                        .Macs(Mac("02:00:00:00:00:99"), Mac("00:15:5d:00:00:04"))
+                                        .Build());
+  EXPECT_EQ(Explain({unknown}).code, 1);
+  EXPECT_EQ(Explain({"--peer-check", "off", unknown}).code, 0);
 }
 
-// The layers stand there even when there is no verdict, and the exit code tells the two apart.
+// The layers are printed even without a verdict; the exit code distinguishes the two.
 TEST_F(ExplainTest, AFrameThatTheTunnelNeverSeesHasLayersOnly) {
   const Outcome outcome = Explain({"--start", "outer-ethernet",
                                    "ffffffffffff020000000099080600010800060400010200000000"
@@ -205,7 +205,7 @@ TEST_F(ExplainTest, AFrameThatTheTunnelNeverSeesHasLayersOnly) {
   EXPECT_THAT(outcome.err, HasSubstr("no verdict: the outer frame is not IP"));
 }
 
-TEST_F(ExplainTest, WithoutOurLeaseItSaysWhichIsMissing) {
+TEST_F(ExplainTest, WithoutOurLeaseItNamesTheMissingOne) {
   server_.Do(
       [&](admin::HttpServer&) { state_.leases.leases.erase(state_.leases.leases.begin() + 3); });
   const Outcome outcome = Explain({HexOf(Good())});
@@ -245,8 +245,8 @@ TEST_F(ExplainTest, ADaemonThatWasNamedAndDoesNotAnswerIsAnError) {
   EXPECT_THAT(outcome.err, HasSubstr("no verdict: flanneld does not answer"));
 }
 
-// Nobody asked for a verdict: a machine without flanneld still shows the layers.
-TEST_F(ExplainTest, WithoutADaemonTheLayersAreEnoughUnlessOneWasNamed) {
+// No verdict was requested: a machine without flanneld still shows the layers.
+TEST_F(ExplainTest, WithoutADaemonOnlyLayersAreShownUnlessOneWasNamed) {
   if (admin::ConnectLocal(std::string(admin::DefaultEndpoint()), std::chrono::seconds(1)).ok())
     GTEST_SKIP() << "a flanneld answers on this machine";
   const Outcome outcome = Call({"explain", HexOf(Good())});
@@ -258,7 +258,7 @@ TEST_F(ExplainTest, WithoutADaemonTheLayersAreEnoughUnlessOneWasNamed) {
                                      "--from FILE --node-name NAME\n"));
 }
 
-TEST_F(ExplainTest, TheLinksMtuIsThatOfTheDaemonUnlessGiven) {
+TEST_F(ExplainTest, TheLinksMtuIsTheDaemonsUnlessGiven) {
   server_.Do([&](admin::HttpServer&) { state_.status.mtu = 1350; });
   const std::string big =
       HexOf(PacketBuilder("10.244.4.7", "10.244.1.5").TotalLength(1351).Build());

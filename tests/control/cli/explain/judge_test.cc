@@ -19,14 +19,14 @@ using ::testing::HasSubstr;
 
 const MacAddress kOurs = Mac("00:15:5d:00:00:04");
 const MacAddress kLinux1 = Mac("5e:00:00:00:00:01");
-const MacAddress kStranger = Mac("02:00:00:00:00:99");
+const MacAddress kForeign = Mac("02:00:00:00:00:99");
 
 PacketBuilder ToUs() { return {"10.244.1.5", "10.244.4.7"}; }
 VxlanBuilder FromLinux1(ByteVector inner) {
   return VxlanBuilder(std::move(inner)).Outer("192.0.2.1", "192.0.2.4").Macs(kLinux1, kOurs);
 }
 
-// With a VLAN tag behind the MAC addresses.
+// With a VLAN tag after the MAC addresses.
 ByteVector Tagged(ByteVector frame) {
   const ByteVector tag = Hex("8100 0007");
   frame.insert(frame.begin() + 12, tag.begin(), tag.end());
@@ -38,7 +38,7 @@ struct Row {
   FrameStart start;
   ByteVector frame;
   Verdict verdict;
-  const char* reason;  // part of one of the reasons; empty: the drop's own sentence says it all
+  const char* reason;  // part of one of the reasons; empty: the drop's own sentence suffices
 };
 
 std::string Joined(const std::vector<std::string>& reasons) {
@@ -62,10 +62,10 @@ TEST(JudgeTest, WireToPod) {
       {"good", FrameStart::kOuterIp, FromLinux1(inner).Build(), Verdict::kForward,
        "outer source 192.0.2.1 is the public IP of linux-1"},
       {"good, with outer Ethernet", FrameStart::kOuterEthernet,
-       FromLinux1(inner).BuildFrame(kStranger, kStranger), Verdict::kForward,
+       FromLinux1(inner).BuildFrame(kForeign, kForeign), Verdict::kForward,
        "28 bytes go to the pods"},
       {"good, with outer Ethernet and a VLAN tag", FrameStart::kOuterEthernet,
-       Tagged(FromLinux1(inner).BuildFrame(kStranger, kStranger)), Verdict::kForward,
+       Tagged(FromLinux1(inner).BuildFrame(kForeign, kForeign)), Verdict::kForward,
        "28 bytes go to the pods"},
       {"good, from VXLAN on", FrameStart::kVxlan, FromLinux1(inner).BuildPayload(),
        Verdict::kForward, "the frame has no outer source"},
@@ -86,7 +86,7 @@ TEST(JudgeTest, WireToPod) {
        Verdict::kNotVxlan, ""},
       {"another VNI", FrameStart::kOuterIp, FromLinux1(inner).Network(1).Build(),
        Verdict::kForeignVni, "the frame's VNI is 1; that of win-1 is 4096"},
-      {"another MAC", FrameStart::kOuterIp, FromLinux1(inner).Macs(kLinux1, kStranger).Build(),
+      {"another MAC", FrameStart::kOuterIp, FromLinux1(inner).Macs(kLinux1, kForeign).Build(),
        Verdict::kForeignMac,
        "inner destination MAC 02:00:00:00:00:99; win-1 publishes 00:15:5d:00:00:04"},
       {"another node's MAC", FrameStart::kOuterIp, FromLinux1(inner).Macs(kLinux1, kLinux1).Build(),
@@ -98,8 +98,8 @@ TEST(JudgeTest, WireToPod) {
       {"our own pods as the source", FrameStart::kOuterIp,
        FromLinux1(PacketBuilder("10.244.4.9", "10.244.4.7").Build()).Build(), Verdict::kOwnSource,
        "inner source 10.244.4.9 lies in 10.244.4.0/24, the lease of win-1 itself"},
-      {"a stranger", FrameStart::kOuterIp,
-       FromLinux1(inner).Outer("198.51.100.1", "192.0.2.4").Macs(kStranger, kOurs).Build(),
+      {"an unknown VTEP", FrameStart::kOuterIp,
+       FromLinux1(inner).Outer("198.51.100.1", "192.0.2.4").Macs(kForeign, kOurs).Build(),
        Verdict::kUnknownPeer, "198.51.100.1 is no lease's public IP"},
       {"a node whose lease is not used", FrameStart::kOuterIp,
        FromLinux1(PacketBuilder("10.244.2.5", "10.244.4.7").Build())
@@ -115,7 +115,7 @@ TEST(JudgeTest, WireToPod) {
            .Outer("192.0.2.1", "192.0.2.4")
            .Build(),
        Verdict::kVlanTagged, ""},
-      {"congestion that the pods cannot hear", FrameStart::kOuterIp,
+      {"congestion that the pods do not support", FrameStart::kOuterIp,
        FromLinux1(inner).MarkEcn(Ecn::kCe).Build(), Verdict::kEcnIllegal, ""},
   };
   for (const Row& row : rows) Check(row);
@@ -126,14 +126,14 @@ TEST(JudgeTest, PodToWire) {
   const Row rows[] = {
       {"good", FrameStart::kInnerIp, to("10.244.1.5").Build(), Verdict::kForward,
        "10.244.1.5 lies in 10.244.1.0/24, the lease of linux-1"},
-      {"good: the outer packet is told", FrameStart::kInnerIp, to("10.244.1.5").Build(),
+      {"good: the outer packet is described", FrameStart::kInnerIp, to("10.244.1.5").Build(),
        Verdict::kForward, "to 192.0.2.1 port 4789, VNI 4096"},
-      {"good: the inner MACs are told", FrameStart::kInnerIp, to("10.244.1.5").Build(),
+      {"good: the inner MACs are described", FrameStart::kInnerIp, to("10.244.1.5").Build(),
        Verdict::kForward, "inner MAC addresses 00:15:5d:00:00:04 to 5e:00:00:00:00:01"},
-      {"good: the room is told", FrameStart::kInnerIp, to("10.244.1.5").Build(), Verdict::kForward,
-       "the inner packet has 28 bytes; 1450 fit (link MTU 1500 less 50 bytes"},
+      {"good: the room is described", FrameStart::kInnerIp, to("10.244.1.5").Build(),
+       Verdict::kForward, "the inner packet has 28 bytes; 1450 fit (link MTU 1500 less 50 bytes"},
       {"good, with inner Ethernet", FrameStart::kInnerEthernet,
-       to("10.244.1.5").BuildFrame(kStranger, kOurs), Verdict::kForward, "the lease of linux-1"},
+       to("10.244.1.5").BuildFrame(kForeign, kOurs), Verdict::kForward, "the lease of linux-1"},
       {"no lease", FrameStart::kInnerIp, to("10.99.0.1").Build(), Verdict::kNoRoute,
        "10.99.0.1 lies in none of the 2 leases that win-1 uses"},
       {"a lease that is not used", FrameStart::kInnerIp, to("10.244.2.5").Build(),
@@ -152,7 +152,7 @@ TEST(JudgeTest, PodToWire) {
        ""},
       {"nothing", FrameStart::kInnerIp, ByteVector(), Verdict::kInnerMalformed, ""},
       {"not IP", FrameStart::kInnerIp, ByteVector(40, std::byte{0x10}), Verdict::kNotIp, ""},
-      {"a VLAN tag", FrameStart::kInnerEthernet, to("10.244.1.5").BuildFrame(kStranger, kOurs, 7),
+      {"a VLAN tag", FrameStart::kInnerEthernet, to("10.244.1.5").BuildFrame(kForeign, kOurs, 7),
        Verdict::kVlanTagged, ""},
       {"an Ethernet header cut short", FrameStart::kInnerEthernet, ByteVector(9, std::byte{2}),
        Verdict::kInnerMalformed, ""},
@@ -175,7 +175,7 @@ ByteVector Unfinished(ByteVector outer) {
   return outer;
 }
 
-TEST(JudgeTest, AnOuterChecksumThatADeviceFinishesIsNotWrong) {
+TEST(JudgeTest, AnOuterChecksumThatADeviceCompletesIsNotWrong) {
   const ByteVector good = Unfinished(FromLinux1(ToUs().Build()).UdpChecksum().Build());
   ByteVector padded = good;
   padded.resize(padded.size() + 4);
@@ -213,17 +213,16 @@ TEST(JudgeTest, WhatThisNodeSentIsJudgedOnItsWayToTheWire) {
        ours("10.244.1.5").Outer("198.51.100.9", "192.0.2.1").Build(), Verdict::kForward,
        "win-1 sent this frame itself"},
       {"to where the peer was", FrameStart::kOuterIp, ours("10.244.1.5", "192.0.2.77").Build(),
-       Verdict::kForward,
-       "it went to 192.0.2.77, which is not where the lease of linux-1 leads now"},
-      {"to a peer that is gone", FrameStart::kOuterIp, ours("10.99.0.1").Build(), Verdict::kNoRoute,
+       Verdict::kForward, "it was sent to 192.0.2.77, which is not the public IP of linux-1 now"},
+      {"to a removed peer", FrameStart::kOuterIp, ours("10.99.0.1").Build(), Verdict::kNoRoute,
        "10.99.0.1 lies in none of the 2 leases"},
   };
   for (const Row& row : rows) Check(row);
   EXPECT_TRUE(Judge(good, FrameStart::kOuterIp, admin::SampleLeases(), {})->outbound);
 }
 
-// Whoever writes our address or MAC as the sender's is not us: what is meant for us came in.
-TEST(JudgeTest, AFrameToUsThatClaimsToBeOursCameIn) {
+// A frame with our address or MAC as its source may be forged: a frame to us is incoming.
+TEST(JudgeTest, AFrameToUsWithOurSourceIsIncoming) {
   const ByteVector frame =
       FromLinux1(ToUs().Build()).Outer("192.0.2.4", "192.0.2.4").Macs(kOurs, kOurs).Build();
   const auto judgement = Judge(frame, FrameStart::kOuterIp, admin::SampleLeases(), {});
@@ -231,23 +230,23 @@ TEST(JudgeTest, AFrameToUsThatClaimsToBeOursCameIn) {
   EXPECT_FALSE(judgement->outbound);
 }
 
-TEST(JudgeTest, TheLinksMtuAndThePeerCheckCount) {
+TEST(JudgeTest, TheLinksMtuAndThePeerCheckAreApplied) {
   const ByteVector jumbo = PacketBuilder("10.244.4.7", "10.244.1.5").TotalLength(8000).Build();
   EXPECT_EQ(Judge(jumbo, FrameStart::kInnerIp, admin::SampleLeases(), {})->verdict,
             Verdict::kTooBig);
   EXPECT_EQ(Judge(jumbo, FrameStart::kInnerIp, admin::SampleLeases(),
-                  {.link_mtu = *OuterMtu::Of(9000), .peer_check = PeerCheck::kLease})
+                  {.link_mtu = *OuterMtu::From(9000), .peer_check = PeerCheck::kLease})
                 ->verdict,
             Verdict::kForward);
   const ByteVector elsewhere =
       FromLinux1(ToUs().Build()).Outer("198.51.100.1", "192.0.2.4").Build();
   EXPECT_EQ(Judge(elsewhere, FrameStart::kOuterIp, admin::SampleLeases(),
-                  {.link_mtu = *OuterMtu::Of(1500), .peer_check = PeerCheck::kStrict})
+                  {.link_mtu = *OuterMtu::From(1500), .peer_check = PeerCheck::kStrict})
                 ->verdict,
             Verdict::kUnknownPeer);
 }
 
-TEST(JudgeTest, WithoutAVerdictItSaysWhatIsMissing) {
+TEST(JudgeTest, WithoutAVerdictItNamesWhatIsMissing) {
   const ByteVector v6 = PacketBuilder("fd00:244:4::7", "fd00:244:1::5").Build();
   EXPECT_THAT(
       std::string(Judge(v6, FrameStart::kInnerIp, admin::SampleLeases(), {}).status().message()),
@@ -260,7 +259,7 @@ TEST(JudgeTest, WithoutAVerdictItSaysWhatIsMissing) {
               HasSubstr("win-1 has published no VTEP MAC"));
   const ByteVector arp = Hex("ffffffffffff 020000000099 0806 0001");
   EXPECT_THAT(std::string(Judge(arp, FrameStart::kOuterEthernet, list, {}).status().message()),
-              HasSubstr("the tunnel never sees it"));
+              HasSubstr("it never reaches the tunnel"));
   const ByteVector large(70'000, std::byte{0x45});
   EXPECT_THAT(
       std::string(Judge(large, FrameStart::kInnerIp, admin::SampleLeases(), {}).status().message()),
@@ -280,7 +279,7 @@ TEST(JudgeTest, EachFamilyHasItsOwnTunnel) {
   EXPECT_EQ(out->verdict, Verdict::kForward);
   EXPECT_THAT(Joined(out->reasons), HasSubstr("1430 fit (link MTU 1500 less 70"));
   const auto frame =
-      Judge(PacketBuilder("fd00:244:4::7", "fd00:244:1::5").BuildFrame(kStranger, kOurs),
+      Judge(PacketBuilder("fd00:244:4::7", "fd00:244:1::5").BuildFrame(kForeign, kOurs),
             FrameStart::kInnerEthernet, list, {});
   ASSERT_TRUE(frame.ok()) << frame.status();
   EXPECT_EQ(frame->verdict, Verdict::kForward);
@@ -308,11 +307,10 @@ TEST(FrameStartTest, Guesses) {
   const ByteVector inner = ToUs().Build();
   const GuessRow rows[] = {
       {"outer IP", FromLinux1(inner).Build(), FrameStart::kOuterIp},
-      {"outer Ethernet", FromLinux1(inner).BuildFrame(kOurs, kStranger),
-       FrameStart::kOuterEthernet},
+      {"outer Ethernet", FromLinux1(inner).BuildFrame(kOurs, kForeign), FrameStart::kOuterEthernet},
       {"port 8472", FromLinux1(inner).Ports(50000, 8472).Build(), FrameStart::kOuterIp},
       {"another port", FromLinux1(inner).Ports(50000, 53).Build(), FrameStart::kInnerIp},
-      {"another port, in Ethernet", FromLinux1(inner).Ports(50000, 53).BuildFrame(kOurs, kStranger),
+      {"another port, in Ethernet", FromLinux1(inner).Ports(50000, 53).BuildFrame(kOurs, kForeign),
        FrameStart::kInnerEthernet},
       {"VXLAN", FromLinux1(inner).BuildPayload(), FrameStart::kVxlan},
       {"VXLAN around IPv6", FromLinux1(PacketBuilder("fd00::1", "fd00::2").Build()).BuildPayload(),
@@ -330,7 +328,7 @@ TEST(FrameStartTest, Guesses) {
        FrameStart::kInnerEthernet},
       {"inner IP", inner, FrameStart::kInnerIp},
       {"inner IPv6", PacketBuilder("fd00::1", "fd00::2").Build(), FrameStart::kInnerIp},
-      {"inner Ethernet", ToUs().BuildFrame(kOurs, kStranger), FrameStart::kInnerEthernet},
+      {"inner Ethernet", ToUs().BuildFrame(kOurs, kForeign), FrameStart::kInnerEthernet},
       {"ARP", Hex("ffffffffffff 020000000099 0806 0001"), FrameStart::kInnerEthernet},
       {"IP cut short", Hex("4500 0054 0000"), FrameStart::kInnerIp},
       {"IPv6 cut short", Hex("6000 0000 0014"), FrameStart::kInnerIp},

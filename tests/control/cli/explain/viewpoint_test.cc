@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a data plane is made of, out of the samples' leases: win-1 is this node.
+// The data plane's values from the samples' leases: win-1 is this node.
 #include "control/cli/explain/viewpoint.h"
 
 #include "control/cli/explain/frame.h"
@@ -33,7 +33,7 @@ TEST(ViewpointTest, OwnHalfAndUsablePeers) {
 TEST(ViewpointTest, OurVniIsThatOfOurLease) {
   admin::LeaseList list = SampleLeases();
   list.leases[3].v4->vni = 7;
-  EXPECT_EQ(MakeViewpoint(list, IpFamily::kV4)->local.vni, *Vni::Of(7));
+  EXPECT_EQ(MakeViewpoint(list, IpFamily::kV4)->local.vni, *Vni::From(7));
   list.leases[3].v4->vni = 1 << 24;  // no VNI at all
   EXPECT_EQ(MakeViewpoint(list, IpFamily::kV4)->local.vni, kFlannelWindowsVni);
 }
@@ -54,7 +54,7 @@ TEST(ViewpointTest, ARowThatIsNoRemoteCoversNothingAsUsable) {
   EXPECT_EQ(NodeOf(view->FindCovering(Ip("10.244.1.9"), false)), "linux-1");
 }
 
-TEST(ViewpointTest, WithoutOurLeaseItSaysHowToNameIt) {
+TEST(ViewpointTest, WithoutOurLeaseItNamesTheFlag) {
   const auto v6 = MakeViewpoint(SampleLeases(), IpFamily::kV6);
   EXPECT_EQ(v6.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(v6.status().message()), HasSubstr("no IPv6 lease of this node"));

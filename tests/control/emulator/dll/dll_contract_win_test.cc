@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract through everything that a Windows program goes through.
+// The contract through the layers of a Windows program.
 #include "tests/contract/hns_api_contract.h"
 #include "tests/control/emulator/dll/through_dlls_win.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The overlay's keeper among faults, through everything that a Windows program goes through: a
-// sample, because a call takes a hundred times as long as in process.
+// The overlay's keeper under faults, through the layers of a Windows program: a sample, because a
+// call takes a hundred times as long as in process.
 #include "tests/control/emulator/dll/through_dlls_win.h"
 #include "tests/hns/overlay_fault_matrix.h"
 

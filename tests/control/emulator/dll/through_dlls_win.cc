@@ -21,7 +21,7 @@ using hns::Handle;
 using hns::Kind;
 using hns::Reply;
 
-// What the server serves: one service after the other.
+// The service that the server serves at present.
 class Current final : public hns::Api {
  public:
   Reply Enumerate(Kind kind, const std::string& query) override {

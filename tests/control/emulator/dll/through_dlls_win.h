@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of a Windows program to its HNS: binding, stand-in DLLs, socket. Needs the DLLs, built
-// next to the tests.
+// A Windows program's path to HNS: binding, stand-in DLLs, socket. Needs the DLLs, built next to
+// the tests.
 #pragma once
 
 #include "hns/api/api.h"
 
 namespace weft::testing {
 
-// All calls reach `service`, until the next ThroughDlls. One for the process, because a DLL looks
-// for its emulator once.
+// All calls reach `service`, until the next ThroughDlls. One for the process, because a DLL opens
+// its emulator once.
 hns::Api& ThroughDlls(hns::Api& service);
 
 }  // namespace weft::testing

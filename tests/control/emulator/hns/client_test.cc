@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client against HNS as the emulator knows it.
+// The client against the emulated HNS.
 #include "hns/client.h"
 
 #include <gmock/gmock.h>
@@ -33,8 +33,8 @@ Network Overlay() {
 
 Policy RouteTo(int peer) {
   return RemoteSubnetRoutePolicy(
-      {*IpPrefix::Of(IpAddress::V4(0x0AF4'0000u + static_cast<std::uint32_t>(peer) * 256), 24),
-       *IsolationId::Of(4096), IpAddress::V4(0x0A63'0000u + static_cast<std::uint32_t>(peer)),
+      {*IpPrefix::From(IpAddress::V4(0x0AF4'0000u + static_cast<std::uint32_t>(peer) * 256), 24),
+       *IsolationId::From(4096), IpAddress::V4(0x0A63'0000u + static_cast<std::uint32_t>(peer)),
        *MacAddress::Parse("0e:2a:0a:f4:01:00")});
 }
 
@@ -152,7 +152,7 @@ TEST_F(ClientOnEmulatorTest, AFailureAtAnyCallLeavesNoHandleOpen) {
   }
 }
 
-TEST_F(ClientOnEmulatorTest, WhatGoesWhileTheListIsReadIsLeftOut) {
+TEST_F(ClientOnEmulatorTest, ObjectsDeletedDuringAListAreSkipped) {
   ASSERT_TRUE(client_.Create(Overlay()).ok());
   Refuse("HcnOpenNetwork", hresult::kNetworkNotFound);
   const auto networks = client_.Networks();
@@ -160,7 +160,7 @@ TEST_F(ClientOnEmulatorTest, WhatGoesWhileTheListIsReadIsLeftOut) {
   EXPECT_TRUE(networks->empty());
 }
 
-TEST_F(ClientOnEmulatorTest, AfterARestartEveryCallSaysThatTheServiceWent) {
+TEST_F(ClientOnEmulatorTest, AfterARestartEveryCallReportsTheDisconnect) {
   auto network = client_.Create(Overlay());
   ASSERT_TRUE(network.ok());
   emulator_.Stop();

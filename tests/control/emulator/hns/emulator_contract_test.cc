@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulator in process keeps the contract that its other faces keep.
+// The emulator in process passes the contract that its remote forms pass.
 #include "tests/contract/hns_api_contract.h"
 
 namespace weft::testing {

@@ -72,13 +72,13 @@ TEST(HnsStateTest, IsTheSameAfterSavingAndLoading) {
   for (const char* path : {"/networks/", "/endpoints/", "/namespaces/", "/policylists/"}) {
     EXPECT_EQ(a.hns.Call("GET", path, "").text, b.hns.Call("GET", path, "").text) << path;
   }
-  // And goes on alike: the next id is the same.
+  // And both continue alike: the next id is the same.
   a.Create("next");
   b.Create("next");
   EXPECT_EQ(a.Everything(), b.Everything());
 }
 
-TEST(HnsStateTest, WhatCannotBeReadIsNamedAndChangesNothing) {
+TEST(HnsStateTest, UnreadableTextIsNamedAndChangesNothing) {
   Machine machine;
   machine.Create("n");
   const std::string before = machine.hns.StateText();

@@ -22,7 +22,7 @@ std::vector<std::string> Text(const PolicyList& list) {
   return text;
 }
 
-TEST(PolicyListTest, KeysMayStandInAnyOrderAndTypesInAnyCase) {
+TEST(PolicyListTest, KeysMayBeInAnyOrderAndTypesInAnyCase) {
   PolicyList list;
   list.Add("ACL", *ParseDocument(R"({"a":1,"b":"x"})"));
   EXPECT_TRUE(list.Has("acl", *ParseDocument(R"({"b":"x","a":1})")));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kV2 = R"({"SchemaVersion":{"Major":2,"Minor":0}})";
 
-// Who sleeps, sleeps until everybody is let go.
+// A sleeping thread sleeps until all are released.
 class Gate final : public Clock {
  public:
   Milliseconds Now() override { return Milliseconds(1); }
@@ -44,7 +44,7 @@ class Gate final : public Clock {
   bool open_ = false;
 };
 
-TEST(EmulatorThreadsTest, SlowCallHoldsUpNobodyElse) {
+TEST(EmulatorThreadsTest, ASlowCallDelaysNoOther) {
   Gate clock;
   weft::testing::EthernetNode node(clock);
   Emulator& hns = node.hns();
@@ -62,7 +62,7 @@ std::string Name(int thread, int n) {
          R"("})";
 }
 
-// Each of these ends a call that hangs; what came before or after is not held up.
+// Each of these ends a hung call; earlier and later calls are not delayed.
 TEST(EmulatorThreadsTest, ACallHangsUntilTheFaultsAreClearedOrTheMachineBoots) {
   SystemClock clock;
   weft::testing::EthernetNode node(clock);
@@ -85,7 +85,7 @@ TEST(EmulatorThreadsTest, ACallHangsUntilTheFaultsAreClearedOrTheMachineBoots) {
   }
 }
 
-TEST(EmulatorThreadsTest, CallsRestartsAndSubscriptionsMeet) {
+TEST(EmulatorThreadsTest, CallsRestartsAndSubscriptionsRunConcurrently) {
   SystemClock clock;
   weft::testing::EthernetNode node(clock);
   Emulator& hns = node.hns();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the emulated host does when HNS, DHCP or a hand change it; and its text.
+// The emulated host under changes by HNS, DHCP or a user; and its text.
 #include "control/emulator/host/emulated_host.h"
 
 #include "gmock/gmock.h"
@@ -66,7 +66,7 @@ TEST_F(EmulatorTest, ASwitchMovesTheAddressesToANewInterfaceThatComesLater) {
   EXPECT_TRUE(host.Reachable());
 }
 
-TEST_F(EmulatorTest, ASwitchSwallowsWhatIsNotByDhcpAndForgetsForwarding) {
+TEST_F(EmulatorTest, ASwitchRemovesStaticRoutesAndDisablesForwarding) {
   ASSERT_TRUE(host.SetForwarding(10, IpFamily::kV4, true).ok());
   Bind();
   now += Seconds(5);
@@ -74,14 +74,14 @@ TEST_F(EmulatorTest, ASwitchSwallowsWhatIsNotByDhcpAndForgetsForwarding) {
   EXPECT_FALSE(*host.Forwarding(11, IpFamily::kV4));
 }
 
-TEST_F(EmulatorTest, ASecondSwitchOnTheAdapterIsNone) {
+TEST_F(EmulatorTest, ASecondSwitchOnTheAdapterChangesNothing) {
   Bind();
   Bind();
   now += Seconds(5);
   EXPECT_EQ(Names().size(), 2u);
 }
 
-TEST_F(EmulatorTest, WithoutTheSwitchEverythingIsWhereItWas) {
+TEST_F(EmulatorTest, RemovingTheSwitchRestoresEverything) {
   Bind();
   now += Seconds(60);
   host.UnbindSwitch("Ethernet", Seconds(10), Seconds(2));
@@ -94,7 +94,7 @@ TEST_F(EmulatorTest, WithoutTheSwitchEverythingIsWhereItWas) {
   EXPECT_THAT(*host.Routes(IpFamily::kV4, 0), ElementsAre(Via("0.0.0.0/0", "192.168.1.1")));
 }
 
-// Its interface was removed by hand first.
+// A user removed its interface first.
 TEST_F(EmulatorTest, WithoutTheSwitchsInterfaceTheAdapterStaysBare) {
   Bind();
   now += Seconds(60);
@@ -114,8 +114,8 @@ TEST_F(EmulatorTest, AnAdapterThatIsPulledOutComesBackAsItWas) {
   EXPECT_EQ(host.Routes(IpFamily::kV4, 0)->size(), 2u);
 }
 
-// As Windows has it, where a route is told by next hop too.
-TEST_F(EmulatorTest, TwoWaysToOneDestinationStandBesideEachOther) {
+// As on Windows, where the next hop is part of a route's key.
+TEST_F(EmulatorTest, TwoRoutesToOneDestinationCoexist) {
   EXPECT_TRUE(host.PutRoutes({Via("10.0.0.0/8", "192.168.1.3")})[0].ok());
   EXPECT_EQ(host.Routes(IpFamily::kV4, 0)->size(), 3u);
   EXPECT_TRUE(host.PutRoutes({Via("10.1.0.0/16", "192.168.1.2")})[0].ok());
@@ -146,8 +146,8 @@ TEST_F(EmulatorTest, ANewInterfaceMayHaveALinkLocalAddressFirst) {
   EXPECT_EQ(host.RouteTo(Address("8.8.8.8"))->source, Address("192.168.1.10"));
 }
 
-// Windows lets several rules have one name.
-TEST_F(EmulatorTest, OfSeveralFirewallRulesOfOneNameTheFirstIsMeant) {
+// Windows allows several rules with one name.
+TEST_F(EmulatorTest, OfSeveralFirewallRulesOfOneNameTheFirstIsUsed) {
   HostState state = host.state();
   state.firewall = {{"a", 1}, {"b", 2}, {"b", 3}};
   host.Replace(state);
@@ -160,7 +160,7 @@ TEST_F(EmulatorTest, OfSeveralFirewallRulesOfOneNameTheFirstIsMeant) {
   EXPECT_FALSE(*host.HasFirewallRule("b"));
 }
 
-TEST_F(EmulatorTest, AFirewallThatIsNotUpAnswersNothing) {
+TEST_F(EmulatorTest, AFirewallThatIsNotUpFailsEveryCall) {
   host.StopFirewall(Seconds(60));
   for (const absl::Status& status : {host.AllowUdpIn(kOverlayFirewallRule, 4789),
                                      host.HasFirewallRule(kOverlayFirewallRule).status(),
@@ -193,7 +193,7 @@ TEST_F(EmulatorTest, ItsNameServersAreThoseOfItsState) {
   EXPECT_THAT(*host.NameServers(), ElementsAre(Address("192.168.1.53")));
 }
 
-TEST(HostStateText, AHandWrittenHostNeedsLittle) {
+TEST(HostStateText, AHandWrittenHostMayOmitMembers) {
   const auto state = ParseHostState(R"({"adapters": [
       {"name": "Ethernet", "index": 4, "addresses": ["192.168.1.10/24", "fd00::a/64"],
        "mac": null, "mtu": null, "up": null, "endpoint": null}], "switches": null,
@@ -207,7 +207,7 @@ TEST(HostStateText, AHandWrittenHostNeedsLittle) {
   EXPECT_EQ(state->next_index, 10u);
 }
 
-TEST(HostStateText, WhatCannotBeReadIsNamedWithItsPlace) {
+TEST(HostStateText, UnreadableTextIsNamedWithItsPosition) {
   const struct {
     const char *text, *error;
   } rows[] = {

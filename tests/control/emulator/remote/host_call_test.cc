@@ -25,7 +25,7 @@ host::Route SomeRoute() {
   return route;
 }
 
-TEST(HostCall, WhatIsWrittenIsRead) {
+TEST(HostCall, ACallRoundTrips) {
   HostCall all;
   all.operation = HostOperation::kAllowUdpIn;
   all.family = IpFamily::kV6;
@@ -45,7 +45,7 @@ TEST(HostCall, WhatIsWrittenIsRead) {
   }
 }
 
-TEST(HostCall, AnAnswerIsReadAsItWasWritten) {
+TEST(HostCall, AnAnswerRoundTrips) {
   host::Adapter adapter;
   adapter.index = 11;
   adapter.name = "vEthernet (Ethernet)";
@@ -66,7 +66,7 @@ TEST(HostCall, AnAnswerIsReadAsItWasWritten) {
   }
 }
 
-TEST(HostCall, WhatIsNoneIsRefused) {
+TEST(HostCall, InvalidTextIsRefused) {
   const struct {
     const char* text;
     const char* why;

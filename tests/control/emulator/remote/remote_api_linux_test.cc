@@ -18,7 +18,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-TEST(RemoteServerLinuxTest, ItsSocketIsItsOwnersAndGoesWithIt) {
+TEST(RemoteServerLinuxTest, ItsSocketIsItsOwnersAndIsRemovedWithIt) {
   const std::string path = weft::testing::TestSocket();
   ServiceDouble service;
   for (int round = 0; round < 2; ++round) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends together, in one process: what a client asks arrives, what the service answers comes
-// back, and what ends, ends for both.
+// Client and server in one process: requests arrive, answers return, and an end on one side ends
+// the other.
 #include "control/emulator/remote/remote_api.h"
 
 #include <array>
@@ -82,7 +82,7 @@ TEST_F(RemoteApiTest, TheAnswerComesBackWhole) {
   EXPECT_EQ(reply.error_record, service_.answer.error_record);
 }
 
-TEST_F(RemoteApiTest, ASlowCallHoldsUpNobody) {
+TEST_F(RemoteApiTest, ASlowCallDelaysNoOther) {
   std::latch arrived(1), go(1);
   service_.before_enumerate = [&](const std::string& query) {
     if (query != "slow") return;
@@ -97,7 +97,7 @@ TEST_F(RemoteApiTest, ASlowCallHoldsUpNobody) {
   slow.join();
 }
 
-TEST_F(RemoteApiTest, HandlesAreOneClientsAlone) {
+TEST_F(RemoteApiTest, HandlesBelongToOneClient) {
   const Handle handle = client_->Open(Kind::kNetwork, kId).handle;
   RemoteApi other(server_->path());
   EXPECT_EQ(other.Query(Kind::kNetwork, handle, "").code, hresult::kInvalidHandle);
@@ -123,10 +123,10 @@ TEST_F(RemoteApiTest, NotificationsArriveInOrderUntilUnsubscribed) {
       client_->Subscribe([&](Notification, std::string_view data) { told.emplace_back(data); });
   ASSERT_TRUE(reply.ok());
   for (int number = 0; number < 100; ++number) {
-    service_.Tell(Notification::kNetworkCreate, std::to_string(number));
+    service_.Notify(Notification::kNetworkCreate, std::to_string(number));
   }
   EXPECT_EQ(client_->Unsubscribe(reply.handle), hresult::kOk);
-  service_.Tell(Notification::kNetworkCreate, "too late");
+  service_.Notify(Notification::kNetworkCreate, "too late");
   ASSERT_EQ(told.size(), 100u);
   for (std::size_t number = 0; number < told.size(); ++number) {
     EXPECT_EQ(told[number], std::to_string(number));
@@ -147,23 +147,23 @@ TEST_F(RemoteApiTest, ALostServerIsAStoppedService) {
   EXPECT_EQ(client_->Close(Kind::kNetwork, static_cast<Handle>(1)), hresult::kNoMoreEndpoints);
 }
 
-TEST_F(RemoteApiTest, TheServicesEndComesOnce) {
+TEST_F(RemoteApiTest, TheServicesStopIsReportedOnce) {
   std::atomic<int> ends = 0;
   ASSERT_TRUE(client_->Subscribe([&](Notification, std::string_view) { ++ends; }).ok());
-  service_.Tell(Notification::kServiceDisconnect, "");
+  service_.Notify(Notification::kServiceDisconnect, "");
   server_.reset();  // sends what waits
   client_.reset();
   EXPECT_EQ(ends, 1);
 }
 
-TEST_F(RemoteApiTest, WhatIsTooLongEndsTheConnection) {
+TEST_F(RemoteApiTest, ATooLongFrameEndsTheConnection) {
   const std::string long_text(kMostBytes, 'x');
   EXPECT_EQ(client_->Enumerate(Kind::kNetwork, long_text).code, hresult::kRpcCallFailed);
   service_.answer.text = long_text;
   EXPECT_EQ(client_->Enumerate(Kind::kNetwork, "").code, hresult::kRpcCallFailed);
 }
 
-TEST_F(RemoteApiTest, AServerThatIsBackIsUsed) {
+TEST_F(RemoteApiTest, ARestartedServerIsUsed) {
   ASSERT_TRUE(client_->Enumerate(Kind::kNetwork, "").ok());
   const std::string address = server_->path();
   server_.reset();
@@ -172,7 +172,7 @@ TEST_F(RemoteApiTest, AServerThatIsBackIsUsed) {
   EXPECT_TRUE(client_->Enumerate(Kind::kNetwork, "").ok());
 }
 
-TEST_F(RemoteApiTest, ACallUnderWayWhenTheServerGoesHasFailed) {
+TEST_F(RemoteApiTest, ACallInProgressFailsWhenTheServerStops) {
   std::latch arrived(1);
   std::promise<void> go;
   service_.before_enumerate = [&](const std::string&) {
@@ -183,13 +183,13 @@ TEST_F(RemoteApiTest, ACallUnderWayWhenTheServerGoesHasFailed) {
   std::thread caller([&] { reply = client_->Enumerate(Kind::kNetwork, ""); });
   arrived.wait();
   std::thread ender([&] { server_.reset(); });
-  caller.join();  // before the call's end: the connection goes at once
+  caller.join();  // before the call's end: the connection ends at once
   EXPECT_EQ(reply.code, hresult::kRpcCallFailed);
   go.set_value();
   ender.join();
 }
 
-TEST_F(RemoteApiTest, StrangersAreTurnedAway) {
+TEST_F(RemoteApiTest, AnotherProtocolIsRefused) {
   for (const std::string& bytes :
        {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("\0\0\0\2{}", 6)}) {
     auto stream = Connect(server_->path());
@@ -199,12 +199,14 @@ TEST_F(RemoteApiTest, StrangersAreTurnedAway) {
   EXPECT_TRUE(client_->Enumerate(Kind::kNetwork, "").ok());
 }
 
-// A client by hand, to send what RemoteApi never does.
+// A raw client, to send what RemoteApi never sends.
 class Caller {
  public:
-  explicit Caller(const std::string& path) : stream_(Connect(path)) { Ask(RequestKind::kHello); }
+  explicit Caller(const std::string& path) : stream_(Connect(path)) {
+    Exchange(RequestKind::kHello);
+  }
   // The reply's code; nothing: the server has ended the connection.
-  std::optional<Hresult> Ask(RequestKind operation) {
+  std::optional<Hresult> Exchange(RequestKind operation) {
     Request request;
     request.operation = operation;
     if (!WriteDocument(*stream_, Encode(request))) return std::nullopt;
@@ -219,11 +221,11 @@ class Caller {
 
 TEST_F(RemoteApiTest, ASubscriberMayOnlyUnsubscribe) {
   Caller caller(server_->path());
-  EXPECT_EQ(caller.Ask(RequestKind::kUnsubscribe), hresult::kInvalidHandle);
-  EXPECT_EQ(caller.Ask(RequestKind::kSubscribe), hresult::kOk);
-  EXPECT_EQ(caller.Ask(RequestKind::kUnsubscribe), hresult::kOk);
-  EXPECT_EQ(caller.Ask(RequestKind::kSubscribe), hresult::kOk);
-  EXPECT_EQ(caller.Ask(RequestKind::kEnumerate), std::nullopt);
+  EXPECT_EQ(caller.Exchange(RequestKind::kUnsubscribe), hresult::kInvalidHandle);
+  EXPECT_EQ(caller.Exchange(RequestKind::kSubscribe), hresult::kOk);
+  EXPECT_EQ(caller.Exchange(RequestKind::kUnsubscribe), hresult::kOk);
+  EXPECT_EQ(caller.Exchange(RequestKind::kSubscribe), hresult::kOk);
+  EXPECT_EQ(caller.Exchange(RequestKind::kEnumerate), std::nullopt);
 }
 
 class QuietHost final : public HostFace {
@@ -241,8 +243,8 @@ TEST(RemoteServerTest, AHostIsWatchedUntilTheConnectionEnds) {
   ASSERT_TRUE(server.ok()) << server.status();
   {
     Caller caller((*server)->path());
-    EXPECT_EQ(caller.Ask(RequestKind::kWatchHost), hresult::kOk);
-    EXPECT_EQ(caller.Ask(RequestKind::kUnsubscribe), hresult::kInvalidHandle);
+    EXPECT_EQ(caller.Exchange(RequestKind::kWatchHost), hresult::kOk);
+    EXPECT_EQ(caller.Exchange(RequestKind::kUnsubscribe), hresult::kInvalidHandle);
     EXPECT_EQ(host.watch.use_count(), 2);
   }
   server->reset();  // waits for the connections' ends
@@ -251,12 +253,12 @@ TEST(RemoteServerTest, AHostIsWatchedUntilTheConnectionEnds) {
 
 TEST_F(RemoteApiTest, WithoutAHostNothingIsWatched) {
   Caller caller(server_->path());
-  EXPECT_EQ(caller.Ask(RequestKind::kHost), hresult::kRequestUnsupported);
-  EXPECT_EQ(caller.Ask(RequestKind::kWatchHost), hresult::kRequestUnsupported);
-  EXPECT_EQ(caller.Ask(RequestKind::kEnumerate), hresult::kOk);
+  EXPECT_EQ(caller.Exchange(RequestKind::kHost), hresult::kRequestUnsupported);
+  EXPECT_EQ(caller.Exchange(RequestKind::kWatchHost), hresult::kRequestUnsupported);
+  EXPECT_EQ(caller.Exchange(RequestKind::kEnumerate), hresult::kOk);
 }
 
-// What a server of another version, or none of ours, sends.
+// What a server of another version, or a foreign server, sends.
 class NonsenseServer {
  public:
   explicit NonsenseServer(const std::string& path)

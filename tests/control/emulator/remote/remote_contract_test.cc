@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulator behind a socket keeps the contract that it keeps in process.
+// The emulator behind a socket passes the contract that it passes in process.
 #include "control/emulator/remote/remote_api.h"
 #include "control/emulator/remote/remote_server.h"
 #include "tests/contract/hns_api_contract.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulated host keeps its contract behind a socket too.
+// The emulated host passes its contract behind a socket too.
 #include "control/emulator/emulated_node.h"
 #include "control/emulator/remote/remote_host.h"
 #include "control/emulator/remote/remote_server.h"

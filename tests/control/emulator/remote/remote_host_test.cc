@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host behind a socket whose other end goes and comes again.
+// A host behind a socket whose server stops and starts again.
 #include "control/emulator/remote/remote_host.h"
 
 #include "control/emulator/emulated_node.h"
@@ -42,7 +42,7 @@ class RemoteHostTest : public ::testing::Test {
   std::string address_;
 };
 
-TEST_F(RemoteHostTest, ALostServerIsNamedAndTheNextOneIsTaken) {
+TEST_F(RemoteHostTest, ALostServerIsNamedAndTheNextOneIsUsed) {
   RemoteHost host(address_);
   EXPECT_EQ(host.Adapters()->size(), 1u);
   server_.reset();
@@ -90,7 +90,7 @@ TEST_F(RemoteHostTest, AWatchOutlivesItsServerAndItsHost) {
     watch = *std::move(made);
   }
   server_.reset();
-  EXPECT_TRUE(calls.MoreThan(0)) << "the server went";
+  EXPECT_TRUE(calls.MoreThan(0)) << "the server stopped";
   int before = calls.count();
   Serve(address_);
   EXPECT_TRUE(calls.MoreThan(before)) << "it is back, and may differ";
@@ -99,18 +99,18 @@ TEST_F(RemoteHostTest, AWatchOutlivesItsServerAndItsHost) {
   EXPECT_TRUE(calls.MoreThan(before)) << "it changed";
 }
 
-TEST_F(RemoteHostTest, AWatchOnNobodyIsRefused) {
+TEST_F(RemoteHostTest, AWatchWithoutAServerIsRefused) {
   server_.reset();
   EXPECT_THAT(RemoteHost(address_).WatchChanges([] {}).status().message(),
               StartsWith("host emulator: no server at "));
 }
 
-TEST_F(RemoteHostTest, AnEmulatorOfHnsAloneIsSaidToBeOne) {
+TEST_F(RemoteHostTest, AnEmulatorWithoutAHostIsReported) {
   server_.reset();
   Serve(weft::testing::TestSocket(), /*with_host=*/false);
   RemoteHost host(address_);
   EXPECT_THAT(std::string(host.Adapters().status().message()),
-              HasSubstr("answers for no host; use programs of one version of weft"));
+              HasSubstr("serves no host; use programs of one version of weft"));
   EXPECT_FALSE(host.WatchChanges([] {}).ok());
 }
 
@@ -151,7 +151,7 @@ class Deaf final : public weft::testing::HostView {
   }
 };
 
-TEST_F(RemoteHostTest, WhatTheServedHostRefusesArrives) {
+TEST_F(RemoteHostTest, RefusalsOfTheServedHostArrive) {
   Deaf deaf(node_.host());
   ServedHost served(deaf);
   const auto server = hns::emulator::RemoteServer::Start(weft::testing::TestSocket("2"),
@@ -162,7 +162,7 @@ TEST_F(RemoteHostTest, WhatTheServedHostRefusesArrives) {
   EXPECT_FALSE(host.WatchChanges([] {}).ok());
 }
 
-TEST_F(RemoteHostTest, WhatHnsDoesToTheHostIsSeen) {
+TEST_F(RemoteHostTest, ChangesOfTheHostByHnsAreVisible) {
   RemoteHost host(address_);
   weft::testing::Calls calls;
   const auto watch = host.WatchChanges([&] { calls.Add(); });

@@ -50,8 +50,8 @@ TEST(RemoteProtocolTest, ANotificationComesBack) {
   EXPECT_EQ(std::get<Notice>(*answer).data, "{}");
 }
 
-// A Windows program may hand over half a surrogate pair; the other end must still read JSON.
-TEST(RemoteProtocolTest, WhatIsNoUtf8IsReplaced) {
+// A Windows program may pass half a surrogate pair; the server must still receive valid JSON.
+TEST(RemoteProtocolTest, InvalidUtf8IsReplaced) {
   Request request;
   request.text = "\xed\xa0\x80";
   EXPECT_THAT(ParseRequest(Encode(request))->text, HasSubstr("\xef\xbf\xbd"));
@@ -71,7 +71,7 @@ TEST(RemoteProtocolTest, NonsenseIsRefused) {
   EXPECT_THAT(ParseRequest("{}").status().message(), HasSubstr("one version of weft"));
 }
 
-TEST(RemoteProtocolTest, AFrameSaysItsLength) {
+TEST(RemoteProtocolTest, AFrameHasItsLength) {
   const std::string frame = Frame(std::string(0x010203, 'x'));
   EXPECT_EQ(frame.substr(0, kLengthSize), std::string("\0\1\2\3", 4));
   EXPECT_EQ(frame.size(), kLengthSize + 0x010203);
@@ -94,7 +94,7 @@ class CountingStream final : public Stream {
   int writes = 0;
 };
 
-TEST(DocumentsTest, OneThatIsTooLongIsNotSent) {
+TEST(DocumentsTest, ATooLongDocumentIsNotSent) {
   CountingStream stream;
   EXPECT_FALSE(WriteDocument(stream, std::string(kMostBytes + 1, 'x')));
   EXPECT_EQ(stream.writes, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A service that does nothing but remember what it was asked and who listens.
+// A service that only records its calls and its subscribers.
 #pragma once
 
 #include <functional>
@@ -67,7 +67,7 @@ class ServiceDouble final : public Api {
     return listeners_.erase(handle) > 0 ? hresult::kOk : hresult::kInvalidHandle;
   }
 
-  void Tell(Notification type, const std::string& data) {
+  void Notify(Notification type, const std::string& data) {
     const std::scoped_lock lock(mutex_);
     for (const auto& [handle, notify] : listeners_) notify(type, data);
   }

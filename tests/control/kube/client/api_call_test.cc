@@ -64,7 +64,7 @@ TEST_F(ApiCallTest, Cut) {
   EXPECT_EQ(Call().status().code(), absl::StatusCode::kUnavailable);
 }
 
-TEST_F(ApiCallTest, DestroyedItSaysNothing) {
+TEST_F(ApiCallTest, OnceDestroyedItReportsNothing) {
   server.Answer({.bytes = "", .ending = Ending::kHold});
   bool told = false;
   {

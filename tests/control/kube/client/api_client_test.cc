@@ -36,7 +36,7 @@ TEST_F(ApiClientTest, ARequestAndItsAnswer) {
   request.content_type = "application/strategic-merge-patch+json";
   request.body = "{\"x\":2}";
   Listener listener;
-  Ask(access, listener, request);
+  Send(access, listener, request);
   EXPECT_TRUE(listener.end.ok()) << listener.end;
   EXPECT_EQ(listener.head.status, 201);
   EXPECT_EQ(listener.head.content_type, "application/json");
@@ -56,7 +56,7 @@ TEST_F(ApiClientTest, ChunksInSingleBytes) {
                           "Transfer-Encoding: chunked\r\n\r\n"
                           "5\r\nhello\r\n7\r\n, world\r\n0\r\n\r\n",
                  .piece = 1});
-  const Listener listener = Ask(access);
+  const Listener listener = Send(access);
   EXPECT_TRUE(listener.end.ok()) << listener.end;
   EXPECT_EQ(listener.heads, 1);
   EXPECT_EQ(listener.body, "hello, world");
@@ -64,7 +64,7 @@ TEST_F(ApiClientTest, ChunksInSingleBytes) {
 
 TEST_F(ApiClientTest, UntilTheConnectionEnds) {
   server.Answer({"HTTP/1.1 200 OK\r\n\r\nabc"});
-  const Listener listener = Ask(access);
+  const Listener listener = Send(access);
   EXPECT_TRUE(listener.end.ok()) << listener.end;
   EXPECT_EQ(listener.body, "abc");
 }
@@ -72,7 +72,7 @@ TEST_F(ApiClientTest, UntilTheConnectionEnds) {
 TEST_F(ApiClientTest, ALongAnswer) {
   const std::string body(5'000'000, 'x');
   server.Answer({"HTTP/1.1 200 OK\r\nContent-Length: 5000000\r\n\r\n" + body});
-  const Listener listener = Ask(access);
+  const Listener listener = Send(access);
   EXPECT_TRUE(listener.end.ok()) << listener.end;
   EXPECT_EQ(listener.body, body);
 }
@@ -82,7 +82,7 @@ TEST_F(ApiClientTest, ALongRequest) {
   request.body = std::string(3'000'000, 'x');
   server.Answer({kShort});
   Listener listener;
-  Ask(access, listener, request);
+  Send(access, listener, request);
   EXPECT_TRUE(listener.end.ok()) << listener.end;
   EXPECT_TRUE(server.requests()[0].ends_with(request.body));
 }
@@ -93,7 +93,7 @@ TEST_F(ApiClientTest, WithoutBody) {
     if (typed) request.content_type = "text/x";
     server.Answer({kShort});
     Listener listener;
-    Ask(access, listener, request);
+    Send(access, listener, request);
     EXPECT_TRUE(listener.end.ok()) << listener.end;
     EXPECT_THAT(server.requests().back(),
                 HasSubstr(typed ? "\r\nContent-Type: text/x\r\nContent-Length: 0\r\n"
@@ -119,7 +119,7 @@ TEST_F(ApiClientTest, Broken) {
            Row{"no answer", {.bytes = ""}, "closed the connection without an answer"},
            Row{"garbage",
                {.bytes = "220 smtp.example ESMTP\r\n", .ending = Ending::kHold},
-               "the answer is no HTTP/1.1"},
+               "the answer is not HTTP/1.1"},
            Row{"a head without end",
                {.bytes = "HTTP/1.1 200 OK\r\nA: " + std::string(100'000, 'x'),
                .ending = Ending::kHold},
@@ -127,7 +127,7 @@ TEST_F(ApiClientTest, Broken) {
        }) {
     SCOPED_TRACE(row.description);
     server.Answer(row.answer);
-    const Listener listener = Ask(access);
+    const Listener listener = Send(access);
     EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
     EXPECT_THAT(listener.error(),
                 AllOf(HasSubstr("http://127.0.0.1:" + std::to_string(server.port()) + " (test): "),
@@ -136,7 +136,7 @@ TEST_F(ApiClientTest, Broken) {
   }
 }
 
-// It goes away while it is sent more than any system keeps for it.
+// It closes while it is sent more than any system buffers for it.
 TEST_F(ApiClientTest, CutBeforeTheRequestIsSent) {
   std::optional<Server> leaving(std::in_place, io, Server::Options{.silent = true});
   ApiClient client(io, To(leaving->port(), /*tls=*/false), "x");
@@ -151,7 +151,7 @@ TEST_F(ApiClientTest, CutBeforeTheRequestIsSent) {
   EXPECT_THAT(listener.error(), HasSubstr("the connection broke: "));
 }
 
-// A vSwitch that comes up cuts what is open: the next exchange does not inherit it.
+// A vSwitch that comes up cuts open connections: the next exchange has a new one.
 TEST_F(ApiClientTest, AfterADeadConnectionTheNextSucceeds) {
   ApiClient client(io, access, "x");
   for (const bool dead : {true, false}) {
@@ -163,33 +163,34 @@ TEST_F(ApiClientTest, AfterADeadConnectionTheNextSucceeds) {
   }
 }
 
-TEST_F(ApiClientTest, NobodyListensThere) {
+TEST_F(ApiClientTest, NoServerListens) {
   boost::asio::ip::tcp::acceptor closed(io, {boost::asio::ip::address_v4::loopback(), 0});
   access.port = closed.local_endpoint().port();
   closed.close();
-  const Listener listener = Ask(access);
+  const Listener listener = Send(access);
   EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(listener.error(), HasSubstr("(test): connection refused; is the API server running"));
+  EXPECT_THAT(listener.error(),
+              HasSubstr("(test): connection refused; check that the API server runs"));
 }
 
 // RFC 6761: "invalid" never has an address.
 TEST_F(ApiClientTest, ANameWithoutAddress) {
   access.host = "weft.invalid";
-  const Listener listener = Ask(access);
+  const Listener listener = Send(access);
   EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(listener.error(), HasSubstr("no address of weft.invalid can be found: "));
 }
 
-// "localhost" may be ::1 too, where nobody listens: then the next address is tried.
+// "localhost" may be ::1 too, which has no listener: then the next address is tried.
 TEST_F(ApiClientTest, EveryAddressIsTried) {
   access.host = "localhost";
   server.Answer({kShort});
-  const Listener listener = Ask(access);
+  const Listener listener = Send(access);
   EXPECT_TRUE(listener.end.ok()) << listener.end;
   EXPECT_EQ(listener.body, "ok");
 }
 
-TEST_F(ApiClientTest, WhereItWentIsKnownAfterwardsALiteralAtOnce) {
+TEST_F(ApiClientTest, TheAddressUsedIsKnownAfterwardsALiteralAtOnce) {
   server.Answer({kShort});
   access.host = "localhost";
   ApiClient client(io, access, "flanneld/test");
@@ -216,7 +217,7 @@ TEST_F(ApiClientTest, AnIpv6Literal) {
   access.host = "::1";
   access.port = six.port();
   six.Answer({kShort});
-  const Listener listener = Ask(access);
+  const Listener listener = Send(access);
   EXPECT_TRUE(listener.end.ok()) << listener.end;
   EXPECT_THAT(six.requests()[0],
               HasSubstr("\r\nHost: [::1]:" + std::to_string(six.port()) + "\r\n"));
@@ -225,12 +226,12 @@ TEST_F(ApiClientTest, AnIpv6Literal) {
 TEST_F(ApiClientTest, EachExchangeHasItsOwnConnection) {
   for (int i = 1; i <= 3; ++i) {
     server.Answer({kShort});
-    EXPECT_TRUE(Ask(access).end.ok());
+    EXPECT_TRUE(Send(access).end.ok());
     EXPECT_EQ(server.connections(), i);
   }
 }
 
-TEST_F(ApiClientTest, NothingIsToldBeforeStartReturns) {
+TEST_F(ApiClientTest, NothingIsReportedBeforeStartReturns) {
   Listener listener;
   access.token.file = "/nowhere/token";  // fails at once
   ApiClient client(io, access, "x");
@@ -239,7 +240,7 @@ TEST_F(ApiClientTest, NothingIsToldBeforeStartReturns) {
   RunUntil([&] { return listener.ends > 0; });
 }
 
-TEST_F(ApiClientTest, AnExchangeThatIsDestroyedTellsNothing) {
+TEST_F(ApiClientTest, ADestroyedExchangeReportsNothing) {
   Listener listener;
   server.Answer({.bytes = kShort, .ending = Ending::kHold});
   ApiClient client(io, access, "x");
@@ -293,7 +294,7 @@ TEST_F(ApiClientTest, AnAnswerThatDoesNotCome) {
   const auto exchange = client.Start(Get(), listener, std::chrono::milliseconds(50));
   RunUntil([&] { return listener.ends > 0; });
   EXPECT_EQ(listener.end.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(listener.error(), HasSubstr("no whole answer within 0.05 s"));
+  EXPECT_THAT(listener.error(), HasSubstr("no complete answer within 0.05 s"));
 }
 
 // The dial limit is over once the request is sent.
@@ -333,22 +334,22 @@ TEST_F(ApiClientTest, BasicAuthentication) {
     direct.username = row.username;
     direct.password = row.password;
     server.Answer({kShort});
-    EXPECT_TRUE(Ask(direct).end.ok());
+    EXPECT_TRUE(Send(direct).end.ok());
     EXPECT_EQ(FieldOf(server.requests().back(), "\r\nAuthorization: "), row.sent);
     ClusterAccess by_proxy = access;
     by_proxy.proxy = Proxy{"127.0.0.1", server.port(), row.username, row.password};
     server.Answer({kShort});
-    EXPECT_TRUE(Ask(by_proxy).end.ok());
+    EXPECT_TRUE(Send(by_proxy).end.ok());
     EXPECT_EQ(FieldOf(server.requests().back(), "\r\nProxy-Authorization: "), row.sent);
   }
 }
 
-TEST_F(ApiClientTest, AProxyIsAskedForAPlainResource) {
+TEST_F(ApiClientTest, APlainResourceIsRequestedFromTheProxy) {
   access.proxy = Proxy{"127.0.0.1", server.port(), "u", "p"};
   access.host = "api.invalid";
   access.port = 8080;
   server.Answer({kShort});
-  EXPECT_TRUE(Ask(access).end.ok());
+  EXPECT_TRUE(Send(access).end.ok());
   EXPECT_THAT(server.requests()[0],
               AllOf(HasSubstr("GET http://api.invalid:8080/api/v1/nodes HTTP/1.1\r\n"),
                     HasSubstr("\r\nHost: api.invalid:8080\r\n"),

@@ -46,14 +46,14 @@ class ApiClientTlsTest : public ClientFixture {
     return {path.begin(), path.end()};
   }
 
-  // Asks a server that has `identity`.
-  Listener AskOne(const Identity& identity,
-                  const std::function<void(ClusterAccess&)>& change = {}) {
+  // Sends a request to a server that has `identity`.
+  Listener SendOne(const Identity& identity,
+                   const std::function<void(ClusterAccess&)>& change = {}) {
     Server server(io, {.identity = identity});
     server.Answer({kShort});
     ClusterAccess access = To(server);
     if (change) change(access);
-    return Ask(access);
+    return Send(access);
   }
 
   const fs::path folder =
@@ -69,7 +69,7 @@ TEST_F(ApiClientTlsTest, ARequestAndItsAnswer) {
   ClusterAccess access = To(server);
   access.token.text = "abc.def";
   Listener listener;
-  Ask(access, listener);
+  Send(access, listener);
   EXPECT_TRUE(listener.end.ok()) << listener.end;
   EXPECT_EQ(listener.body, "ok");
   EXPECT_THAT(server.requests()[0], HasSubstr("\r\nAuthorization: Bearer abc.def\r\n"));
@@ -84,33 +84,33 @@ TEST_F(ApiClientTlsTest, ALongAnswerInSmallRecords) {
     body += piece;
   }
   server.Answer({.bytes = chunks + "0\r\n\r\n", .piece = 501});
-  const Listener listener = Ask(To(server));
+  const Listener listener = Send(To(server));
   EXPECT_TRUE(listener.end.ok()) << listener.end;
   EXPECT_EQ(listener.body, body);
 }
 
 TEST_F(ApiClientTlsTest, Trusted) {
-  EXPECT_TRUE(AskOne(usual).end.ok());
-  // By another name, for one who asks for it.
-  EXPECT_TRUE(AskOne(authority.IssueServer({"api.example"}), [](ClusterAccess& access) {
+  EXPECT_TRUE(SendOne(usual).end.ok());
+  // By another name, for a client that requests that name.
+  EXPECT_TRUE(SendOne(authority.IssueServer({"api.example"}), [](ClusterAccess& access) {
                 access.tls_server_name = "api.example";
               }).end.ok());
-  EXPECT_TRUE(AskOne(authority.IssueServer({"*.k.example"}), [](ClusterAccess& access) {
+  EXPECT_TRUE(SendOne(authority.IssueServer({"*.k.example"}), [](ClusterAccess& access) {
                 access.tls_server_name = "api.k.example";
               }).end.ok());
-  // What is trusted need not be an authority, nor the first in its file.
-  EXPECT_TRUE(AskOne(usual, [this](ClusterAccess& access) {
+  // A trusted certificate need not be an authority, nor the first in its file.
+  EXPECT_TRUE(SendOne(usual, [this](ClusterAccess& access) {
                 access.certificate_authority.text =
                     Authority("other").certificate() + usual.certificate;
               }).end.ok());
-  EXPECT_TRUE(AskOne(authority.Issue({.names = {"127.0.0.1"}, .kind = KeyKind::kRsa})).end.ok());
-  EXPECT_TRUE(AskOne(Authority("other").IssueServer({"nowhere"}), [](ClusterAccess& access) {
+  EXPECT_TRUE(SendOne(authority.Issue({.names = {"127.0.0.1"}, .kind = KeyKind::kRsa})).end.ok());
+  EXPECT_TRUE(SendOne(Authority("other").IssueServer({"nowhere"}), [](ClusterAccess& access) {
                 access.insecure_skip_tls_verify = true;
               }).end.ok());
 }
 
-// As Go: the others count.
-TEST_F(ApiClientTlsTest, ACertificateThatCannotBeReadCostsTheBundleNoOther) {
+// As in Go: the other certificates are used.
+TEST_F(ApiClientTlsTest, AnUnreadableCertificateDoesNotSpoilTheBundle) {
   const std::string begin = "-----BEGIN CERTIFICATE-----\n", end = "-----END CERTIFICATE-----\n";
   const std::string bads[] = {begin + "AAAA\n" + end,
                               begin + "no base64!\n" + end,
@@ -123,14 +123,14 @@ TEST_F(ApiClientTlsTest, ACertificateThatCannotBeReadCostsTheBundleNoOther) {
     for (const std::string& bundle :
          {bad + usual.certificate, Authority("other").certificate() + bad + usual.certificate,
           usual.certificate + bad}) {
-      EXPECT_TRUE(AskOne(usual, [&](ClusterAccess& access) {
+      EXPECT_TRUE(SendOne(usual, [&](ClusterAccess& access) {
                     access.certificate_authority.text = bundle;
                   }).end.ok());
     }
     EXPECT_THAT(
-        AskOne(usual, [&](ClusterAccess& access) { access.certificate_authority.text = bad; })
+        SendOne(usual, [&](ClusterAccess& access) { access.certificate_authority.text = bad; })
             .error(),
-        HasSubstr("the inline CA holds no PEM certificate"));
+        HasSubstr("the inline CA has no PEM certificate"));
   }
 }
 
@@ -146,16 +146,16 @@ TEST_F(ApiClientTlsTest, NotTrusted) {
            Row{"another CA",
                Authority("their-ca").IssueServer({"127.0.0.1"}),
                {},
-               {"its certificate, issued by CN=their-ca, is not vouched for by the inline CA; is "
+               {"its certificate, issued by CN=their-ca, cannot be verified with the inline CA; is "
                 "that the CA of this cluster?"}},
            Row{"another CA of the same name",
                Authority().IssueServer({"127.0.0.1"}),
                {},
-               {"issued by CN=test-ca, is not vouched for by the inline CA"}},
+               {"issued by CN=test-ca, cannot be verified with the inline CA"}},
            Row{"no CA given",
                usual,
                [](ClusterAccess& access) { access.certificate_authority = {}; },
-               {"is not vouched for by any CA that this system trusts"}},
+               {"cannot be verified with any CA that this system trusts"}},
            Row{"another address",
                authority.IssueServer({"10.96.0.1", "kubernetes", "fd00::1"}),
                {},
@@ -179,15 +179,15 @@ TEST_F(ApiClientTlsTest, NotTrusted) {
                {"the certificate CN=somebody is not valid before 20"}},
        }) {
     SCOPED_TRACE(row.description);
-    const Listener listener = AskOne(row.identity, row.change);
+    const Listener listener = SendOne(row.identity, row.change);
     EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnauthenticated);
     for (const std::string& reason : row.reasons) EXPECT_THAT(listener.error(), HasSubstr(reason));
     EXPECT_EQ(listener.heads, 0);
   }
 }
 
-TEST_F(ApiClientTlsTest, ANameThatNobodyHas) {
-  const Listener listener = AskOne(usual, [](ClusterAccess& access) {
+TEST_F(ApiClientTlsTest, AnImpossibleServerName) {
+  const Listener listener = SendOne(usual, [](ClusterAccess& access) {
     access.tls_server_name = std::string("api\0.example", 12);
   });
   EXPECT_EQ(listener.end.code(), absl::StatusCode::kInvalidArgument);
@@ -202,24 +202,24 @@ TEST_F(ApiClientTlsTest, ClientCertificates) {
     ClusterAccess access = To(server);
     access.client_certificate.text = own.certificate;
     access.client_key.text = own.key;
-    EXPECT_TRUE(Ask(access).end.ok());
+    EXPECT_TRUE(Send(access).end.ok());
     // kubelet keeps both in one file.
     const std::string both = Write("both.pem", own.key + own.certificate);
     server.Answer({kShort});
     access = To(server);
     access.client_certificate.file = access.client_key.file = both;
-    EXPECT_TRUE(Ask(access).end.ok());
+    EXPECT_TRUE(Send(access).end.ok());
   }
 }
 
-TEST_F(ApiClientTlsTest, AClientCertificateThatIsNotTaken) {
+TEST_F(ApiClientTlsTest, AClientCertificateThatIsRefused) {
   Server server(io, {.identity = usual, .client_ca = authority.certificate()});
-  EXPECT_THAT(Ask(To(server)).error(), HasSubstr("it refuses our client certificate"));
+  EXPECT_THAT(Send(To(server)).error(), HasSubstr("it refuses our client certificate"));
   const Identity theirs = Authority("their-ca").Issue({});
   ClusterAccess access = To(server);
   access.client_certificate.text = theirs.certificate;
   access.client_key.text = theirs.key;
-  const Listener listener = Ask(access);
+  const Listener listener = Send(access);
   EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnauthenticated);
   EXPECT_THAT(listener.error(),
               HasSubstr("it refuses our client certificate (TLS alert \"unknown CA\")"));
@@ -232,21 +232,21 @@ TEST_F(ApiClientTlsTest, FilesAreReadForEveryConnection) {
   access.certificate_authority.text.clear();
   access.certificate_authority.file = Write("ca.crt", authority.certificate());
   ApiClient client(io, access, "x");
-  const auto ask = [&] {
+  const auto send = [&] {
     Listener listener;
     server.Answer({kShort});
     const auto exchange = client.Start(Get(), listener);
     RunUntil([&] { return listener.ends > 0; });
     return listener;
   };
-  EXPECT_TRUE(ask().end.ok());
+  EXPECT_TRUE(send().end.ok());
   EXPECT_THAT(server.requests().back(), HasSubstr("Bearer first\r\n"));
   Write("token", "  second \r\n");
-  EXPECT_TRUE(ask().end.ok());
+  EXPECT_TRUE(send().end.ok());
   EXPECT_THAT(server.requests().back(), HasSubstr("Bearer second\r\n"));
   Write("ca.crt", Authority("other").certificate());
-  EXPECT_THAT(ask().error(),
-              AllOf(HasSubstr("is not vouched for by the CA file "), HasSubstr("ca.crt")));
+  EXPECT_THAT(send().error(),
+              AllOf(HasSubstr("cannot be verified with the CA file "), HasSubstr("ca.crt")));
 }
 
 TEST_F(ApiClientTlsTest, CredentialsThatCannotBeUsed) {
@@ -272,7 +272,7 @@ TEST_F(ApiClientTlsTest, CredentialsThatCannotBeUsed) {
            Row{"empty token", [&](auto& a) { a.token.file = empty; }, kUnusable,
                "the token file " + empty + " is empty"},
            Row{"two lines in a token", [](auto& a) { a.token.text = "s3cret\r\nX: y"; }, kUnusable,
-               "the token holds characters that no token has"},
+               "the token has characters that are not valid in a token"},
            Row{"no CA",
                [&](auto& a) {
                  a.certificate_authority = {"", missing};
@@ -282,12 +282,12 @@ TEST_F(ApiClientTlsTest, CredentialsThatCannotBeUsed) {
                [&](auto& a) {
                  a.certificate_authority = {"", garbage};
                },
-               kUnusable, "the CA file " + garbage + " holds no PEM certificate"},
+               kUnusable, "the CA file " + garbage + " has no PEM certificate"},
            Row{"inline CA is no PEM",
                [](auto& a) {
                  a.certificate_authority = {"s3cret", ""};
                },
-               kUnusable, "the inline CA holds no PEM certificate"},
+               kUnusable, "the inline CA has no PEM certificate"},
            Row{"no certificate",
                [&](auto& a) {
                  key(a);
@@ -305,13 +305,13 @@ TEST_F(ApiClientTlsTest, CredentialsThatCannotBeUsed) {
                  key(a);
                  a.client_certificate = {"", garbage};
                },
-               kUnusable, "the client certificate file " + garbage + " is no PEM certificate"},
+               kUnusable, "the client certificate file " + garbage + " is not a PEM certificate"},
            Row{"key is no PEM",
                [&](auto& a) {
                  key(a);
                  a.client_key = {"", garbage};
                },
-               kUnusable, "the client key file " + garbage + " is no PEM private key"},
+               kUnusable, "the client key file " + garbage + " is not a PEM private key"},
            Row{"key of another",
                [&](auto& a) {
                  key(a);
@@ -320,28 +320,29 @@ TEST_F(ApiClientTlsTest, CredentialsThatCannotBeUsed) {
                kUnusable, "the inline client key does not belong to the inline client certificate"},
        }) {
     SCOPED_TRACE(row.description);
-    const Listener listener = AskOne(usual, row.change);
+    const Listener listener = SendOne(usual, row.change);
     EXPECT_EQ(listener.end.code(), row.code);
     EXPECT_THAT(listener.error(), AllOf(HasSubstr(row.reason), Not(HasSubstr("s3cret"))));
-    EXPECT_EQ(::ERR_peek_error(), 0u) << "the thread's other exchanges would take it for theirs";
+    EXPECT_EQ(::ERR_peek_error(), 0u)
+        << "it would appear as an error of the thread's next exchange";
   }
 }
 
 TEST_F(ApiClientTlsTest, NoTls) {
   Server server(io, {.greeting = "HTTP/1.0 400 Bad Request\r\n\r\n"});
-  const Listener listener = Ask(To(server));
+  const Listener listener = Send(To(server));
   EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(listener.error(), HasSubstr("it does not answer in TLS; is this the port of"));
 }
 
-TEST_F(ApiClientTlsTest, AHandshakeThatIsNone) {
+TEST_F(ApiClientTlsTest, AnInvalidHandshake) {
   struct Row {
     const char* description;
     std::string greeting;
     const char* reason;
   };
   for (const Row& row : {
-           Row{"a farewell", {"\x15\x03\x03\x00\x02\x01\x00", 7}, "it cut the connection"},
+           Row{"a farewell", {"\x15\x03\x03\x00\x02\x01\x00", 7}, "it closed the connection"},
            Row{"an alert",
                {"\x15\x03\x03\x00\x02\x02\x28", 7},
                "it ended TLS with the alert \"handshake failure\"; see the server's log"},
@@ -349,7 +350,7 @@ TEST_F(ApiClientTlsTest, AHandshakeThatIsNone) {
        }) {
     SCOPED_TRACE(row.description);
     Server server(io, {.greeting = row.greeting});
-    const Listener listener = Ask(To(server));
+    const Listener listener = Send(To(server));
     EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
     EXPECT_THAT(listener.error(), AllOf(HasSubstr(row.reason), Not(::testing::EndsWith(": "))));
   }
@@ -357,37 +358,38 @@ TEST_F(ApiClientTlsTest, AHandshakeThatIsNone) {
 
 TEST_F(ApiClientTlsTest, OldTls) {
   Server server(io, {.identity = usual, .tls_1_1 = true});
-  const Listener listener = Ask(To(server));
+  const Listener listener = Send(To(server));
   EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(listener.error(), HasSubstr("it has no TLS 1.2 or newer; update it"));
 }
 
-TEST_F(ApiClientTlsTest, AServerThatSaysNothing) {
+TEST_F(ApiClientTlsTest, ASilentServer) {
   Server server(io, {.silent = true});
   Listener listener;
-  Ask(To(server), listener, Get(), std::chrono::milliseconds(50));
+  Send(To(server), listener, Get(), std::chrono::milliseconds(50));
   EXPECT_EQ(listener.end.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(listener.error(), HasSubstr("no connection within 0.05 s; is the API server there"));
+  EXPECT_THAT(listener.error(),
+              HasSubstr("no connection within 0.05 s; check that the API server runs"));
 }
 
-// Without TLS's farewell nobody knows whether that was all.
-TEST_F(ApiClientTlsTest, CutWithoutFarewell) {
+// Without TLS's close_notify the answer may be incomplete.
+TEST_F(ApiClientTlsTest, CutWithoutCloseNotify) {
   Server server(io, {.identity = usual});
   server.Answer({.bytes = "HTTP/1.1 200 OK\r\n\r\nabc", .ending = Ending::kCut});
-  Listener listener = Ask(To(server));
+  Listener listener = Send(To(server));
   EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(listener.error(), HasSubstr("it cut the connection"));
+  EXPECT_THAT(listener.error(), HasSubstr("it closed the connection"));
   server.Answer(
       {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", .ending = Ending::kReset});
-  listener = Ask(To(server));
+  listener = Send(To(server));
   EXPECT_THAT(listener.error(), HasSubstr("the connection"));
   server.Answer({.bytes = kShort, .ending = Ending::kCut});
-  EXPECT_TRUE(Ask(To(server)).end.ok());
+  EXPECT_TRUE(Send(To(server)).end.ok());
   // A CA that it does not check is not the cause.
   ClusterAccess blind = To(server);
   blind.insecure_skip_tls_verify = true;
   server.Answer({.bytes = "HTTP/1.1 200 OK\r\n\r\nabc", .ending = Ending::kCut});
-  EXPECT_THAT(Ask(blind).error(), HasSubstr("it cut the connection"));
+  EXPECT_THAT(Send(blind).error(), HasSubstr("it closed the connection"));
 }
 
 TEST_F(ApiClientTlsTest, ThroughAProxy) {
@@ -399,7 +401,7 @@ TEST_F(ApiClientTlsTest, ThroughAProxy) {
   access.port = 6443;
   access.proxy = Proxy{"127.0.0.1", proxy.port(), "u", "p"};
   access.token.text = "s3cret";
-  EXPECT_TRUE(Ask(access).end.ok());
+  EXPECT_TRUE(Send(access).end.ok());
   EXPECT_EQ(proxy.server_name(), "api.invalid");
   EXPECT_EQ(proxy.requests()[0],
             "CONNECT api.invalid:6443 HTTP/1.1\r\nHost: api.invalid:6443\r\n"
@@ -414,16 +416,16 @@ TEST_F(ApiClientTlsTest, AProxyThatRefuses) {
   };
   for (const Row& row : {
            Row{"HTTP/1.1 403 Forbidden\r\nContent-Length: 5\r\n\r\nno.\r\n",
-               "it refuses a connection to api.invalid:6443 with HTTP status 403; let it through"},
+               "it refuses a connection to api.invalid:6443 with HTTP status 403; allow it there"},
            Row{"HTTP/1.1 407 x\r\n\r\n", "status 407; give a user name and password"},
-           Row{"nonsense\r\n\r\n", "the answer is no HTTP/1.1"},
+           Row{"nonsense\r\n\r\n", "the answer is not HTTP/1.1"},
        }) {
     Server proxy(io, {.connect_answer = row.answer});
     ClusterAccess access = To(proxy);
     access.host = "api.invalid";
     access.port = 6443;
     access.proxy = Proxy{"127.0.0.1", proxy.port(), "u", "s3cret"};
-    const Listener listener = Ask(access);
+    const Listener listener = Send(access);
     EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
     EXPECT_THAT(listener.error(),
                 AllOf(HasSubstr(absl::StrCat(
@@ -432,8 +434,8 @@ TEST_F(ApiClientTlsTest, AProxyThatRefuses) {
   }
 }
 
-// Whatever goes wrong, and wherever a secret was put.
-TEST_F(ApiClientTlsTest, SecretsAreNeverTold) {
+// For every error, and wherever the secret is.
+TEST_F(ApiClientTlsTest, SecretsAreNeverShown) {
   const Identity own = authority.Issue({});
   const auto plant = [&](ClusterAccess access, bool token) {
     access.client_certificate.text = own.certificate;
@@ -457,7 +459,7 @@ TEST_F(ApiClientTlsTest, SecretsAreNeverTold) {
       if (!options.connect_answer.empty())
         access.proxy = Proxy{"127.0.0.1", server.port(), "s3cret-user", "s3cret-password"};
       if (!options.identity) access.tls = options.greeting.empty() ? false : true;
-      const std::string error = Ask(access).error();
+      const std::string error = Send(access).error();
       EXPECT_NE(error, "");
       for (const std::string& secret :
            {std::string("s3cret"), own.key.substr(30, 20), absl::Base64Escape("s3cret-user"),

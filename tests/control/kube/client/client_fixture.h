@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the API client share: a loop, a listener, access to a scripted server.
+// Shared by the tests of the API client: a loop, a listener, access to a scripted server.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -16,7 +16,7 @@
 
 namespace weft::kube {
 
-// Writes down what it hears, and can do something about it.
+// Records what is reported to it, and can react.
 class Listener final : public ExchangeHandler {
  public:
   void OnHead(const HttpHead& told) override {
@@ -74,15 +74,15 @@ class ClientFixture : public ::testing::Test {
   }
 
   // Carries one request out to its end.
-  void Ask(const ClusterAccess& access, Listener& listener, HttpRequest request = Get(),
-           std::chrono::milliseconds dial_limit = ApiClient::kDialLimit) {
+  void Send(const ClusterAccess& access, Listener& listener, HttpRequest request = Get(),
+            std::chrono::milliseconds dial_limit = ApiClient::kDialLimit) {
     ApiClient client(io, access, "flanneld/test", dial_limit);
     const auto exchange = client.Start(std::move(request), listener);
     RunUntil([&listener] { return listener.ends > 0; });
   }
-  Listener Ask(const ClusterAccess& access) {
+  Listener Send(const ClusterAccess& access) {
     Listener listener;
-    Ask(access, listener);
+    Send(access, listener);
     return listener;
   }
 

@@ -71,7 +71,7 @@ TEST_F(ClusterAccessTest, AKubeconfigByForwardSlashes) {
   EXPECT_TRUE(ReadClusterAccess(path, "https://api", Of({})).ok());
 }
 
-TEST_F(ClusterAccessTest, AKubeconfigThatIsNotThere) {
+TEST_F(ClusterAccessTest, AMissingKubeconfig) {
   const auto access = ReadClusterAccess(Utf8(folder / "config"), "https://api", Of({}));
   EXPECT_EQ(access.status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(access.status().message(),
@@ -174,7 +174,7 @@ TEST_F(ClusterAccessTest, AProxyOfTheEnvironment) {
   EXPECT_THAT(
       ReadClusterAccess("", "https://api", Of({{"HTTPS_PROXY", "socks5://p"}})).status().ToString(),
       HasSubstr("environment variable HTTPS_PROXY: "));
-  // That of the kubeconfig goes over it.
+  // That of the kubeconfig overrides it.
   Write(folder / "config",
         "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
         "clusters: [{name: k, cluster: {server: 'https://api', proxy-url: 'http://q:2'}}]\n");

@@ -14,12 +14,12 @@ namespace weft::kube {
 namespace {
 
 // The first page of a process, which is never mapped.
-TEST(CredentialsFileTest, WhatCannotBeRead) {
+TEST(CredentialsFileTest, UnreadableFiles) {
   EXPECT_EQ(ReadCredentialsFile("/proc/self/mem").status(),
             absl::UnavailableError("cannot be read"));
 }
 
-TEST(CredentialsFileTest, WhatCannotBeFound) {
+TEST(CredentialsFileTest, MissingFiles) {
   const std::filesystem::path loop = testing::TestPath();
   std::filesystem::create_symlink(loop, loop);
   EXPECT_EQ(ReadCredentialsFile(loop.string()).status(),
@@ -27,7 +27,7 @@ TEST(CredentialsFileTest, WhatCannotBeFound) {
   std::filesystem::remove(loop);
 }
 
-TEST(CredentialsFileTest, WhatIsClosedToUs) {
+TEST(CredentialsFileTest, ForbiddenFiles) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
   const std::string path = testing::TestPath().string();
   std::ofstream(path) << "s3cret";
@@ -35,9 +35,9 @@ TEST(CredentialsFileTest, WhatIsClosedToUs) {
   const pid_t child = ::fork();
   if (child == 0) {
     if (::setuid(65534) != 0) ::_exit(2);
-    const bool said = ReadCredentialsFile(path).status() ==
-                      absl::NotFoundError("cannot be opened: Permission denied");
-    ::_exit(said ? 0 : 1);
+    const bool named = ReadCredentialsFile(path).status() ==
+                       absl::NotFoundError("cannot be opened: Permission denied");
+    ::_exit(named ? 0 : 1);
   }
   int result = -1;
   ASSERT_EQ(::waitpid(child, &result, 0), child);

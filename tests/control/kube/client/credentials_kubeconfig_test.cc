@@ -75,7 +75,7 @@ users:
   EXPECT_THAT(access->warnings, IsEmpty());
 }
 
-// kubeadm's kubelet.conf: the other contexts are not looked at.
+// kubeadm's kubelet.conf: the other contexts are not read.
 TEST(KubeconfigTest, ClientCertificates) {
   const auto access = Parse(R"(
 current-context: second
@@ -132,7 +132,7 @@ TEST(KubeconfigTest, AbsolutePathsStay) {
   EXPECT_EQ(access->certificate_authority.file, path);
 }
 
-TEST(KubeconfigTest, TokenFileGoesOverToken) {
+TEST(KubeconfigTest, TokenFileOverridesToken) {
   const auto access = Parse(With("server: https://api", "{token: a, tokenFile: ../token}"));
   ASSERT_TRUE(access.ok()) << access.status();
   EXPECT_EQ(access->token.text, "");
@@ -152,7 +152,7 @@ TEST(KubeconfigTest, ServerNameAndProxy) {
   EXPECT_EQ(access->proxy->password, "p");
 }
 
-TEST(KubeconfigTest, ApiUrlGoesOverServer) {
+TEST(KubeconfigTest, ApiUrlOverridesServer) {
   const auto access =
       Parse(With("{server: https://10.0.0.1, tls-server-name: api, certificate-authority: ca}",
                  "token: t"),
@@ -174,7 +174,7 @@ TEST(KubeconfigTest, AServerWithoutScheme) {
   EXPECT_TRUE(Parse(With("server: api", "{client-certificate: c, client-key: k}"))->tls);
 }
 
-TEST(KubeconfigTest, InsecureIsToldOf) {
+TEST(KubeconfigTest, InsecureIsReported) {
   const auto access = Parse(With("{server: https://api, insecure-skip-tls-verify: true}"));
   ASSERT_TRUE(access.ok()) << access.status();
   EXPECT_TRUE(access->insecure_skip_tls_verify);
@@ -198,7 +198,7 @@ TEST(KubeconfigTest, CredentialsAreNotSentInTheClear) {
   EXPECT_THAT(Parse(With("server: http://api:8080"))->warnings, IsEmpty());
 }
 
-// What upstream takes and we do not need, and what nobody knows.
+// Fields that upstream accepts and we do not need, and unknown ones.
 TEST(KubeconfigTest, UnknownFieldsAreIgnored) {
   const auto access = Parse(With("{server: https://api, disable-compression: true, colour: [1, 2]}",
                                  "{token: 1234, extensions: [{name: x, extension: {}}]}") +
@@ -207,7 +207,7 @@ TEST(KubeconfigTest, UnknownFieldsAreIgnored) {
   EXPECT_EQ(access->token.text, "1234");
 }
 
-// "token:" with nothing behind it.
+// "token:" without a value.
 TEST(KubeconfigTest, NullIsAbsent) {
   const auto access = Parse(
       With("{server: https://api, tls-server-name: null, insecure-skip-tls-verify: ~, proxy-url: }",
@@ -265,7 +265,7 @@ TEST(KubeconfigTest, Refused) {
            Row{"server as a mapping", With("server: {s3cret: 1}"), "server is not a text"},
            Row{"a bad server", With("server: https://api:s3cret"),
                "cluster \"k\": server: its port"},
-           Row{"another scheme", With("server: unix://api"), "\"unix://\" is not spoken here"},
+           Row{"another scheme", With("server: unix://api"), "\"unix://\" is not supported"},
            Row{"only a password in the server", With("server: https://:s3cret@api"),
                "server: it holds a user name or password"},
            Row{"only a user in the server", With("server: https://s3cret@api"),

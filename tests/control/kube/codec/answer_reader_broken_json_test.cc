@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers in JSON that no API server gives: named by what is wrong and at which byte, whatever was
-// told before, and at no cost.
+// Answers in JSON that no API server gives: the error names the fault and its byte, whatever was
+// reported before, and costs nothing.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/control/kube/codec/answer_recorder.h"
@@ -26,7 +26,7 @@ std::string At(std::size_t byte) { return absl::StrCat("broken at byte ", byte, 
 
 // ---- JSON, watch
 
-TEST(JsonWatch, EventsThatAreNone) {
+TEST(JsonWatch, InvalidEvents) {
   const std::pair<const char*, const char*> rows[] = {
       {"x", "\"x\" where an event should begin"},
       {"]", "\"]\" where an event should begin"},
@@ -71,7 +71,7 @@ TEST(JsonWatch, ObjectsOneAfterTheOtherIndentedOrNot) {
   }
 }
 
-TEST(JsonWatch, WhatIsRefusedInOneNodeEndsNothing) {
+TEST(JsonWatch, ARefusedNodeDoesNotEndTheAnswer) {
   EXPECT_THAT(Watch(R"({"type":"ADDED","object":[]}{"type":"ADDED","object":{"metadata":)"
                     R"({"name":"b","resourceVersion":7}}})"),
               ElementsAre("ADDED @ refused: the Node is an array, not an object",
@@ -129,7 +129,7 @@ TEST(JsonList, ItemsOfNothing) {
   }
 }
 
-TEST(JsonList, WhatIsRefusedInOneNodeEndsNothing) {
+TEST(JsonList, ARefusedNodeDoesNotEndTheAnswer) {
   EXPECT_THAT(List(R"({"items":[7,{"metadata":7},"x",null],"metadata":{"resourceVersion":"1"}})"),
               ElementsAre("LISTED @ refused: the Node is 7, not an object",
                           "LISTED @ refused: metadata is 7, not an object",
@@ -137,13 +137,13 @@ TEST(JsonList, WhatIsRefusedInOneNodeEndsNothing) {
                           "LISTED @ refused: the Node is null, not an object", "END 1 ", "OK"));
 }
 
-TEST(JsonList, WhatIsNone) {
+TEST(JsonList, InvalidText) {
   const std::pair<std::string, std::string> rows[] = {
       {"", At(0) + "it ends before the list does"},
       {"  ", At(2) + "it ends before the list does"},
       {"[]", At(0) + "\"[\" where the list should begin"},
       {"k8s", At(0) + "\"k\" where the list should begin"},
-      {"{}", At(0) + "it is no list of Nodes: no \"items\""},
+      {"{}", At(0) + "it is not a list of Nodes: no \"items\""},
       {R"({"kind":"Status","code":403})", At(0) + R"(it is a "Status", not a "NodeList")"},
       {R"({"items":{}})", At(0) + "items is an object, not an array"},
       {R"({"items":7})", At(0) + "items is 7, not an array"},

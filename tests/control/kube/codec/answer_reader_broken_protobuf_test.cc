@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers in protobuf that no API server gives: named by what is wrong and at which byte, whatever
-// was told before, and at no cost.
+// Answers in protobuf that no API server gives: the error names the fault and its byte, whatever
+// was reported before, and costs nothing.
 #include <protozero/pbf_writer.hpp>
 
 #include "control/kube/codec/answer_reader_held.h"
@@ -40,8 +40,8 @@ TEST(ProtobufWatch, AFrameLongerThanAnyObject) {
   EXPECT_THAT(Watch("\xff\xff\xff\xff"), ElementsAre(HasSubstr("4294967295 bytes")));
 }
 
-// Nothing is reserved for what was announced, and what a large object needed is given back.
-TEST(HeldBytes, RoomFollowsWhatHasCome) {
+// No memory is reserved for an announced length, and a large object's memory is freed.
+TEST(HeldBytes, CapacityFollowsTheReceivedBytes) {
   HeldBytes held;
   std::string_view bytes = "x";
   EXPECT_FALSE(held.Take(bytes, AnswerReader::kMaxObject).has_value());
@@ -64,7 +64,7 @@ TEST(HeldBytes, TheRoomOfASmallObjectIsKept) {
   EXPECT_GE(held.room(), 1000u);
 }
 
-TEST(HeldBytes, WhatIsWholeIsNotCopied) {
+TEST(HeldBytes, AWholeObjectIsNotCopied) {
   HeldBytes held;
   const std::string_view text = "abcdef";
   std::string_view bytes = text;
@@ -73,7 +73,7 @@ TEST(HeldBytes, WhatIsWholeIsNotCopied) {
   EXPECT_EQ(held.Take(bytes, 0), "");
 }
 
-TEST(ProtobufWatch, EventsThatAreNone) {
+TEST(ProtobufWatch, InvalidEvents) {
   const std::pair<std::string, const char*> rows[] = {
       {std::string(4, '\0'), "a watch event of type \"\""},
       {testing::WatchFrameProtobuf("ADDED", ""), "does not begin with the mark"},
@@ -104,7 +104,7 @@ TEST(ProtobufWatch, EventsThatAreNone) {
 }
 
 // Protobuf's rule for what is not known: also a known number under another wire type.
-TEST(ProtobufWatch, UnknownFieldsAndWireTypesAreSteppedOver) {
+TEST(ProtobufWatch, UnknownFieldsAndWireTypesAreSkipped) {
   std::string node;
   protozero::pbf_writer writer(node);
   writer.add_fixed32(2, 7);
@@ -176,7 +176,7 @@ TEST(ProtobufList, AnEmptyFieldMayBeTheLast) {
   }
 }
 
-TEST(ProtobufList, WhatIsNone) {
+TEST(ProtobufList, InvalidText) {
   using testing::ProtobufEnvelope;
   const std::string mark("k8s\0", 4);
   const auto raw = [&mark](const std::string& list) {
@@ -196,14 +196,14 @@ TEST(ProtobufList, WhatIsNone) {
       {mark + "\x0b", At(4) + "field 1 has the wire type 3"},
       {mark + "\x9b\x06", At(4) + "field 99 has the wire type 3"},
       {mark + "\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
-       At(4) + "field 2 of 9223372036854775807 bytes is longer than what it stands in"},
+       At(4) + "field 2 of 9223372036854775807 bytes is longer than the message that contains it"},
       {mark + "\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", At(14) + "a number of more than 64"},
       {mark + "\x0a\x81\x80\x80\x08", At(4) + "an object of 16777217 bytes, more than"},
-      {raw("\x12\x05xx"), At(6) + "field 2 of 5 bytes is longer than what it stands in"},
-      {raw("\x12\x01"), At(6) + "field 2 of 1 bytes is longer than what it stands in"},
-      {raw("\x99\x06 123456"), At(6) + "the list ends amid a field"},
+      {raw("\x12\x05xx"), At(6) + "field 2 of 5 bytes is longer than the message that contains it"},
+      {raw("\x12\x01"), At(6) + "field 2 of 1 bytes is longer than the message that contains it"},
+      {raw("\x99\x06 123456"), At(6) + "the list ends within a field"},
       {raw("\x12\x82"), "it ends before the list does"},
-      {raw("\x12\x82") + "\x12", At(8) + "the list ends amid a field"},
+      {raw("\x12\x82") + "\x12", At(8) + "the list ends within a field"},
       {raw("\x12\x02\x0a\x7f"), At(6) + "the Node is broken protobuf: end of buffer"},
       {raw("\x0a\x02\x12\x7f"), At(6) + "the list's metadata is broken protobuf"},
       {mark + "\x0a\x02\x12\x7f", At(4) + "the list's type is broken protobuf"},

@@ -32,22 +32,22 @@ class AnswerContract : public ::testing::TestWithParam<Encoding> {
   }
 };
 
-TEST_P(AnswerContract, AListTellsItsNodesAndThenItsVersion) {
+TEST_P(AnswerContract, AListReportsItsNodesAndThenItsVersion) {
   EXPECT_THAT(List(answers.List({a, other, b}, "17")),
               ElementsAre("LISTED a@3 lease", "LISTED other@5 not managed", "LISTED b@4 lease",
                           "END 17 ", "OK"));
 }
 
-TEST_P(AnswerContract, AnEmptyListIsATruthToo) {
+TEST_P(AnswerContract, AnEmptyListIsValid) {
   EXPECT_THAT(List(answers.List({}, "17")), ElementsAre("END 17 ", "OK"));
 }
 
-TEST_P(AnswerContract, APageTellsWhereTheNextOneIs) {
+TEST_P(AnswerContract, APageReportsItsContinueToken) {
   EXPECT_THAT(List(answers.List({a}, "17", "token")),
               ElementsAre("LISTED a@3 lease", "END 17 token", "OK"));
 }
 
-TEST_P(AnswerContract, AWatchTellsItsEvents) {
+TEST_P(AnswerContract, AWatchReportsItsEvents) {
   const std::string events = answers.Event("ADDED", a) + answers.Bookmark("16") +
                              answers.Bookmark("17", true) + answers.Event("MODIFIED", b) +
                              answers.Event("DELETED", a) + answers.Event("ADDED", other);
@@ -58,7 +58,7 @@ TEST_P(AnswerContract, AWatchTellsItsEvents) {
 
 TEST_P(AnswerContract, AWatchWithoutEventsIsAWatch) { EXPECT_THAT(Watch(""), ElementsAre("OK")); }
 
-TEST_P(AnswerContract, AnErrorEventTellsItsStatus) {
+TEST_P(AnswerContract, AnErrorEventReportsItsStatus) {
   const StatusFacts gone{410, "Expired", "too old resource version: 1 (2)", 0, "", ""};
   EXPECT_THAT(
       Watch(answers.Event("ADDED", a) + answers.ErrorEvent(gone)),
@@ -94,13 +94,13 @@ TEST_P(AnswerContract, PiecesOfAnySizeAreTheSameAnswer) {
   }
 }
 
-// What was told before stays true; that not all was told is an error.
+// Earlier reports stay valid; that the list is incomplete is an error.
 TEST_P(AnswerContract, AListThatEndsEarlyIsAnErrorWhereverItEnds) {
   const std::string list = answers.List({a, b}, "17");
   const std::size_t end = list.find_last_not_of('\n') + 1;
   for (std::size_t size = 0; size < end; ++size) {
     const Lines lines = List(list.substr(0, size));
-    // In protobuf the envelope has two empty fields behind the list.
+    // In protobuf the envelope has two empty fields after the list.
     if (lines.back() == "OK") {
       ASSERT_EQ(lines, List(list)) << size;
       continue;
@@ -110,7 +110,7 @@ TEST_P(AnswerContract, AListThatEndsEarlyIsAnErrorWhereverItEnds) {
   }
 }
 
-TEST_P(AnswerContract, AWatchThatEndsAmidAnEventIsAnErrorAndBetweenThemNot) {
+TEST_P(AnswerContract, AWatchThatEndsWithinAnEventIsAnErrorAndBetweenEventsNot) {
   const std::string first = answers.Event("ADDED", b);
   const std::string watch = first + answers.Bookmark("9");
   for (std::size_t size = 0; size < watch.size(); ++size) {
@@ -122,7 +122,7 @@ TEST_P(AnswerContract, AWatchThatEndsAmidAnEventIsAnErrorAndBetweenThemNot) {
     if (between) {
       ASSERT_EQ(lines.back(), "OK") << size;
     } else {
-      ASSERT_THAT(lines.back(), HasSubstr("it ends amid the ")) << size;
+      ASSERT_THAT(lines.back(), HasSubstr("it ends within the ")) << size;
       ASSERT_THAT(lines.back(), HasSubstr(absl::StrCat("byte ", size, ":")));
     }
   }

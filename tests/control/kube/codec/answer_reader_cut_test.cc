@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches in protobuf, well-formed and not, cut in two at every byte and as the wire cuts them:
-// what is told, to the last field, is what a watch in one piece tells.
+// Watches in protobuf, well-formed and not, cut in two at every byte and as the network cuts them:
+// the reports, to the last field, are those of a watch in one piece.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -19,20 +19,20 @@ using testing::NodeProtobuf;
 using testing::ProtobufEnvelope;
 using testing::WatchFrameProtobuf;
 
-struct Told {
+struct Reports {
   std::vector<std::string> lines;
   std::vector<lease::Lease> leases;
   std::vector<std::optional<lease::OwnNode>> own;
   std::vector<ApiStatus> errors;
 
-  friend bool operator==(const Told&, const Told&) = default;
-  friend void PrintTo(const Told& told, std::ostream* out) {
-    *out << ::testing::PrintToString(told.lines);
+  friend bool operator==(const Reports&, const Reports&) = default;
+  friend void PrintTo(const Reports& reports, std::ostream* out) {
+    *out << ::testing::PrintToString(reports.lines);
   }
 };
 
-// Cut behind `cuts` bytes, which are in order.
-Told Read(std::string_view answer, const std::vector<std::size_t>& cuts) {
+// Cut after `cuts` bytes, which are in order.
+Reports Read(std::string_view answer, const std::vector<std::size_t>& cuts) {
   const AnnotationKeys keys;
   AnswerRecorder recorder;
   const auto reader =
@@ -40,20 +40,20 @@ Told Read(std::string_view answer, const std::vector<std::size_t>& cuts) {
   absl::Status status;
   std::size_t at = 0;
   const auto read = [&](std::size_t end) {
-    // A heap copy of its own: a read past the end meets the sanitizer.
+    // A separate heap copy: the sanitizer detects a read past the end.
     if (status.ok()) status = reader->Read(std::string(answer.substr(at, end - at)));
     at = end;
   };
   for (const std::size_t cut : cuts) read(std::min(cut, answer.size()));
   read(answer.size());
   if (status.ok()) status = reader->Finish();
-  Told told{std::move(recorder.lines), {}, {}, std::move(recorder.errors)};
-  told.lines.push_back(status.ok() ? "OK" : std::string(status.message()));
+  Reports reports{std::move(recorder.lines), {}, {}, std::move(recorder.errors)};
+  reports.lines.push_back(status.ok() ? "OK" : std::string(status.message()));
   for (const DecodedNode& node : recorder.nodes) {
-    told.leases.push_back(node.lease);
-    told.own.push_back(node.own);
+    reports.leases.push_back(node.lease);
+    reports.own.push_back(node.own);
   }
-  return told;
+  return reports;
 }
 
 // Where frames begin, by their lengths.
@@ -69,7 +69,7 @@ std::vector<std::size_t> FramesOf(std::string_view watch) {
 }
 
 void ExpectTheSameHoweverCut(std::string_view watch) {
-  const Told whole = Read(watch, {});
+  const Reports whole = Read(watch, {});
   for (std::size_t cut = 1; cut < watch.size(); ++cut) {
     ASSERT_EQ(Read(watch, {cut}), whole) << cut;
   }
@@ -105,7 +105,7 @@ std::string Framed(const std::string& event) {
   return frame + event;
 }
 
-// An event around `raw`, with more bytes behind each of its messages.
+// An event around `raw`, with more bytes after each of its messages.
 struct Behind {
   std::string node = {}, body = {}, extension = {}, event = {};
 };
@@ -123,8 +123,8 @@ TEST(ProtobufWatchCut, Nodes) {
   ExpectTheSameHoweverCut(watch);
 }
 
-// Most of a Node, and nothing that a lease needs: it is not held until the rest has come.
-TEST(ProtobufWatchCut, OfABegunNodeTheStatusIsNotHeld) {
+// Most of a Node, and nothing that a lease needs: it is not buffered until the rest arrives.
+TEST(ProtobufWatchCut, TheStatusOfAPartialNodeIsNotBuffered) {
   const std::string status(300, '\x07');
   const std::string node = Field(1, Field(1, "a")) + Field(2, "") + Field(3, status);
   for (const char* type : {"ADDED", "MODIFIED", "DELETED"}) {
@@ -139,8 +139,8 @@ TEST(ProtobufWatchCut, OfABegunNodeTheStatusIsNotHeld) {
   }
 }
 
-// Each behind a Node that fills the buffers with other bytes.
-TEST(ProtobufWatchCut, EventsThatNobodyWrites) {
+// Each after a Node that fills the buffers with other bytes.
+TEST(ProtobufWatchCut, UnusualEvents) {
   const std::string a = NodeProtobuf(Facts("a")), b = NodeProtobuf(Facts("b"));
   const std::string metadata = Field(1, Field(1, "c")), status = Field(3, std::string(300, '\x07'));
   const std::string envelope = ProtobufEnvelope("Node", b);
@@ -160,7 +160,7 @@ TEST(ProtobufWatchCut, EventsThatNobodyWrites) {
       Event("ADDED", a, {.event = Field(1, "DELETED")}),
       Event("ADDED", a, {.event = Field(2, Field(1, envelope))}),
       Event("ADDED", a, {.event = "\x0b"}),
-      // A Status has in the fields of a Node what is told.
+      // A Status has its reported values in the fields of a Node.
       Event("ERROR", error),
       Event("ADDED", error, {.event = Field(1, "ERROR")}),
       Event("BOOKMARK", a),
@@ -169,7 +169,7 @@ TEST(ProtobufWatchCut, EventsThatNobodyWrites) {
       Event("ADDED", status + metadata),
       Event("ADDED", Field(1, "") + Field(2, "") + status),
       Event("ADDED", metadata + Field(2, "\x0a\x7f") + status),
-      // Lengths that are longer than they need be, or than what they stand in.
+      // Lengths that are encoded longer than necessary, or that exceed the enclosing message.
       Event("ADDED", metadata + Field(2, "") + std::string("\x1a\x82\x80\x80\x00xx", 7)),
       Event("ADDED", metadata + Field(2, "") + "\x1a\x05xx"),
       Framed(std::string("\x0a\x85\x00"
@@ -177,7 +177,7 @@ TEST(ProtobufWatchCut, EventsThatNobodyWrites) {
                          8) +
              Field(2, Field(1, ProtobufEnvelope("Status", error)))),
       Framed(Field(1, "ADDED") + "\x12\x7f\x0a\x7f"),
-      // Three bytes where the mark should be, and the body's fields as they would be behind it.
+      // Three bytes in place of the mark, and the body's fields as they would follow it.
       Framed(Field(1, "ADDED") +
              Field(2, Field(1, "k8s") +
                           std::string("\x1a\x0a\x00\x12\x7f\x0a\x00\x12\x00\x1a\x79x", 12) +
@@ -188,7 +188,7 @@ TEST(ProtobufWatchCut, EventsThatNobodyWrites) {
   const std::string last = testing::NodeEventProtobuf("DELETED", Facts("last"));
   for (const std::string& event : events) {
     SCOPED_TRACE(&event - events);
-    const Told whole = Read(first + event + last, {});
+    const Reports whole = Read(first + event + last, {});
     EXPECT_EQ(whole.lines[0], "ADDED first@3 lease");
     for (std::size_t cut = first.size(); cut < first.size() + event.size(); ++cut) {
       ASSERT_EQ(Read(first + event + last, {4, 2000, cut}), whole) << cut;
@@ -212,7 +212,7 @@ TEST(ProtobufWatchCut, GoldenAndCorpus) {
   add(tests / "golden/kube/gone.pb", 0);
   for (const auto& entry :
        std::filesystem::directory_iterator(tests / "fuzz/corpus/watch_protobuf"))
-    add(entry, 3);  // behind the target's own bytes
+    add(entry, 3);  // after the target's own bytes
   for (const std::string& watch : watches) ExpectTheSameHoweverCut(watch);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What kube-apiserver v1.36.3 answered, byte by byte: tests/golden/kube. Two flannel Nodes (one
-// dual-stack, one with an annotation of marks, escapes and emoji) and one that is new; list and
-// watch were taken while win-1 changed its MAC and new-1 was deleted.
+// dual-stack, one with an annotation of marks, escapes and emoji) and a new one; list and watch
+// were recorded while win-1 changed its MAC and new-1 was deleted.
 #include <fstream>
 #include <iterator>
 
@@ -55,7 +55,7 @@ TEST_P(GoldenAnswers, Page) {
       ElementsAre("LISTED linux-1@220 lease", ::testing::MatchesRegex("END 224 \\S+"), "OK"));
 }
 
-TEST_P(GoldenAnswers, StreamingListThatGoesOnAsTheWatch) {
+TEST_P(GoldenAnswers, StreamingListThatContinuesAsTheWatch) {
   EXPECT_THAT(Read(AnswerKind::kWatch, "watch"),
               ElementsAre("ADDED linux-1@220 lease", "ADDED new-1@223 not managed",
                           "ADDED win-1@222 lease", "BOOKMARK 224 end", "MODIFIED win-1@225 lease",
@@ -130,7 +130,7 @@ TEST_P(GoldenAnswers, EachByteChanged) {
 
 INSTANTIATE_TEST_SUITE_P(, GoldenAnswers, ::testing::ValuesIn(kEncodings), EncodingName);
 
-// What curl is given.
+// The arguments of curl.
 TEST(GoldenList, Indented) {
   const std::string body = ReadFile("list_indented.json");
   for (const std::size_t piece : {1, 5, 64, 100'000}) {

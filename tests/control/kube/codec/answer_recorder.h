@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader tells, as text; and the two encodings, for suites that run over both.
+// The reports of a reader as text; and the two encodings, for suites that run over both.
 #pragma once
 
 #include <ostream>
@@ -54,7 +54,7 @@ class AnswerRecorder : public AnswerListener {
   }
 };
 
-// The answer in pieces of `piece` bytes, then its end. What came of it is the last line.
+// The answer in pieces of `piece` bytes, then its end. The last line is its result.
 inline std::vector<std::string> LinesOf(Encoding encoding, AnswerKind kind, std::string_view answer,
                                         std::size_t piece = std::string_view::npos) {
   const AnnotationKeys keys;
@@ -62,7 +62,7 @@ inline std::vector<std::string> LinesOf(Encoding encoding, AnswerKind kind, std:
   const auto reader = MakeAnswerReader(encoding, kind, keys, "us", recorder);
   absl::Status status;
   while (!answer.empty() && status.ok()) {
-    // A heap copy of its own: a read past the end meets the sanitizer.
+    // A separate heap copy: the sanitizer detects a read past the end.
     const std::string part(answer.substr(0, piece));
     status = reader->Read(std::string_view(part));
     answer.remove_prefix(part.size());

@@ -18,12 +18,12 @@ class StatusContract : public ::testing::TestWithParam<Encoding> {
   const testing::Answers answers{GetParam()};
 };
 
-TEST_P(StatusContract, SaysWhatTheServerSaid) {
+TEST_P(StatusContract, RepeatsTheServersMessage) {
   const ApiStatus status = Decode({422, "Invalid", "sendInitialEvents is forbidden", 0, "", ""});
   EXPECT_EQ(status, (ApiStatus{422, "Invalid", "sendInitialEvents is forbidden", {}, false}));
 }
 
-TEST_P(StatusContract, ItsOwnCodeCountsAndHttpsWhereItHasNone) {
+TEST_P(StatusContract, ItsOwnCodeIsUsedElseTheHttpCode) {
   EXPECT_EQ(Decode({410, "Expired", "", 0, "", ""}, 200).code, 410);
   EXPECT_EQ(Decode({0, "Expired", "", 0, "", ""}, 410).code, 410);
   EXPECT_EQ(Decode({-5, "Expired", "", 0, "", ""}, 410).code, 410);

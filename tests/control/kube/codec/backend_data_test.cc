@@ -10,13 +10,13 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(BackendData, EncodesByteForByteAsUpstream) {
-  EXPECT_EQ(EncodeBackendData(*Vni::Of(4096), *MacAddress::Parse("00:15:5D:8C:2F:93")),
+  EXPECT_EQ(EncodeBackendData(*Vni::From(4096), *MacAddress::Parse("00:15:5D:8C:2F:93")),
             R"({"VNI":4096,"VtepMAC":"00:15:5d:8c:2f:93"})");
 }
 
 TEST(BackendData, ReadsWhatItWrites) {
   const auto data = DecodeBackendData(
-      EncodeBackendData(*Vni::Of(Vni::kMax), *MacAddress::Parse("02:00:00:00:00:01")));
+      EncodeBackendData(*Vni::From(Vni::kMax), *MacAddress::Parse("02:00:00:00:00:01")));
   ASSERT_TRUE(data.ok());
   EXPECT_EQ(data->vni, Vni::kMax);
   EXPECT_EQ(data->vtep_mac, MacAddress::Parse("02:00:00:00:00:01"));

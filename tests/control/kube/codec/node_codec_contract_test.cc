@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one Node says: one suite, every case in both encodings. Upstream v0.28.9's rows, and our
-// own.
+// The decoding of one Node: one suite, every case in both encodings. Upstream v0.28.9's rows, and
+// our own.
 #include <iterator>
 #include <random>
 
@@ -36,7 +36,7 @@ TEST_P(NodeContract, BothFamilies) {
   EXPECT_EQ(lease.v6, testing::HalfLease("fd00:10:244:1::/64", "fd00:1::11", "5a:0c:11:22:33:44"));
 }
 
-TEST_P(NodeContract, ALeaseLeavesNothingBehindForTheNext) {
+TEST_P(NodeContract, ALeaseDoesNotAffectTheNext) {
   EXPECT_EQ(LinesOf(GetParam(), AnswerKind::kList,
                     answers.List({a, NodeFacts("bare").Managed().PodCidr("10.244.9.0/24"),
                                   NodeFacts("none"), NodeFacts("")},
@@ -146,7 +146,7 @@ TEST_P(NodeContract, AbsentMembersAreStatesNotErrors) {
   EXPECT_FALSE(lease.v4->vtep_mac.has_value());
 }
 
-TEST_P(NodeContract, OtherBackendsKeepTheirDataToThemselves) {
+TEST_P(NodeContract, DataOfOtherBackendsIsNotRead) {
   for (const char* data : {"null", R"({"PublicKey":"x"})", "rubbish"}) {
     const lease::Lease lease = LeaseOf(NodeFacts("a")
                                            .Managed()
@@ -170,8 +170,8 @@ NodeFacts WithData(const char* data) {
   return NodeFacts("a").Leased("10.244.1.0/24", "192.0.2.1").Annotation("backend-data", data);
 }
 
-// Upstream's row "peer with {"VtepMAC":"..."} (old Linux)": no VNI; the table says that no peer can
-// be made of it.
+// Upstream's row "peer with {"VtepMAC":"..."} (old Linux)": no VNI; the lease table decides that it
+// is no peer.
 TEST_P(NodeContract, PeerOfOldLinuxHasAMacAndNoVni) {
   const lease::Lease lease = LeaseOf(WithData(R"({"VtepMAC":"ee:37:da:54:ca:7d"})"));
   EXPECT_FALSE(lease.v4->vni.has_value());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Node of a file: what only JSON can say. The rest is in answer_reader_contract_test.cc.
+// One Node of a file: what only JSON can express. The rest is in answer_reader_contract_test.cc.
 #include "control/kube/codec/node_codec_json.h"
 
 #include "gmock/gmock.h"
@@ -49,7 +49,7 @@ TEST(NodeCodecJson, TheWindowsNodeOfTheSample) {
   EXPECT_FALSE(lease.v6.has_value());
 }
 
-// What is wrong with a Node that is not flannel's is not our matter.
+// Errors of a Node that flannel does not manage are ignored.
 TEST(NodeCodecJson, NullAnnotationsAreNone) {
   const DecodedNodes nodes =
       Decode(R"({"metadata":{"name":"a","annotations":null},"spec":{"podCIDR":7}})");
@@ -166,7 +166,7 @@ TEST(NodeCodecJson, RefusedByFieldAndValue) {
   }
 }
 
-TEST(NodeCodecJson, CreationTimesThatAreNone) {
+TEST(NodeCodecJson, InvalidCreationTimes) {
   for (const char* time : {"yesterday", "2026-13-01T00:00:00Z", "infinite-future", "infinite-past",
                            "2026-08-14", "2026-02-30T00:00:00Z", "2026-08-14T24:00:00Z",
                            "2026-08-14T00:60:00Z", "2026-08-14T00:00:61Z", "2026-08-0:T00:00:00Z",
@@ -218,7 +218,7 @@ TEST(OwnNode, ProblemsOfEitherFamilyNameTheirAnnotation) {
   EXPECT_FALSE(nodes.own->v6.published_public_ip.has_value());
 }
 
-// What another backend left in the annotations is not taken for our MAC.
+// Another backend's old annotation is not used as our MAC.
 TEST(OwnNode, DataOfAnotherBackendIsNotRead) {
   const DecodedNodes nodes = Decode(NodeJson("us")
                                         .Managed()
@@ -233,7 +233,7 @@ TEST(OwnNode, DataOfAnotherBackendIsNotRead) {
   EXPECT_FALSE(nodes.own->v4.published_vtep_mac.has_value());
 }
 
-TEST(OwnNode, OthersAreNotOurs) {
+TEST(OwnNode, OtherNodesAreNotOurs) {
   EXPECT_FALSE(Decode(kWindowsNode, "us").own.has_value());
   EXPECT_FALSE(Decode(kWindowsNode).own.has_value());
   EXPECT_FALSE(Decode("[{}]").own.has_value());

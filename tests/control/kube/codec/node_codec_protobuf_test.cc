@@ -83,7 +83,7 @@ TEST(NodeProtobuf, AnAnnotationThatIsBroken) {
   const std::string broken[] = {
       usual.substr(0, usual.size() - 1),  // a value cut short
       usual.substr(0, 10),                // a key cut short
-      usual + "\x12",                     // a key of a field, and no more
+      usual + "\x12",                     // a key of a field without its value
       "\x0a\x7f" + usual,                 // a length beyond the end
       std::string("\x02\x00", 2),         // field 0
       "\x0b",                             // a group

@@ -53,7 +53,7 @@ TEST(NodeList, OtherForms) {
   }
 }
 
-TEST(NodeList, NoNodesIsATruthToo) {
+TEST(NodeList, AListWithoutNodesIsValid) {
   for (const char* text :
        {R"({"kind":"List","items":[]})", R"({"kind":"NodeList","items":null})", "[]"}) {
     const auto nodes = NodeJsonCodec().DecodeNodeList(text);
@@ -62,7 +62,7 @@ TEST(NodeList, NoNodesIsATruthToo) {
   }
 }
 
-TEST(NodeList, OneBadNodeLeavesTheOthersAlone) {
+TEST(NodeList, OneBadNodeDoesNotAffectTheRest) {
   const auto nodes = NodeJsonCodec().DecodeNodeList(
       NodeListJson({kA, NodeJson("bad").Uid("u-bad").Leased("10.244.300.0/24", "192.0.2.3"), kB}));
   ASSERT_TRUE(nodes.ok());
@@ -111,7 +111,7 @@ TEST(NodeList, OurOwnNodeIsFoundAmongThem) {
   EXPECT_FALSE(codec.DecodeNodeList("[]")->own.has_value());
 }
 
-TEST(NodeList, OurOwnNodeThatCannotBeReadSaysWhy) {
+TEST(NodeList, OurOwnUnreadableNodeGivesTheReason) {
   const auto nodes = NodeJsonCodec({}, "us").DecodeNodeList(
       "[" + kA.Text() + R"(,{"metadata":{"name":"us","uid":7}}])");
   ASSERT_TRUE(nodes.ok()) << nodes.status();
@@ -122,8 +122,9 @@ TEST(NodeList, OurOwnNodeThatCannotBeReadSaysWhy) {
             (std::vector<lease::RefusedNode>{{"us", "metadata.uid is 7, not a string"}}));
 }
 
-// The last entry of a name counts, for us as for others: also when it has less to say.
-TEST(NodeList, OfTwoThatAreOursTheLastIsWeAndTheNameIsRefused) {
+// The last entry of a name is used, for our Node as for any other, even if it has fewer
+// annotations.
+TEST(NodeList, OfTwoNodesWithOurNameTheLastIsOursAndTheNameIsRefused) {
   const auto nodes = NodeJsonCodec({}, "us").DecodeNodeList(
       NodeListJson({NodeJson("us").Leased("10.244.1.0/24", "192.0.2.1"),
                     NodeJson("us").PodCidrs({"10.244.9.0/24"})}));
@@ -153,14 +154,14 @@ TEST(NodeList, ErrorsOfTheWholeText) {
   EXPECT_THAT(Error(R"({"metadata":{"continue":7},"items":[]})"),
               HasSubstr("metadata.continue is 7, not a string"));
   EXPECT_THAT(Error(R"({"kind":"Pod","metadata":{"name":"p"}})"),
-              HasSubstr("it is no list of Nodes: no \"items\", and kind is \"Pod\""));
+              HasSubstr("it is not a list of Nodes: no \"items\", and kind is \"Pod\""));
   EXPECT_THAT(Error(R"({"kind":["Node"]})"), HasSubstr("kind is an array"));
   EXPECT_THAT(Error("[\"\xff\"]"), HasSubstr("not JSON at "));
   EXPECT_THAT(Error(std::string("\xff\xfe{\0}\0", 6)), HasSubstr("UTF-16"));
   EXPECT_THAT(Error(std::string("\xfe\xff\0{\0}", 6)), HasSubstr("Set-Content -Encoding utf8"));
 }
 
-TEST(NodeList, EveryCutOfAListIsAnErrorOrAnotherTruthButNeverACrash) {
+TEST(NodeList, EveryCutOfAListIsAnErrorOrAValidListButNeverACrash) {
   const std::string whole = NodeListJson({kA, kB});
   for (std::size_t size = 0; size + 2 < whole.size(); ++size) {
     EXPECT_NE(Error(whole.substr(0, size)), "OK") << size;

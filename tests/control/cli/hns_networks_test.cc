@@ -19,14 +19,14 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class HnsLookTest : public ::testing::Test {
+class HnsNetworksTest : public ::testing::Test {
  protected:
   void SetUp() override {
     server_ = hns::emulator::RemoteServer::Start(path_, node_.hns(), nullptr).value();
     hns::Client client(node_.hns());
     const hns::OverlaySpec spec{"flannel.4096",
                                 *IpPrefix::Parse("10.244.9.0/24"),
-                                *hns::IsolationId::Of(4096),
+                                *hns::IsolationId::From(4096),
                                 4789,
                                 "Ethernet",
                                 *IpAddress::Parse("192.168.1.10"),
@@ -47,7 +47,7 @@ class HnsLookTest : public ::testing::Test {
   std::unique_ptr<hns::emulator::RemoteServer> server_;
 };
 
-TEST_F(HnsLookTest, ListsTheNetworks) {
+TEST_F(HnsNetworksTest, ListsTheNetworks) {
   const Outcome outcome = Call({"hns", "list", "--hns=emulator:" + path_});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("NETWORK"), HasSubstr("flannel.4096   Overlay")));
@@ -55,7 +55,7 @@ TEST_F(HnsLookTest, ListsTheNetworks) {
   EXPECT_THAT(bare.out, ::testing::StartsWith("flannel.4096"));
 }
 
-TEST_F(HnsLookTest, ShowsOneWithItsRoutes) {
+TEST_F(HnsNetworksTest, ShowsOneWithItsRoutes) {
   const Outcome outcome = Call({"hns", "show", "flannel.4096", "--hns=emulator:" + path_});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out,
@@ -66,17 +66,17 @@ TEST_F(HnsLookTest, ShowsOneWithItsRoutes) {
   EXPECT_THAT(json.out, HasSubstr("\"DestinationPrefix\": \"10.244.1.0/24\""));
 }
 
-TEST_F(HnsLookTest, OneThatIsNotThereIsAFinding) {
+TEST_F(HnsNetworksTest, AMissingOneIsAFinding) {
   const Outcome outcome = Call({"hns", "show", "vxlan0", "--hns=emulator:" + path_});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("HNS has no network \"vxlan0\""));
 }
 
-TEST_F(HnsLookTest, WhatIsNoEmulatorIsRefused) {
+TEST_F(HnsNetworksTest, AServerThatIsNoEmulatorIsRefused) {
   EXPECT_THAT(Call({"hns", "list", "--hns=real"}).err, HasSubstr("write emulator:PATH"));
 }
 
-TEST_F(HnsLookTest, AnEmulatorThatDoesNotAnswerIsAnError) {
+TEST_F(HnsNetworksTest, AnEmulatorThatDoesNotAnswerIsAnError) {
   server_.reset();
   for (const std::vector<std::string>& verb :
        {std::vector<std::string>{"list"},
@@ -93,7 +93,7 @@ TEST_F(HnsLookTest, AnEmulatorThatDoesNotAnswerIsAnError) {
   }
 }
 
-TEST_F(HnsLookTest, NoEndpointsAreNoFinding) {
+TEST_F(HnsNetworksTest, NoEndpointsAreNoFinding) {
   const Outcome outcome =
       Call({"hns", "endpoint", "list", "--no-headers", "--hns=emulator:" + path_});
   EXPECT_EQ(outcome.code, 0) << outcome.err;

@@ -51,7 +51,7 @@ ExitCode List(const Options& options, Io& io) {
   if (!networks.ok()) return Fail(io, "hns list", networks.status());
   const auto endpoints = client.Endpoints(hns::Guid(), &unread);
   if (!endpoints.ok()) return Fail(io, "hns list", endpoints.status());
-  NameUnread(io, "hns list", unread);
+  ReportUnread(io, "hns list", unread);
   std::map<hns::Guid, std::size_t> pods;
   for (const hns::Endpoint& endpoint : *endpoints) pods[endpoint.network] += 1;
   TextTable table({"NETWORK", "TYPE", "SUBNETS", "MANAGEMENT-IP", "ROUTES", "ENDPOINTS", "ID"});
@@ -71,7 +71,7 @@ ExitCode Show(const Options& options, Io& io) {
   if (!networks.ok()) return Fail(io, "hns show", networks.status());
   if (networks->empty()) {
     io.err << "flannelctl hns show: HNS has no network " << Quoted(options.name)
-           << "; \"flannelctl hns list\" names those it has\n";
+           << "; \"flannelctl hns list\" lists those it has\n";
     return ExitCode::kFinding;
   }
   for (const hns::Network& network : *networks) {
@@ -118,7 +118,7 @@ Action AddHnsShow(CLI::App& parser) {
       ->required();
   AddHnsOption(parser, options->hns);
   AddOutputOption(parser, options->output, {"table", "json"},
-                  "Form of the output; json is the document that would make such a network");
+                  "Form of the output; json is the document that would create it");
   parser.footer(
       "Exit code: 0 shown, 1 there is no such network, 2 HNS does not answer.\n\n"
       "Examples:\n"
