@@ -86,15 +86,4 @@ absl::Status NodeFile::Save() {
   return absl::OkStatus();
 }
 
-void AddEthernet(host::EmulatedHost& host, const host::AssignedAddress& address,
-                 const IpAddress& gateway) {
-  host::Adapter ethernet;
-  ethernet.name = "Ethernet";
-  ethernet.addresses = {address};
-  host::Route route;
-  route.gateway = gateway;
-  route.adapter_index = AddNic(host, std::move(ethernet));
-  host.PutRoutes({route});
-}
-
 }  // namespace weft::emulator

@@ -56,9 +56,4 @@ class NodeFile {
   host::HostState host_;   // the host state that was written
 };
 
-// Adds "Ethernet" with `address` and its prefix length, MTU 1500, and the default route via
-// `gateway`: the usual start of tests and `hns emulate`.
-void AddEthernet(host::EmulatedHost& host, const host::AssignedAddress& address,
-                 const IpAddress& gateway);
-
 }  // namespace weft::emulator

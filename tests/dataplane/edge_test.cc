@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The edge as pods see it: frames in, frames and verdicts out. The node's gateway is 10.244.1.1 and
 // fd00:1::1 at 02:..:01; pod A is 10.244.1.2 and fd00:1::2 at 02:..:0a.
-#include "dataplane/edge.h"
+#include "dataplane/edge/edge.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/neighbour_table.h"
+#include "dataplane/edge/neighbour_table.h"
 
 #include <gtest/gtest.h>
 

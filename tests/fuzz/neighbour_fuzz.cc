@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "dataplane/edge.h"
+#include "dataplane/edge/edge.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/packets.h"
 #include "tests/support/packet_builder.h"

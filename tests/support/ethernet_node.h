@@ -26,6 +26,18 @@ class EthernetNode : public emulator::EmulatedNode {
   }
 };
 
+// Adds "Ethernet" with `address` and its prefix length, and the default route via `gateway`.
+inline void AddEthernet(host::EmulatedHost& host, const host::AssignedAddress& address,
+                        const IpAddress& gateway) {
+  host::Adapter ethernet;
+  ethernet.name = "Ethernet";
+  ethernet.addresses = {address};
+  host::Route route;
+  route.gateway = gateway;
+  route.adapter_index = emulator::AddNic(host, std::move(ethernet));
+  host.PutRoutes({route});
+}
+
 // Its adapters by their own names: where one is bound to a switch, its addresses are the host's
 // there.
 class NodeHost {

@@ -8,6 +8,7 @@
 #include "hns/base_network.h"
 #include "hns/client.h"
 #include "tests/control/daemon/daemon_fixture.h"
+#include "tests/support/ethernet_node.h"
 #include "tests/support/host_view.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/scripted_server.h"
@@ -26,8 +27,8 @@ using weft::testing::Address;
 class DaemonWindowsNodeTest : public DaemonFixture {
  protected:
   DaemonWindowsNodeTest() {
-    emulator::AddEthernet(node_->emulated.host(), {Address("192.168.1.10"), 24},
-                          Address("192.168.1.1"));
+    testing::AddEthernet(node_->emulated.host(), {Address("192.168.1.10"), 24},
+                         Address("192.168.1.1"));
   }
   void SetUp() override {
     DaemonFixture::SetUp();
@@ -402,8 +403,8 @@ TEST_F(DaemonWindowsNodeTest, AHostAdapterOfAnotherNameIsNoObstacle) {
   for (const char* name : {"vEthernet (Ethernet) 2", "LAN"}) {
     SCOPED_TRACE(name);
     const auto node = std::make_shared<MemoryNode>();
-    emulator::AddEthernet(node->emulated.host(), {Address("192.168.1.10"), 24},
-                          Address("192.168.1.1"));
+    testing::AddEthernet(node->emulated.host(), {Address("192.168.1.10"), 24},
+                         Address("192.168.1.1"));
     // A Hyper-V switch, used by another HNS network.
     hns::emulator::Settings settings;
     settings.host_adapter = name;

@@ -10,6 +10,7 @@
 #include "hns/api/response.h"
 #include "hns/bridge_drift.h"
 #include "tests/control/daemon/daemon_fixture.h"
+#include "tests/support/ethernet_node.h"
 #include "tests/support/host_view.h"
 
 namespace weft::daemon {
@@ -50,8 +51,8 @@ class HostGwFixture : public DaemonFixture {
     config_.conf = control::ParseNetConf(kHostGw, "net-conf.json", control::kHnsDefaults).value();
     config_.options.data_plane = config::DataPlane::kHns;
     config_.hns = {machine_, &machine_->emulated.hns()};
-    emulator::AddEthernet(host(), {*IpAddress::Parse("192.168.1.10"), 24},
-                          *IpAddress::Parse("192.168.1.254"));
+    testing::AddEthernet(host(), {*IpAddress::Parse("192.168.1.10"), 24},
+                         *IpAddress::Parse("192.168.1.254"));
   }
   absl::Status StartHere() {
     return Start(std::make_unique<Host>(host(), refuses_forwarding_, hides_forwarding_));

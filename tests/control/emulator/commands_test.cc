@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/emulator_clock.h"
+#include "tests/support/ethernet_node.h"
 #include "tests/support/lease_makers.h"
 
 namespace weft::emulator {
@@ -21,7 +22,7 @@ using Json = nlohmann::json;
 class NodeCommandsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    AddEthernet(node_.host(), {Address("192.168.1.10"), 24}, Address("192.168.1.1"));
+    testing::AddEthernet(node_.host(), {Address("192.168.1.10"), 24}, Address("192.168.1.1"));
   }
   void Do(const char* command) {
     const hns::Reply reply = Command(node_, command);

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/emulator_clock.h"
+#include "tests/support/ethernet_node.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/test_path.h"
 
@@ -32,7 +33,7 @@ constexpr char kOverlay[] =
 class EmulatedNodeTest : public ::testing::Test {
  protected:
   EmulatedNodeTest() {
-    AddEthernet(node.host(), {Address("192.168.1.10"), 24}, Address("192.168.1.1"));
+    testing::AddEthernet(node.host(), {Address("192.168.1.10"), 24}, Address("192.168.1.1"));
   }
   static hns::emulator::Settings Slow() {
     hns::emulator::Settings settings;
@@ -254,7 +255,7 @@ class NodeFileTest : public ::testing::Test {
 TEST_F(NodeFileTest, ANodeOutlivesItsProcess) {
   NodeFile file(node_, path_);
   ASSERT_EQ(file.Open(), absl::OkStatus());
-  AddEthernet(node_.host(), {Address("192.168.1.10"), 24}, Address("192.168.1.1"));
+  testing::AddEthernet(node_.host(), {Address("192.168.1.10"), 24}, Address("192.168.1.1"));
   EXPECT_EQ(file.Save(), absl::OkStatus());
   node_.hns().TakeName("ghost");
   EXPECT_EQ(file.Save(), absl::OkStatus());

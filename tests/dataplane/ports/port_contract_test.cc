@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "dataplane/edge.h"
+#include "dataplane/edge/edge.h"
 #include "dataplane/ports/capture_port.h"
 #include "dataplane/ports/trace_port.h"
 #include "tests/contract/packet_port_contract.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The emulated host passes its contract behind a socket too.
 #include "control/emulator/emulated_node.h"
-#include "control/emulator/remote/remote_host.h"
 #include "control/emulator/remote/remote_server.h"
 #include "control/emulator/remote/served_host.h"
+#include "tests/emulated_host/remote_host.h"
 #include "tests/support/emulated_host_rig.h"
 #include "tests/support/emulator_clock.h"
 #include "tests/support/test_path.h"

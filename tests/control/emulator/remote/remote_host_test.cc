@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A host behind a socket whose server stops and starts again.
-#include "control/emulator/remote/remote_host.h"
+#include "tests/emulated_host/remote_host.h"
 
 #include "control/emulator/emulated_node.h"
 #include "control/emulator/host/host_side.h"
@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/calls.h"
 #include "tests/support/emulator_clock.h"
+#include "tests/support/ethernet_node.h"
 #include "tests/support/host_view.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/test_path.h"
@@ -24,7 +25,7 @@ using ::weft::testing::Address;
 class RemoteHostTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    AddEthernet(node_.host(), {Address("192.168.1.10"), 24}, Address("192.168.1.1"));
+    testing::AddEthernet(node_.host(), {Address("192.168.1.10"), 24}, Address("192.168.1.1"));
     Serve(weft::testing::TestSocket());
   }
   void Serve(const std::string& address, bool with_host = true) {

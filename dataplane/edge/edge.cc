@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/edge.h"
+#include "dataplane/edge/edge.h"
 
 #include <algorithm>
 #include <utility>

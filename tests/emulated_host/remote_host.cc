@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/emulator/remote/remote_host.h"
+#include "tests/emulated_host/remote_host.h"
 
 #include <chrono>
 #include <condition_variable>

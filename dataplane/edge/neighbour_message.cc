@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/neighbour_message.h"
+#include "dataplane/edge/neighbour_message.h"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 // at the path in the environment variable WEFT_HNS_EMULATOR.
 #include <cstdlib>
 
-#include "control/emulator/remote/remote_host.h"
+#include "tests/emulated_host/remote_host.h"
 
 namespace weft::host {
 

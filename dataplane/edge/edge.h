@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "dataplane/neighbour_message.h"
-#include "dataplane/neighbour_table.h"
+#include "dataplane/edge/neighbour_message.h"
+#include "dataplane/edge/neighbour_table.h"
 #include "dataplane/packet_port.h"
 #include "vxlan/arp.h"
 #include "vxlan/ethernet.h"
