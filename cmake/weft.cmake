@@ -88,7 +88,6 @@ function(weft_test name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   weft_alone(${arg_ALONE})
   target_compile_options(${name} PRIVATE
-    -O0  # what is tested is in libraries; EXPECT_... is much code: a third of its time to compile
     -include ${PROJECT_BINARY_DIR}/source_dir.h
     -Wno-dangling-else)  # `if (x) EXPECT_EQ(...)`: the macro's own if
   if(WEFT_WHOLE_PROGRAMS)
