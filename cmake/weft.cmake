@@ -72,7 +72,7 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/source_dir.h
   CONTENT "#define WEFT_SOURCE_DIR \"@PROJECT_SOURCE_DIR@\"\n" @ONLY)
 
 # weft_test(<name> SOURCES ... [ALONE ...] [LIBS ...] [LABEL unit|contract|fuzz-replay|repo] [LINUX_ONLY] [THREADS])
-# A GoogleTest executable, each case a ctest (with WEFT_WHOLE_PROGRAMS the program is one). WEFT_SOURCE_DIR is the
+# A GoogleTest executable, each case a ctest (with WEFT_WHOLE_PROGRAMS half of them is). WEFT_SOURCE_DIR is the
 # repository, for data files (under Wine too: its current drive is Z:, the host's root). THREADS: more than one
 # thread runs in it; the thread sanitizer's build (WEFT_THREADS_ONLY) has no other tests.
 function(weft_test name)
@@ -91,8 +91,11 @@ function(weft_test name)
     -include ${PROJECT_BINARY_DIR}/source_dir.h
     -Wno-dangling-else)  # `if (x) EXPECT_EQ(...)`: the macro's own if
   if(WEFT_WHOLE_PROGRAMS)
-    add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 1200)
+    foreach(shard IN ITEMS 0 1)  # so that two cores have work to the end
+      add_test(NAME "${name}#${shard}" COMMAND ${name})
+      set_tests_properties("${name}#${shard}" PROPERTIES LABELS ${arg_LABEL} TIMEOUT 1200
+        ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${shard}")
+    endforeach()
   else()
     gtest_discover_tests(${name} TEST_PREFIX ${name}: DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
       PROPERTIES LABELS ${arg_LABEL} TIMEOUT 120)

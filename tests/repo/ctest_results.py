@@ -8,7 +8,7 @@ where it failed and none of its cases did, or where it ran another number of cas
 import re
 import sys
 
-VERDICT = re.compile(r"^ *\d+/\d+ +Test +#(\d+): (.*?) \.*(?:   |\*\*\*)([A-Z][A-Za-z ]*[a-z])")
+VERDICT = re.compile(r"^ *\d+/\d+ +Test +#(\d+): (.*?) \.*(?:   |[A-Za-z ]*\*\*\*)([A-Z][A-Za-z ]*[a-z])")
 CASE = re.compile(r"\[ +(OK|FAILED|SKIPPED) +\] ([^ ,]+).*\(\d+ ms\)$")
 ANNOUNCED = re.compile(r"^\[=+\] Running (\d+) tests? from")
 SHOWN_TESTS, SHOWN_LINES = 5, 40
@@ -49,6 +49,7 @@ def results(log):
             if program.announced is None or ":" in name:
                 yield verdict, name, program.lines
                 continue
+            name = re.sub(r"#\d+$", "", name)  # a shard of it
             for case_verdict, case, lines in program.cases:
                 yield case_verdict, f"{name}:{case}", lines
             failed = any(case[0] == "failed" for case in program.cases)

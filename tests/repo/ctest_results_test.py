@@ -31,6 +31,8 @@ LOGS = [
     ("Wine leaves the remark", [ended('a_test:A.One/x  # GetParam() = "x"', "Passed"), SUM], [("passed", "a_test:A.One/x")]),
     ("no GoogleTest", [ended("b_replay", "Passed"), SUM], [("passed", "b_replay")]),
     ("a program", whole(OK, "[  SKIPPED ] A.Three/0 (0 ms)", announced=2), [("passed", "a_test:A.One"), ("skipped", "a_test:A.Three/0")]),
+    ("a shard of a program", [line.replace("a_test", "a_test#1") for line in whole(OK, announced=1)], [("passed", "a_test:A.One")]),
+    ("a program that aborted", [ended("a_test:A.One", "Subprocess aborted***Exception:"), SUM], [("failed", "a_test:A.One")]),
     ("a program with a failed case", whole(OK, FAILED, "[  FAILED  ] A.Two", announced=2, verdict="***Failed"),
      [("passed", "a_test:A.One"), ("failed", "a_test:A.Two")]),
     ("a case that printed half a line", whole("half" + OK, announced=1), [("passed", "a_test:A.One")]),

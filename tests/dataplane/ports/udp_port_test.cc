@@ -72,21 +72,17 @@ class UdpPortTest : public ::testing::TestWithParam<Family> {
  protected:
   void SetUp() override {
     ASSERT_EQ(EnterPrivateNetns(), "");
-    static const bool once = [] {
-      EXPECT_TRUE(SetNetSysctl("ipv6/conf/default/accept_dad", "0"));
-      EXPECT_EQ(RunIp("link add dev near0 mtu 1500 address 02:00:00:00:00:01 "
-                      "type veth peer name far0"),
-                "");
-      for (const char* link : {"near0", "far0"})
-        EXPECT_EQ(RunIp(std::string("link set up dev ") + link), "");
-      EXPECT_EQ(RunIp("addr add 10.0.0.1/24 dev near0"), "");
-      EXPECT_EQ(AddIp6("fd00::1/64", "near0"), "");
-      EXPECT_EQ(AddIp6("fd01::2/128", "lo"), "");
-      EXPECT_EQ(RunIp("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near0"), "");
-      EXPECT_EQ(RunIp("neigh add fd00::2 lladdr 02:00:00:00:00:02 dev near0"), "");
-      return true;
-    }();
-    ASSERT_TRUE(once);
+    EXPECT_TRUE(SetNetSysctl("ipv6/conf/default/accept_dad", "0"));
+    EXPECT_EQ(RunIp("link add dev near0 mtu 1500 address 02:00:00:00:00:01 "
+                    "type veth peer name far0"),
+              "");
+    for (const char* link : {"near0", "far0"})
+      EXPECT_EQ(RunIp(std::string("link set up dev ") + link), "");
+    EXPECT_EQ(RunIp("addr add 10.0.0.1/24 dev near0"), "");
+    EXPECT_EQ(AddIp6("fd00::1/64", "near0"), "");
+    EXPECT_EQ(AddIp6("fd01::2/128", "lo"), "");
+    EXPECT_EQ(RunIp("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near0"), "");
+    EXPECT_EQ(RunIp("neigh add fd00::2 lladdr 02:00:00:00:00:02 dev near0"), "");
   }
 
   static std::unique_ptr<UdpPort> Open(UdpOptions options) {
