@@ -109,6 +109,7 @@ ExitCode RunVerb(const Verb& verb, std::vector<std::string> arguments, Io& io) {
     const auto verbs = parser->get_subcommands({});
     if (!verbs.empty() && !rest.empty() && !rest.front().starts_with('-')) {
       std::vector<std::string> names;
+      names.reserve(verbs.size());
       for (const CLI::App* each : verbs) names.push_back(each->get_name());
       return RefuseVerb(io, path, {names.begin(), names.end()}, rest.front());
     }
