@@ -78,8 +78,6 @@ class Backend {
 
   // What this backend decides of the lease; empty: nothing.
   virtual std::optional<LeaseFacts> lease_facts() const { return std::nullopt; }
-  // Whether a virtual switch takes over the underlay's adapter, and with it its static routes.
-  virtual bool TakesUnderlay() const { return false; }
   // Names of this backend's adapters.
   virtual std::vector<std::string> devices() const { return {}; }
 

@@ -100,7 +100,6 @@ class HnsNetwork : public Backend {
     return absl::OkStatus();
   }
   bool IsComplete() const override { return keeper_ ? desired_ == programmed_ : !desired_; }
-  bool TakesUnderlay() const override { return !follower_; }
   void Poll(control::TimePoint now) override {
     if (keeper_) condition_.Set(keeper_->Supervise(now));
   }

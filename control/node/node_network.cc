@@ -42,8 +42,9 @@ NodeNetwork::NodeNetwork(const backend::Context& context,
                          std::shared_ptr<host::PacketFilter> filter)
     : context_(context),
       backends_(MakeBackends(context)),
-      carries_routes_(std::any_of(backends_.begin(), backends_.end(),
-                                  [](const auto& each) { return each->TakesUnderlay(); })),
+      carries_routes_(
+          context.options.data_plane == config::DataPlane::kHns ||
+          (context.options.data_plane == config::DataPlane::kRoutes && context.host.is_windows())),
       static_routes_(context.host, context.conf, context.ledger, context.options.hns_base_network),
       pod_rules_(std::move(filter), context.ledger, context.options.iptables_resync),
       subnet_file_(context.options.subnet_file) {}

@@ -198,14 +198,14 @@ def peer_check(mode, expected):
         b.host.ip("addr add 192.168.77.66/24 dev u0")
         lab.up(peer_check=mode)
         dropped = 2 - sum(expected[:2])
-        with PodSocket(a) as pod, frames.Underlay(b.host, "192.168.77.66", a.lease.public_ip) as stranger, \
+        with PodSocket(a) as pod, frames.Underlay(b.host, "192.168.77.66", a.lease.public_ip) as foreign, \
                 frames.Underlay(b.host, b.lease.public_ip, a.lease.public_ip) as peer:
-            stranger.send(forged(a, b, "02:66:66:66:66:66", "10.244.66.6", b"stranger"))
-            stranger.send(forged(a, b, b.lease.mac, b.pod_ip, b"overwritten"))
+            foreign.send(forged(a, b, "02:66:66:66:66:66", "10.244.66.6", b"foreign"))
+            foreign.send(forged(a, b, b.lease.mac, b.pod_ip, b"overwritten"))
             peer.send(forged(a, b, b.lease.mac, "10.244.1.77", b"ourselves"))
             peer.send(good(a, b, b"last"))
             arrived = pod.until(b"last")
-        command.expect_equal((b"stranger" in arrived, b"overwritten" in arrived, b"ourselves" in arrived), expected, f"--peer-check={mode}: let in")
+        command.expect_equal((b"foreign" in arrived, b"overwritten" in arrived, b"ourselves" in arrived), expected, f"--peer-check={mode}: let in")
         command.wait_until(lambda: a.drops("toPods").get("own-source", 0) == 1 - expected[2], lambda: f"own-source: {a.drops('toPods')}", timeout=20)
         command.wait_until(lambda: a.drops("toPods").get("unknown-peer", 0) == dropped,
                            lambda: f"--peer-check={mode}: unknown-peer: {a.drops('toPods')}, expected {dropped}", timeout=20)

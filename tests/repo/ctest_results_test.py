@@ -36,7 +36,7 @@ LOGS = [
     ("a program with a failed case", whole(OK, FAILED, "[  FAILED  ] A.Two", announced=2, verdict="***Failed"),
      [("passed", "a_test:A.One"), ("failed", "a_test:A.Two")]),
     ("a case that printed half a line", whole("half" + OK, announced=1), [("passed", "a_test:A.One")]),
-    ("a program that died amid a case", whole(OK, "[ RUN      ] A.Two", announced=2, verdict="***Failed"),
+    ("a program that died during a case", whole(OK, "[ RUN      ] A.Two", announced=2, verdict="***Failed"),
      [("passed", "a_test:A.One"), ("failed", "a_test")]),
     ("one that died after its cases", whole(OK, announced=1, verdict="***Failed"), [("passed", "a_test:A.One"), ("failed", "a_test")]),
     ("one that left early with success", whole(OK, announced=2), [("passed", "a_test:A.One"), ("failed", "a_test")]),

@@ -54,8 +54,8 @@ class HnsBridge final
   std::optional<hns::Guid> forwarded_;
   std::string forwarding_;
   std::set<std::uint32_t> switched_on_;  // adapter indices, by us
-  bool adapter_present_ =
-      true;  // an adapter has the endpoint's address, as last passed to the keeper
+  // An adapter has the endpoint's address, as last passed to the keeper.
+  bool adapter_present_ = true;
   control::Condition network_condition_;  // what the network lacks, for the log
 };
 

@@ -33,8 +33,6 @@ class HostRoutes final : public Backend {
   bool IsComplete() const override { return sinks_.size() == configs_.size(); }
   void Close() override;
   void CloseDevice(const std::string& device) override;
-  // On Windows the CNI plugin's L2Bridge network does.
-  bool TakesUnderlay() const override { return !tunnels_ && context_.host.is_windows(); }
   bool IsConcernedBy(const host::RouteChanges& changes) const override;
   void RecheckRoutes(bool all) override;
   std::string TunnelsText(bool up) const override;
