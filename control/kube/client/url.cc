@@ -21,6 +21,11 @@ absl::Status Bad(std::string_view what) { return absl::InvalidArgumentError(what
 
 bool IsAlphanumeric(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); }
 
+// Go's net/url refuses the same characters, in a user as in a path.
+bool IsVisible(std::string_view text) {
+  return std::ranges::all_of(text, [](unsigned char c) { return absl::ascii_isgraph(c); });
+}
+
 // Cuts "scheme://" off the front of `text`.
 absl::Status TakeScheme(std::string_view& text, Url& url) {
   const std::size_t end = text.find("://");
@@ -38,6 +43,7 @@ absl::Status TakeUser(std::string_view& authority, Url& url) {
   const std::size_t at = authority.rfind('@');
   if (at == std::string_view::npos) return absl::OkStatus();
   const std::string_view user = authority.substr(0, at);
+  if (!IsVisible(user)) return Bad("its user name or password has characters that must be escaped");
   const std::size_t colon = user.find(':');
   auto name = http1::DecodePercent(user.substr(0, colon));
   auto password = colon == std::string_view::npos ? std::string()
@@ -102,9 +108,7 @@ absl::StatusOr<Url> ParseUrl(std::string_view text) {
   if (url.port == 0 && url.scheme == "http") url.port = 80;
   if (path.find_first_of("?#") != std::string_view::npos)
     return Bad("it has a query or a fragment");
-  const auto visible = [](char c) { return absl::ascii_isgraph(static_cast<unsigned char>(c)); };
-  if (!std::all_of(path.begin(), path.end(), visible))
-    return Bad("its path has characters that must be escaped");
+  if (!IsVisible(path)) return Bad("its path has characters that must be escaped");
   while (!path.empty() && path.back() == '/') path.remove_suffix(1);
   url.path = std::string(path);
   return url;

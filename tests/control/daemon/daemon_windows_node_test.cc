@@ -200,6 +200,30 @@ TEST_F(DaemonWindowsNodeTest, AStaticRouteThatTheSwitchRemovedIsRestored) {
   EXPECT_EQ(ConditionOf("static-routes"), "");
 }
 
+// alloc has no backend, but the switch of a CNI plugin takes static routes too.
+TEST_F(DaemonWindowsNodeTest, AStaticRouteThatACniPluginsSwitchRemovedIsRestored) {
+  config_.conf.type = control::BackendType::kAlloc;
+  config_.polls_host = true;
+  host::Route route;
+  route.destination = *IpPrefix::Parse("10.8.0.0/16");
+  route.gateway = Address("192.168.1.254");
+  route.adapter_index = node_->emulated.host().state().adapters.at(0).adapter.index;
+  ASSERT_TRUE(node_->emulated.host().PutRoutes({route})[0].ok());
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  hns::Client client(node_->emulated.hns());
+  hns::Network network;
+  network.name = "cbr0";
+  network.type = "L2Bridge";
+  const auto created = client.Create(network);
+  ASSERT_TRUE(created.ok()) << created.status();
+  ASSERT_TRUE(RunUntil([&] {
+    const auto way = node_->emulated.host().RouteTo(Address("10.8.1.1"));
+    return way.ok() && way->destination == route.destination &&
+           way->adapter_index != route.adapter_index;
+  }));
+}
+
 TEST_F(DaemonWindowsNodeTest, TheFirewallLetsTheTunnelIn) {
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
