@@ -251,7 +251,7 @@ void ReadVxlan(Members& backend, NetConf& conf) {
   conf.direct_routing = backend.Bool("DirectRouting", false);
 }
 
-// Upstream reads these two on Windows nodes only.
+// Upstream reads Name and DNSServerList on Windows nodes only.
 void ReadHostGw(Members& backend, NetConf& conf) {
   conf.name = backend.String("Name");
   if (conf.name.empty()) conf.name = "cbr0";

@@ -57,7 +57,7 @@ absl::StatusOr<Endpoint> OverlayEndpoint(const Network& network, const OverlayEn
   if (here == spec.remote) {
     return absl::InvalidArgumentError(absl::StrCat(
         ip, here ? " is in " : " is not in ", network.name, "'s own subnet ", SubnetsOf(network),
-        here ? ": no pod of another node has it; leave out --remote"
+        here ? ", of which other nodes have no pods; leave out --remote"
              : "; for a pod of another node add --remote"));
   }
   const std::optional<IpAddress> provider = !spec.remote ? network.provider_address()

@@ -21,9 +21,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 export WEFT_DEPS=${WEFT_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}
 logs=$PWD/build/logs
 results=$logs/results.tsv  # a line a test that ran: verdict, suite:test, stage
+times=$logs/times          # a line a stage: seconds, name
+failures=$logs/failures    # a line a stage that failed: name, why
 stage_limit=1800 whole_limit=0  # seconds; 0: none
-running= ahead=
-declare -a times=() failures=()
+running= ahead= beside=
 
 say() { printf '[%4ds] %s\n' $SECONDS "$*"; }
 
@@ -34,7 +35,7 @@ record() { printf '%s\t%s\t%s\n' "$@" >>"$results"; }
 failed_stage() {
   say "$1: FAILED: $2"
   record failed "stage:$1" "$1"
-  failures+=("$1: $2")
+  echo "$1: $2" >>"$failures"
 }
 
 # limited NAME COMMAND...: ends it when its time is over. 124: it was.
@@ -52,7 +53,7 @@ limited() {
   wait "$running"
   status=$?
   running=
-  times+=("$((SECONDS - began)) $name")
+  echo "$((SECONDS - began)) $name" >>"$times"
   [ $status != 137 ] || status=124
   return $status
 }
@@ -195,7 +196,7 @@ built() {
   status=$?
   if [ $status = 0 ]; then
     read -r status took <"$logs/ahead-$name.status"
-    times+=("$took $name, built ahead")
+    echo "$took $name, built ahead" >>"$times"
     [ "$status" != 0 ] || return 0
   fi
   show_tail "ahead-$name"
@@ -220,6 +221,28 @@ everyday() {
   counted netns netns tests/netns/run.sh
 }
 
+clusters() {
+  counted e2e e2e tests/e2e/run.sh
+  counted e2e-of-upstream e2e-upstream tests/e2e/run.sh --subject=upstream
+  counted soak soak-churn tests/soak/churn.sh --short
+}
+
+# start_beside FUNCTION: runs it next to what follows, which then has lower priority: for stages that mostly wait.
+start_beside() {
+  (
+    trap '[ -z "$running" ] || kill "$running"; exit' TERM
+    "$@"
+  ) >"$logs/beside.log" 2>&1 &
+  beside=$!
+}
+
+end_beside() {
+  [ -n "$beside" ] || return 0
+  wait "$beside"
+  beside=
+  cat "$logs/beside.log"
+}
+
 # What ships is what is proven: namespaces and clusters have the release build. What mostly waits comes while most is built.
 everything() {
   whole_limit=5040
@@ -234,16 +257,13 @@ everything() {
   counted soak soak-schedules tests/soak/schedules.sh --short
   counted soak soak-transfer tests/soak/transfer.sh --short
   built windows && windows
-  if built peers; then
-    counted e2e e2e tests/e2e/run.sh
-    counted e2e-of-upstream e2e-upstream tests/e2e/run.sh --subject=upstream
-    counted soak soak-churn tests/soak/churn.sh --short
-  fi
+  built peers && start_beside clusters
   built asan && ctest_suite ctest-asan asan -LE repo &&
     counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
   built tsan && ctest_suite ctest-tsan tsan -LE repo &&
     counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh forwarding host_routes lifecycle net_conf three_nodes
   built fuzz && counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" tests/soak/fuzz.sh
+  end_beside
   if built bench; then
     must sync bench/sync --nodes 200 --smoke --no-build
     must hns bench/hns --peers 2000 --no-build
@@ -260,11 +280,11 @@ windows() {
 }
 
 finish() {
-  local line
+  local seconds name
   [ -z "$ahead" ] || kill -- -"$ahead" 2>/dev/null
   echo "time of each stage, seconds:"
-  for line in "${times[@]+"${times[@]}"}"; do printf '%6d  %s\n' "${line%% *}" "${line#* }"; done
-  for line in "${failures[@]+"${failures[@]}"}"; do echo "failed: $line"; done
+  while read -r seconds name; do printf '%6d  %s\n' "$seconds" "$name"; done <"$times"
+  sed 's/^/failed: /' "$failures"
   awk -F '\t' '
     $1 == "passed" { runs++; ran[$2] = 1; by[$3]++ }
     $1 == "failed" { runs++; bad[$2] = 1; by[$3]++ }
@@ -284,14 +304,16 @@ finish() {
 
 interrupted() {
   trap '' TERM INT
-  failures+=("interrupted by SIG$1")
+  echo "interrupted by SIG$1" >>"$failures"
   record failed "stage:interrupted" interrupted
   [ -z "$running" ] || kill "$running" 2>/dev/null
+  [ -z "$beside" ] || kill "$beside" 2>/dev/null
+  end_beside
   finish
 }
 
 mkdir -p "$logs"
-: >"$results"
+: >"$results" >"$times" >"$failures"
 trap 'interrupted TERM' TERM
 trap 'interrupted INT' INT
 case ${1:-} in

@@ -46,7 +46,7 @@ struct VariableRow {
 };
 
 std::span<const FlagRow> FlagTable();
-// Apart from FLANNELD_*: each flag has one (VariableOf).
+// Those that set no flag. A flag's own is FLANNELD_...: VariableOf.
 std::span<const VariableRow> VariableTable();
 std::string_view Title(FlagGroup group);
 // As Go prints it; empty for a list.

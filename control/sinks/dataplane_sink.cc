@@ -64,7 +64,8 @@ lease::SinkReport DataplaneSink::Report() const {
   for (const auto& [subnet, peer] : unreachable_) {
     report.pending.push_back(absl::StrCat(subnet.ToString(), ": public IP ",
                                           peer.public_ip.ToString(), " of node ", Quoted(peer.node),
-                                          " is not of the family that our wire carries"));
+                                          " is not ", outer_ == IpFamily::kV4 ? "IPv4" : "IPv6",
+                                          ", the family over which this tunnel sends"));
   }
   return report;
 }

@@ -170,7 +170,7 @@ bool HostRouteSink::IsConcernedBy(const host::RouteChanges& changes) const {
     }
     const Way* const way = DesiredWay(route.destination);
     if (way == nullptr) return false;
-    // As we put it: some systems report our own changes too.
+    // What we wrote ourselves is no concern: some systems report that, too.
     const bool right = route.kind == host::RouteKind::kPlain && route.marked && !route.onlink;
     return change.gone || !right || WayOf(route) != *way;
   });

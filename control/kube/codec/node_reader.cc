@@ -237,7 +237,7 @@ absl::Status NodeReader::ReadFamily(const NodeFields& fields, const IpPrefix& su
   lease::FamilyLease& lease = into.emplace();
   lease.subnet = subnet;
   lease.public_ip = *public_ip;
-  // Other backends have other data there; the table judges the backend.
+  // Other backends have other data there; the lease table refuses a foreign backend.
   if (!IsVxlan(fields)) return absl::OkStatus();
   const auto data = ReadBackendData(half.data, half.data_key);
   if (!data.ok()) return data.status();
