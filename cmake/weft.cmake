@@ -67,13 +67,32 @@ function(weft_program target)
   target_link_libraries(${target} PRIVATE ${arg_LIBS} weft_options)
 endfunction()
 
-# In a file, not on the command line: there the path of the clone would spoil the shared ccache for all.
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/source_dir.h
-  CONTENT "#define WEFT_SOURCE_DIR \"@PROJECT_SOURCE_DIR@\"\n" @ONLY)
+# tests/support/source_dir.h. In a file of its own: elsewhere the path of the clone would spoil the shared ccache.
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/source_dir.cc @ONLY
+  CONTENT "#include \"tests/support/source_dir.h\"\nconst char weft::testing::kSourceDir[] = \"@PROJECT_SOURCE_DIR@\";\n")
+if(WEFT_TESTS)
+  add_library(weft_source_dir STATIC ${PROJECT_BINARY_DIR}/source_dir.cc)
+  target_include_directories(weft_source_dir PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_features(weft_source_dir PRIVATE cxx_std_20)
+endif()
+
+# What nearly every test includes, read once instead of once a file: two seconds of g++ for each.
+function(weft_precompile_test_headers name)
+  if(NOT TARGET weft_test_headers)
+    file(WRITE ${PROJECT_BINARY_DIR}/test_headers.cc "")
+    add_library(weft_test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cc)
+    target_link_libraries(weft_test_headers PRIVATE GTest::gmock absl::statusor absl::strings absl::time weft_options)
+    target_compile_options(weft_test_headers PRIVATE -fpch-preprocess)  # for ccache
+    target_precompile_headers(weft_test_headers PRIVATE
+      <gmock/gmock.h> <gtest/gtest.h> <algorithm> <chrono> <functional> <map> <memory> <optional> <string> <vector>
+      <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/time/time.h>)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM weft_test_headers)
+  target_compile_options(${name} PRIVATE -fpch-preprocess)
+endfunction()
 
 # weft_test(<name> SOURCES ... [ALONE ...] [LIBS ...] [LABEL unit|contract|fuzz-replay|repo] [LINUX_ONLY] [THREADS])
-# A GoogleTest executable, each case a ctest (with WEFT_WHOLE_PROGRAMS half of them is). WEFT_SOURCE_DIR is the
-# repository, for data files (under Wine too: its current drive is Z:, the host's root). THREADS: more than one
+# A GoogleTest executable, each case a ctest (with WEFT_WHOLE_PROGRAMS half of them is). THREADS: more than one
 # thread runs in it; the thread sanitizer's build (WEFT_THREADS_ONLY) has no other tests.
 function(weft_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "LINUX_ONLY;THREADS" "LABEL" "SOURCES;ALONE;LIBS")
@@ -84,12 +103,13 @@ function(weft_test name)
   if(NOT arg_LABEL)
     set(arg_LABEL unit)
   endif()
-  weft_program(${name} SOURCES ${arg_SOURCES} ${arg_ALONE} LIBS ${arg_LIBS} GTest::gmock GTest::gtest_main)
+  weft_program(${name} SOURCES ${arg_SOURCES} ${arg_ALONE} LIBS ${arg_LIBS} weft_source_dir GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   weft_alone(${arg_ALONE})
-  target_compile_options(${name} PRIVATE
-    -include ${PROJECT_BINARY_DIR}/source_dir.h
-    -Wno-dangling-else)  # `if (x) EXPECT_EQ(...)`: the macro's own if
+  target_compile_options(${name} PRIVATE -Wno-dangling-else)  # `if (x) EXPECT_EQ(...)`: the macro's own if
+  if(WEFT_UNITY)
+    weft_precompile_test_headers(${name})
+  endif()
   if(WEFT_WHOLE_PROGRAMS)
     foreach(shard IN ITEMS 0 1)  # so that two cores have work to the end
       add_test(NAME "${name}#${shard}" COMMAND ${name})

@@ -217,8 +217,9 @@ soak() {
 
 everyday() {
   bootstrap build test netns && compile dev || return
+  start_beside counted netns netns tests/netns/run.sh
   ctest_suite ctest-dev dev
-  counted netns netns tests/netns/run.sh
+  end_beside
 }
 
 clusters() {

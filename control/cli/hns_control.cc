@@ -15,17 +15,17 @@
 namespace weft::cli {
 namespace {
 
-constexpr char kVerb[] = "hns control";
+constexpr char kControlVerb[] = "hns control";
 
-struct Options {
+struct ControlOptions {
   std::string path, command;
   std::vector<std::string> fields;
 };
 
-ExitCode Run(const Options& options, Io& io) {
+ExitCode RunControl(const ControlOptions& options, Io& io) {
   namespace emulator = hns::emulator;
   absl::StatusOr<nlohmann::json> command = JsonFields(options.fields);
-  if (!command.ok()) return Fail(io, kVerb, command.status());
+  if (!command.ok()) return Fail(io, kControlVerb, command.status());
   (*command)["command"] = options.command;
   const hns::Reply reply = emulator::RemoteApi(options.path).Control(command->dump());
   if (reply.ok()) {
@@ -33,8 +33,8 @@ ExitCode Run(const Options& options, Io& io) {
     return ExitCode::kOk;
   }
   if (!reply.error_record.empty())
-    return Fail(io, kVerb, absl::InvalidArgumentError(reply.error_record));
-  return Fail(io, kVerb,
+    return Fail(io, kControlVerb, absl::InvalidArgumentError(reply.error_record));
+  return Fail(io, kControlVerb,
               absl::UnavailableError(absl::StrCat("no HNS emulator answers at ", options.path,
                                                   "; start one: flannelctl hns emulate --listen ",
                                                   options.path)));
@@ -43,7 +43,7 @@ ExitCode Run(const Options& options, Io& io) {
 }  // namespace
 
 Action AddHnsControl(CLI::App& parser) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ControlOptions>();
   parser.add_option("PATH", options->path, "The emulator's socket or pipe, as given with --listen")
       ->type_name("PATH")
       ->required();
@@ -69,7 +69,7 @@ Action AddHnsControl(CLI::App& parser) {
       "  flannelctl hns control hns.sock put-route destination=10.8.0.0/16 \\\n"
       "      gateway=192.168.1.254 adapter=Ethernet\n"
       "  flannelctl hns control hns.sock set 'settings={\"latency_ms\":20}'");
-  return [options](Io& io) { return Run(*options, io); };
+  return [options](Io& io) { return RunControl(*options, io); };
 }
 
 }  // namespace weft::cli

@@ -26,15 +26,15 @@ namespace {
 
 namespace remote = hns::emulator;
 
-constexpr char kVerb[] = "hns emulate";
+constexpr char kEmulateVerb[] = "hns emulate";
 
-struct Options {
+struct EmulateOptions {
   std::string listen, state, version, gateway;
   std::vector<std::string> adapters, settings, faults;
 };
 
 // The machine's adapters and its default routes.
-absl::Status AddAdapters(const Options& options, host::EmulatedHost& host) {
+absl::Status AddAdapters(const EmulateOptions& options, host::EmulatedHost& host) {
   for (const std::string& text : options.adapters) {
     absl::StatusOr<host::Adapter> adapter = emulator::ParseAdapter(text);
     if (!adapter.ok())
@@ -56,7 +56,7 @@ absl::Status AddAdapters(const Options& options, host::EmulatedHost& host) {
   return host.PutRoutes({route}).front();
 }
 
-absl::Status Apply(const Options& options, emulator::EmulatedNode& node) {
+absl::Status Apply(const EmulateOptions& options, emulator::EmulatedNode& node) {
   absl::StatusOr<nlohmann::json> settings = JsonFields(options.settings);
   if (!settings.ok()) return settings.status();
   if (!options.version.empty()) (*settings)["version"] = options.version;
@@ -84,7 +84,7 @@ void WaitForEnd() {
   context.run();
 }
 
-ExitCode Run(const Options& options, Io& io) {
+ExitCode RunEmulate(const EmulateOptions& options, Io& io) {
   remote::SystemClock clock;
   emulator::EmulatedNode node(clock);
   std::optional<emulator::NodeFile> file;
@@ -92,17 +92,17 @@ ExitCode Run(const Options& options, Io& io) {
   absl::Status status = AddAdapters(options, node.host());
   if (status.ok() && file) status = file->Open();
   if (status.ok()) status = Apply(options, node);
-  if (!status.ok()) return Fail(io, kVerb, status);
+  if (!status.ok()) return Fail(io, kEmulateVerb, status);
   const auto save = [&] {
     if (!file) return;
-    if (const absl::Status saved = file->Save(); !saved.ok()) Fail(io, kVerb, saved);
+    if (const absl::Status saved = file->Save(); !saved.ok()) Fail(io, kEmulateVerb, saved);
   };
   emulator::ServedHost host(node.host());
   const auto server = remote::RemoteServer::Start(
       options.listen, node.hns(),
       [&](const std::string& command) { return emulator::Command(node, command); }, &host,
       [&] { return node.hns().NewProcess(); }, save);
-  if (!server.ok()) return Fail(io, kVerb, server.status());
+  if (!server.ok()) return Fail(io, kEmulateVerb, server.status());
   io.out << "listening on " << (*server)->path() << std::endl;
   WaitForEnd();
   node.hns().ClearFaults();  // the server would wait for calls that hang
@@ -112,7 +112,7 @@ ExitCode Run(const Options& options, Io& io) {
 }  // namespace
 
 Action AddHnsEmulate(CLI::App& parser) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EmulateOptions>();
   parser
       .add_option("--listen", options->listen,
                   "A Unix-domain socket, on Windows a pipe's name; only its owner can connect")
@@ -146,12 +146,12 @@ Action AddHnsEmulate(CLI::App& parser) {
       "  flannelctl hns emulate --listen hns.sock --set latency_ms=20 \\\n"
       "      --fault function=HcnModifyNetwork,code=0x803B000D,count=2");
   return [options](Io& io) {
-    Options given = *options;
+    EmulateOptions given = *options;
     if (given.adapters.empty()) {
       given.adapters.push_back("Ethernet=192.168.1.10/24");
       if (given.gateway.empty()) given.gateway = "192.168.1.1";
     }
-    return Run(given, io);
+    return RunEmulate(given, io);
   };
 }
 

@@ -19,7 +19,7 @@
 namespace weft::cli {
 namespace {
 
-struct Options {
+struct EndpointOptions {
   std::string hns, network, output = "table";
   bool no_headers = false;
   // add
@@ -57,7 +57,7 @@ std::string AddressesOf(const hns::Endpoint& endpoint) {
       [](std::string* out, const hns::IpConfiguration& ip) { out->append(ip.address.ToString()); });
 }
 
-ExitCode List(const Options& options, Io& io) {
+ExitCode ListEndpoint(const EndpointOptions& options, Io& io) {
   constexpr char kVerb[] = "hns endpoint list";
   const auto api = OpenHns(options.hns);
   if (!api.ok()) return Fail(io, kVerb, api.status());
@@ -94,7 +94,7 @@ ExitCode List(const Options& options, Io& io) {
   return ExitCode::kOk;
 }
 
-absl::StatusOr<hns::OverlayEndpointSpec> SpecOf(const Options& options) {
+absl::StatusOr<hns::OverlayEndpointSpec> SpecOf(const EndpointOptions& options) {
   const auto wrong = [](std::string_view flag, const std::string& text, std::string_view what) {
     return absl::InvalidArgumentError(absl::StrCat(flag, " ", Quoted(text), " is no ", what));
   };
@@ -117,7 +117,7 @@ absl::StatusOr<hns::OverlayEndpointSpec> SpecOf(const Options& options) {
   return spec;
 }
 
-ExitCode Add(const Options& options, Io& io) {
+ExitCode AddEndpoint(const EndpointOptions& options, Io& io) {
   constexpr char kVerb[] = "hns endpoint add";
   const auto spec = SpecOf(options);
   if (!spec.ok()) return Fail(io, kVerb, spec.status());
@@ -140,8 +140,8 @@ ExitCode Add(const Options& options, Io& io) {
 }
 
 // Its owner and its users are unknown.
-ExitCode DeleteUnread(const Options& options, hns::Client& client, const hns::Unread& unread,
-                      Io& io) {
+ExitCode DeleteUnread(const EndpointOptions& options, hns::Client& client,
+                      const hns::Unread& unread, Io& io) {
   constexpr char kVerb[] = "hns endpoint delete";
   if (!options.force)
     return Found(io, kVerb, absl::StrCat(unread.why, "; --force deletes it anyway"));
@@ -149,7 +149,7 @@ ExitCode DeleteUnread(const Options& options, hns::Client& client, const hns::Un
   return status.ok() ? ExitCode::kOk : Refused(io, kVerb, status);
 }
 
-ExitCode Delete(const Options& options, Io& io) {
+ExitCode DeleteEndpoint(const EndpointOptions& options, Io& io) {
   constexpr char kVerb[] = "hns endpoint delete";
   const auto api = OpenHns(options.hns);
   if (!api.ok()) return Fail(io, kVerb, api.status());
@@ -188,7 +188,7 @@ ExitCode Delete(const Options& options, Io& io) {
 }
 
 Action AddList(CLI::App& parser) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EndpointOptions>();
   parser.add_option("--network", options->network, "Only those of this network")->type_name("NAME");
   AddOutputOption(parser, options->output, {"table", "json"},
                   "Form of the output; json is the documents that would create them");
@@ -199,11 +199,11 @@ Action AddList(CLI::App& parser) {
       "Examples:\n"
       "  flannelctl hns endpoint list --network flannel.4096\n"
       "  flannelctl hns endpoint list -o json --hns=emulator:hns.sock");
-  return [options](Io& io) { return List(*options, io); };
+  return [options](Io& io) { return ListEndpoint(*options, io); };
 }
 
 Action AddAdd(CLI::App& parser) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EndpointOptions>();
   options->output = "id";
   parser.add_option("--network", options->network, "The overlay network")
       ->type_name("NAME")
@@ -235,11 +235,11 @@ Action AddAdd(CLI::App& parser) {
       "Examples:\n"
       "  flannelctl hns endpoint add --network flannel.4096 --ip 10.244.3.77\n"
       "  flannelctl hns endpoint add --network flannel.4096 --ip 10.244.1.5 --remote");
-  return [options](Io& io) { return Add(*options, io); };
+  return [options](Io& io) { return AddEndpoint(*options, io); };
 }
 
 Action AddDelete(CLI::App& parser) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EndpointOptions>();
   parser.add_option("ENDPOINT", options->which, "Its id, or its name where only one has it")
       ->type_name("ENDPOINT")
       ->required();
@@ -253,7 +253,7 @@ Action AddDelete(CLI::App& parser) {
       "Examples:\n"
       "  flannelctl hns endpoint delete weft-10.244.1.5\n"
       "  flannelctl hns endpoint delete --force 55fedb88-4b11-4da4-8cd1-59970718a804");
-  return [options](Io& io) { return Delete(*options, io); };
+  return [options](Io& io) { return DeleteEndpoint(*options, io); };
 }
 
 constexpr Verb kEndpointVerbs[] = {

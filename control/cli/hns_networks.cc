@@ -19,12 +19,12 @@
 namespace weft::cli {
 namespace {
 
-struct Options {
+struct NetworksOptions {
   std::string hns, name, output = "table";
   bool no_headers = false;
 };
 
-std::string Text(const std::optional<IpAddress>& address) {
+std::string AddressText(const std::optional<IpAddress>& address) {
   return address ? address->ToString() : "";
 }
 
@@ -42,7 +42,7 @@ std::vector<hns::RemoteSubnetRoute> RoutesOf(const hns::Network& network) {
   return routes;
 }
 
-ExitCode List(const Options& options, Io& io) {
+ExitCode ListNetworks(const NetworksOptions& options, Io& io) {
   const auto api = OpenHns(options.hns);
   if (!api.ok()) return Fail(io, "hns list", api.status());
   hns::Client client(**api);
@@ -56,15 +56,15 @@ ExitCode List(const Options& options, Io& io) {
   for (const hns::Endpoint& endpoint : *endpoints) pods[endpoint.network] += 1;
   TextTable table({"NETWORK", "TYPE", "SUBNETS", "MANAGEMENT-IP", "ROUTES", "ENDPOINTS", "ID"});
   for (const hns::Network& network : *networks) {
-    table.Add({network.name, network.type, SubnetsOf(network), Text(network.provider_address()),
-               absl::StrCat(RoutesOf(network).size()), absl::StrCat(pods[network.id]),
-               network.id.ToString()});
+    table.Add({network.name, network.type, SubnetsOf(network),
+               AddressText(network.provider_address()), absl::StrCat(RoutesOf(network).size()),
+               absl::StrCat(pods[network.id]), network.id.ToString()});
   }
   io.out << table.TakeText(!options.no_headers);
   return ExitCode::kOk;
 }
 
-ExitCode Show(const Options& options, Io& io) {
+ExitCode ShowNetwork(const NetworksOptions& options, Io& io) {
   const auto api = OpenHns(options.hns);
   if (!api.ok()) return Fail(io, "hns show", api.status());
   const auto networks = hns::Client(**api).Networks(options.name);
@@ -83,7 +83,7 @@ ExitCode Show(const Options& options, Io& io) {
     io.out << network.type << " network " << network.name << ", " << network.id.ToString() << "\n"
            << "  subnets        " << SubnetsOf(network) << "\n"
            << "  adapter        " << network.adapter_name() << "\n"
-           << "  management IP  " << Text(network.provider_address()) << "\n"
+           << "  management IP  " << AddressText(network.provider_address()) << "\n"
            << "  router MAC     " << (mac ? mac->ToString() : "") << "\n"
            << "  HostRoute      " << (network.Has(hns::policy_type::kHostRoute) ? "yes" : "no")
            << "\n";
@@ -100,7 +100,7 @@ ExitCode Show(const Options& options, Io& io) {
 }  // namespace
 
 Action AddHnsList(CLI::App& parser) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NetworksOptions>();
   AddHnsOption(parser, options->hns);
   parser.add_flag("--no-headers", options->no_headers, "Omit the line of column names");
   parser.footer(
@@ -108,11 +108,11 @@ Action AddHnsList(CLI::App& parser) {
       "Examples:\n"
       "  flannelctl hns list\n"
       "  flannelctl hns list --hns=emulator:hns.sock");
-  return [options](Io& io) { return List(*options, io); };
+  return [options](Io& io) { return ListNetworks(*options, io); };
 }
 
 Action AddHnsShow(CLI::App& parser) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NetworksOptions>();
   parser.add_option("NETWORK", options->name, "The network's name, as \"hns list\" shows it")
       ->type_name("NETWORK")
       ->required();
@@ -124,7 +124,7 @@ Action AddHnsShow(CLI::App& parser) {
       "Examples:\n"
       "  flannelctl hns show flannel.4096\n"
       "  flannelctl hns show flannel.4096 -o json --hns=emulator:hns.sock");
-  return [options](Io& io) { return Show(*options, io); };
+  return [options](Io& io) { return ShowNetwork(*options, io); };
 }
 
 }  // namespace weft::cli

@@ -9,9 +9,9 @@
 namespace weft::cli {
 namespace {
 
-constexpr char kVerb[] = "leases";
+constexpr char kLeasesVerb[] = "leases";
 
-struct Options {
+struct LeasesOptions {
   std::string list;  // the word "list", which is the default
   LeaseOptions leases;
   std::string output = "table";
@@ -23,24 +23,24 @@ struct Options {
 ExitCode Watch(LeaseInput& input, LeasePrinter& printer, admin::LeaseList last, Io& io) {
   while (io.out.flush()) {
     absl::StatusOr<admin::LeaseList> next = input.ReadNext();
-    if (!next.ok()) return Fail(io, kVerb, next.status());
+    if (!next.ok()) return Fail(io, kLeasesVerb, next.status());
     io.out << printer.Changes(Compare(last, *next));
     last = *std::move(next);
   }
   return ExitCode::kUnusable;
 }
 
-ExitCode Run(const Options& options, Io& io) {
+ExitCode RunLeases(const LeasesOptions& options, Io& io) {
   if (!options.list.empty() && options.list != "list") {
-    return Fail(io, kVerb,
+    return Fail(io, kLeasesVerb,
                 absl::InvalidArgumentError(absl::StrCat(
                     "unexpected \"", options.list,
                     "\": leases takes no node name; select one from the output of -o json")));
   }
   const absl::StatusOr<std::unique_ptr<LeaseInput>> input = OpenLeases(options.leases);
-  if (!input.ok()) return Fail(io, kVerb, input.status());
+  if (!input.ok()) return Fail(io, kLeasesVerb, input.status());
   absl::StatusOr<admin::LeaseList> list = (*input)->Read();
-  if (!list.ok()) return Fail(io, kVerb, list.status());
+  if (!list.ok()) return Fail(io, kLeasesVerb, list.status());
   LeasePrinter printer(*ParseLeaseForm(options.output), !options.no_headers);
   io.out << printer.Whole(*list);
   if (!options.watch) return ExitCode::kOk;
@@ -76,7 +76,7 @@ void AddLeaseOptions(CLI::App& parser, LeaseOptions& options) {
 }
 
 Action AddLeases(CLI::App& parser) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LeasesOptions>();
   parser.add_option("list", options->list, "The word \"list\"; may be left out")->type_name("list");
   AddOutputOption(parser, options->output, {"table", "wide", "json", "yaml", "name"});
   parser.add_flag("--no-headers", options->no_headers, "Omit the line of column names");
@@ -92,7 +92,7 @@ Action AddLeases(CLI::App& parser) {
       "  flannelctl leases -o json | jq -r '.leases[] | select(.ipv4.usable) | .node'\n"
       "  kubectl get nodes -o json > nodes.json\n"
       "  flannelctl leases --from nodes.json --node-name win-1");
-  return [options](Io& io) { return Run(*options, io); };
+  return [options](Io& io) { return RunLeases(*options, io); };
 }
 
 }  // namespace weft::cli

@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::size_t kShown = 50;  // lines of a long list
 
-struct Options {
+struct PlanOptions {
   std::string admin, output = "text";
 };
 
-absl::StatusOr<admin::Plan> Read(const Options& options, bool repair) {
+absl::StatusOr<admin::Plan> Read(const PlanOptions& options, bool repair) {
   return admin::AdminClient(EndpointOf(options.admin)).ReadPlan(repair);
 }
 
@@ -32,7 +32,7 @@ void Print(const std::vector<std::string>& lines, Io& io) {
 }
 
 // What all three verbs print alike; false: nothing was printed.
-bool Printed(const admin::Plan& plan, const Options& options, Io& io) {
+bool Printed(const admin::Plan& plan, const PlanOptions& options, Io& io) {
   if (options.output == "json") {
     io.out << admin::ToJson(plan).dump(2) << "\n";
     return true;
@@ -54,7 +54,7 @@ ExitCode CodeOf(const admin::Plan& plan) {
   return in_sync ? ExitCode::kOk : ExitCode::kFinding;
 }
 
-ExitCode RunPlan(const Options& options, Io& io) {
+ExitCode RunPlan(const PlanOptions& options, Io& io) {
   const absl::StatusOr<admin::Plan> plan = Read(options, /*repair=*/false);
   if (!plan.ok()) return Fail(io, "plan", plan.status());
   if (!Printed(*plan, options, io)) {
@@ -69,14 +69,14 @@ ExitCode RunPlan(const Options& options, Io& io) {
   return CodeOf(*plan);
 }
 
-ExitCode RunDrift(const Options& options, Io& io) {
+ExitCode RunDrift(const PlanOptions& options, Io& io) {
   const absl::StatusOr<admin::Plan> plan = Read(options, /*repair=*/false);
   if (!plan.ok()) return Fail(io, "hns drift", plan.status());
   if (!Printed(*plan, options, io)) Print(plan->differences, io);
   return CodeOf(*plan);
 }
 
-ExitCode RunRepair(const Options& options, Io& io) {
+ExitCode RunRepair(const PlanOptions& options, Io& io) {
   const absl::StatusOr<admin::Plan> plan = Read(options, /*repair=*/true);
   if (!plan.ok()) return Fail(io, "hns repair", plan.status());
   if (!Printed(*plan, options, io)) {
@@ -95,8 +95,8 @@ ExitCode RunRepair(const Options& options, Io& io) {
   return CodeOf(*plan);
 }
 
-std::shared_ptr<Options> AddOptions(CLI::App& parser) {
-  auto options = std::make_shared<Options>();
+std::shared_ptr<PlanOptions> AddOptions(CLI::App& parser) {
+  auto options = std::make_shared<PlanOptions>();
   AddOutputOption(parser, options->output, {"text", "json"});
   AddAdminOption(parser, options->admin);
   return options;

@@ -21,9 +21,9 @@
 namespace weft::cli {
 namespace {
 
-constexpr char kVerb[] = "reset";
+constexpr char kResetVerb[] = "reset";
 
-struct Options {
+struct ResetOptions {
   ledger::UndoOptions undo;
   std::string hns, admin;
   std::string state_dir = control::DefaultStateFolder();
@@ -38,7 +38,7 @@ absl::Status DaemonRuns(const std::string& how) {
 
 // A flanneld with this ledger holds its lock; one that has created nothing yet answers at its
 // endpoint.
-absl::Status RefuseWhileADaemonRuns(const Options& options, const absl::Status& lock) {
+absl::Status RefuseWhileADaemonRuns(const ResetOptions& options, const absl::Status& lock) {
   if (absl::IsFailedPrecondition(lock)) return DaemonRuns(std::string(lock.message()));
   if (!lock.ok()) return lock;
   if (options.admin == "none") return absl::OkStatus();
@@ -69,15 +69,15 @@ absl::Status CheckFolder(const std::string& folder) {
                          : "if flanneld ran with another --state-dir, give that one"));
 }
 
-ExitCode Run(Options options, Io& io) {
+ExitCode RunReset(ResetOptions options, Io& io) {
   options.state_dir = control::WithoutEndSlash(std::move(options.state_dir));
   if (const absl::Status status = CheckFolder(options.state_dir); !status.ok())
-    return Fail(io, kVerb, status);
+    return Fail(io, kResetVerb, status);
   const auto lock = control::ProcessLock::TryTake(ledger::LedgerLockPath(options.state_dir));
   if (const absl::Status status = RefuseWhileADaemonRuns(options, lock.status()); !status.ok())
-    return Fail(io, kVerb, status);
+    return Fail(io, kResetVerb, status);
   ledger::Ledger ledger(options.state_dir);
-  if (const absl::Status status = ledger.Load(); !status.ok()) return Fail(io, kVerb, status);
+  if (const absl::Status status = ledger.Load(); !status.ok()) return Fail(io, kResetVerb, status);
   if (ledger::ListsNothing(ledger)) {
     std::error_code error;
     const bool exists = std::filesystem::exists(control::PathOf(ledger.path()), error);
@@ -92,15 +92,15 @@ ExitCode Run(Options options, Io& io) {
   ledger::UndoPlaces places;
   if (ledger::NeedsHns(ledger)) {
     auto opened = OpenHns(options.hns);
-    if (!opened.ok()) return Fail(io, kVerb, opened.status());
+    if (!opened.ok()) return Fail(io, kResetVerb, opened.status());
     api = *std::move(opened);
     places.hns = &client.emplace(*api);
     if (const auto version = client->ReadVersion(); !version.ok())
-      return Fail(io, kVerb, version.status());
+      return Fail(io, kResetVerb, version.status());
   }
   if (ledger::NeedsHost(ledger)) {
     auto opened = host::OpenHost();
-    if (!opened.ok()) return Fail(io, kVerb, opened.status());
+    if (!opened.ok()) return Fail(io, kResetVerb, opened.status());
     host = *std::move(opened);
     places.host = host.get();
   }
@@ -110,7 +110,7 @@ ExitCode Run(Options options, Io& io) {
   }
   const ledger::Undone undone = ledger::Undo(places, ledger, options.undo);
   if (!undone.refused.empty() && !options.undo.dry_run)
-    return Fail(io, kVerb, absl::FailedPreconditionError(undone.refused));
+    return Fail(io, kResetVerb, absl::FailedPreconditionError(undone.refused));
   for (const std::string& line : undone.lines) io.out << line << "\n";
   for (const std::string& failure : undone.failed)
     io.err << "flannelctl reset: " << failure << "\n";
@@ -124,7 +124,7 @@ ExitCode Run(Options options, Io& io) {
 }  // namespace
 
 Action AddReset(CLI::App& parser) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ResetOptions>();
   parser.add_flag("--dry-run", options->undo.dry_run,
                   "Print what would be deleted, and delete nothing");
   parser.add_flag("--keep-vswitch", options->undo.keep_vswitch,
@@ -154,7 +154,7 @@ Action AddReset(CLI::App& parser) {
       "  flannelctl reset --dry-run\n"
       "  flannelctl reset --keep-vswitch\n"
       "  flannelctl reset --hns=emulator:hns.sock --state-dir=state");
-  return [options](Io& io) { return Run(*options, io); };
+  return [options](Io& io) { return RunReset(*options, io); };
 }
 
 }  // namespace weft::cli

@@ -12,13 +12,13 @@
 namespace weft::cli {
 namespace {
 
-struct Options {
+struct StatusOptions {
   std::string admin;
   std::string output = "text";
   bool peers = false;
 };
 
-ExitCode Run(const Options& options, Io& io) {
+ExitCode RunStatus(const StatusOptions& options, Io& io) {
   const admin::AdminClient client(EndpointOf(options.admin));
   const absl::StatusOr<admin::Status> status = client.ReadStatus();
   if (!status.ok()) return Fail(io, "status", status.status());
@@ -35,7 +35,7 @@ ExitCode Run(const Options& options, Io& io) {
 }  // namespace
 
 Action AddStatus(CLI::App& parser) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StatusOptions>();
   AddOutputOption(parser, options->output, {"text", "json", "yaml"});
   parser.add_flag(
       "--peers", options->peers,
@@ -48,7 +48,7 @@ Action AddStatus(CLI::App& parser) {
       "  flannelctl status\n"
       "  flannelctl status --peers\n"
       "  flannelctl status -o json | jq '.tunnels[].toPods.packets'");
-  return [options](Io& io) { return Run(*options, io); };
+  return [options](Io& io) { return RunStatus(*options, io); };
 }
 
 }  // namespace weft::cli

@@ -40,7 +40,8 @@ constexpr Row kRows[] = {
      "Not used: its subnet lies outside Network of net-conf.json. Widen Network, or correct the "
      "Node's podCIDR."},
     {PeerState::kKeptLease, "kept-lease", true,
-     "In use with its last VTEP MAC: the peer has blanked it since. If this lasts, check the peer's "
+     "In use with its last VTEP MAC: the peer has blanked it since. If this lasts, check the "
+     "peer's "
      "flanneld."},
     {PeerState::kHostChanged, "host-changed", true,
      "In use, but this host or net-conf.json has changed: the lease would not be accepted again. "

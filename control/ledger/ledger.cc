@@ -104,9 +104,9 @@ absl::Status SetAside(const std::string& path, std::string_view lost) {
   std::error_code error;
   fs::rename(control::PathOf(path), control::PathOf(aside), error);
   if (error) {
-    return absl::UnavailableError(absl::StrCat("the ledger ", path, " is not a ledger of weft, and ",
-                                               "it cannot be renamed: ", error.message(),
-                                               "; rename or remove it"));
+    return absl::UnavailableError(
+        absl::StrCat("the ledger ", path, " is not a ledger of weft, and ",
+                     "it cannot be renamed: ", error.message(), "; rename or remove it"));
   }
   return absl::DataLossError(absl::StrCat(
       "the ledger ", path, " is not a ledger of weft; it is now ", aside, ", and ", lost,

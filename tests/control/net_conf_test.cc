@@ -13,9 +13,11 @@ namespace weft::control {
 namespace {
 
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::Prefix;
 
 NetConf Parsed(std::string_view text, const VxlanDefaults& defaults = kHnsDefaults) {
@@ -143,14 +145,15 @@ TEST(NetConf, SubnetRangesAreCheckedReportedAndIgnored) {
 
 TEST(NetConf, BackendMembers) {
   const NetConf conf = Parsed(
-      R"({"Network":"10.244.0.0/16","Unknown":{"x":[1]},"Backend":{"Type":"vxlan","Name":"vxlan0",
-      "VNI":16777215,"Port":1,"MTU":9000,"Learning":true,"GBP":false,"DirectRouting":false,"MacPrefix":"0E-2A","x":null}})");
+      R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","Name":"vxlan0",
+      "VNI":16777215,"Port":1,"MTU":9000,"Learning":true,"GBP":false,"DirectRouting":false,"MacPrefix":"0E-2A"}})");
   EXPECT_EQ(conf.name, "vxlan0");
   EXPECT_EQ(conf.vni.value(), Vni::kMax);
   EXPECT_EQ(conf.port, 1);
   EXPECT_EQ(conf.mtu, OuterMtu::From(9000));
   EXPECT_THAT(conf.notes, Contains(HasSubstr("MacPrefix is ignored")));
   EXPECT_THAT(conf.notes, Contains(HasSubstr("more than 16 bits")));
+  EXPECT_THAT(conf.notes, Each(Not(HasSubstr("is unknown"))));
 }
 
 TEST(NetConf, MtuZeroIsNotSet) {
@@ -176,6 +179,7 @@ TEST(NetConf, HostGwReadsWhatItsHnsNetworkNeeds) {
       R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw","name":"l2","DNSServerList":"10.96.0.10"}})");
   EXPECT_EQ(full.name, "l2");
   EXPECT_EQ(full.dns_servers, "10.96.0.10");
+  EXPECT_THAT(full.notes, IsEmpty());
 }
 
 TEST(NetConf, DirectRouting) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "dataplane/verdict.h"
+#include "tests/support/source_dir.h"
 
 namespace weft::dataplane {
 namespace {
@@ -57,8 +58,8 @@ TEST(DropReason, ACommentOrAGivenVerdictExpectsNothing) {
 
 TEST(DropReason, EveryReasonIsExpectedBySomeTest) {
   std::set<std::string> expected;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(WEFT_SOURCE_DIR "/tests/dataplane")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           std::filesystem::path(weft::testing::kSourceDir) / "tests/dataplane")) {
     if (!entry.is_regular_file() || entry.path().filename() == "drop_reason_test.cc") continue;
     std::ifstream file(entry.path());
     std::stringstream text;

@@ -30,6 +30,7 @@
 #include "control/net_conf.h"
 #include "dataplane/verdict.h"
 #include "gtest/gtest.h"
+#include "tests/support/source_dir.h"
 
 namespace weft {
 namespace {
@@ -115,8 +116,8 @@ std::vector<Section> States() {
 std::vector<Section> Drops() {
   std::vector<Section> sections;
   std::size_t verdict = 0;
-  for (const std::string_view line :
-       absl::StrSplit(ReadText(WEFT_SOURCE_DIR "/dataplane/drop_reason.def"), '\n')) {
+  for (const std::string_view line : absl::StrSplit(
+           ReadText(fs::path(weft::testing::kSourceDir) / "dataplane/drop_reason.def"), '\n')) {
     if (line.starts_with("WEFT_DROP(")) {
       const auto each = static_cast<dataplane::Verdict>(++verdict);
       sections.back().items.push_back({std::string(Name(each)), "", std::string(Sentence(each))});
@@ -239,7 +240,7 @@ std::string Replaced(const std::string& text, const std::string& begin, const st
 
 void Check(const std::string& name, const std::string& begin, const std::string& end,
            const Parts& parts) {
-  const fs::path path = fs::path(WEFT_SOURCE_DIR) / name;
+  const fs::path path = fs::path(weft::testing::kSourceDir) / name;
   const std::string text = ReadText(path);
   const std::string desired = Replaced(text, begin, end, parts);
   const char* const update = std::getenv("UPDATE_GOLDEN");
@@ -280,7 +281,8 @@ TEST(VariableTest, EveryOneThatTheSourcesReadIsListed) {
   for (const config::VariableRow& row : config::VariableTable()) listed.emplace(row.name);
   const std::regex read(R"re((?:environment|getenv|Find)\([^")]*"([A-Z][A-Z0-9_]+)")re");
   std::size_t found = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(WEFT_SOURCE_DIR "/control")) {
+  for (const auto& entry :
+       fs::recursive_directory_iterator(fs::path(weft::testing::kSourceDir) / "control")) {
     const std::string path = entry.path().generic_string();
     // No shipped program reads the emulator's.
     if (entry.path().extension() != ".cc" || path.find("/emulator/") != std::string::npos) continue;

@@ -98,11 +98,19 @@ def tests_write_apart(root, names):
             yield f"{name}: writes where another test may: a path from tests/support/test_path.h"
 
 
+def tests_are_built(root, names):
+    for name in names:
+        path = pathlib.Path(name)
+        lists = [root / folder / "CMakeLists.txt" for folder in path.parents]
+        if name.endswith("_test.cc") and not any(re.search(rf"\b{path.stem}\b", each.read_text()) for each in lists if each.exists()):
+            yield f"{name}: no CMakeLists.txt names it, so it is never run"
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     names = files(root)
     rules = (no_registry_hosts, no_anonymous_todo, no_forbidden_folder, scripts_are_executable, ends_in_newline,
-             tests_write_apart, documents_name_what_exists)
+             tests_write_apart, tests_are_built, documents_name_what_exists)
     found = [reason for rule in rules for reason in rule(root, names)]
     print("\n".join(found + [f"{len(names)} files, {len(found)} findings"]))
     return 1 if found or not names else 0

@@ -14,9 +14,9 @@
 namespace weft::cli {
 namespace {
 
-constexpr char kVerb[] = "explain";
+constexpr char kExplainVerb[] = "explain";
 
-struct Options {
+struct ExplainOptions {
   FrameOptions frame;
   std::string start = "guess";
   LeaseOptions leases;
@@ -27,7 +27,7 @@ struct Options {
 constexpr std::uint32_t kUsualMtu = 1500;
 
 // The flanneld that supplies the leases knows the MTU of its link too.
-absl::StatusOr<OuterMtu> LinkMtu(const Options& options) {
+absl::StatusOr<OuterMtu> LinkMtu(const ExplainOptions& options) {
   std::uint32_t bytes = options.mtu == 0 ? kUsualMtu : options.mtu;
   if (options.mtu == 0 && options.leases.from.empty()) {
     const auto status = admin::AdminClient(EndpointOf(options.leases.admin)).ReadStatus();
@@ -49,7 +49,7 @@ std::string Text(const Judgement& judgement) {
 }
 
 // No verdict: an error only if a source of leases was named.
-ExitCode WithoutVerdict(const Options& options, const absl::Status& status, Io& io) {
+ExitCode WithoutVerdict(const ExplainOptions& options, const absl::Status& status, Io& io) {
   const bool named = !options.leases.from.empty() || !options.leases.admin.empty();
   io.err << "flannelctl explain: no verdict: " << status.message();
   if (!named) {
@@ -60,17 +60,17 @@ ExitCode WithoutVerdict(const Options& options, const absl::Status& status, Io& 
   return named ? ExitCode::kUnusable : ExitCode::kOk;
 }
 
-ExitCode Run(const Options& options, Io& io) {
+ExitCode RunExplain(const ExplainOptions& options, Io& io) {
   if (options.frame.hex.empty() == options.frame.capture.empty()) {
     return Fail(
-        io, kVerb,
+        io, kExplainVerb,
         absl::InvalidArgumentError("give one frame: in hexadecimal, \"-\" for standard input, or "
                                    "--capture FILE; see \"flannelctl help explain\""));
   }
   const absl::StatusOr<std::vector<std::byte>> frame = ReadFrame(options.frame, io.in);
-  if (!frame.ok()) return Fail(io, kVerb, frame.status());
+  if (!frame.ok()) return Fail(io, kExplainVerb, frame.status());
   if (options.mtu != 0 && !OuterMtu::From(options.mtu)) {
-    return Fail(io, kVerb, LinkMtu(options).status());
+    return Fail(io, kExplainVerb, LinkMtu(options).status());
   }
   const FrameStart start = ParseFrameStart(options.start).value_or(GuessFrameStart(*frame));
   // Before the leases are read: the layers are printed even when flanneld hangs.
@@ -94,7 +94,7 @@ ExitCode Run(const Options& options, Io& io) {
 }  // namespace
 
 Action AddExplain(CLI::App& parser) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   parser
       .add_option("hex", options->frame.hex,
                   "A frame in hexadecimal, in one word or many, or a dump with offsets; \"-\" "
@@ -136,7 +136,7 @@ Action AddExplain(CLI::App& parser) {
       "  flannelctl explain --capture trace.pcap --frame 3\n"
       "  flannelctl explain --from nodes.json --node-name win-1 - < frame.hex\n"
       "  flannelctl explain 4500001c 00000000 40110000 0af40105 0af40205 03e807d0...");
-  return [options](Io& io) { return Run(*options, io); };
+  return [options](Io& io) { return RunExplain(*options, io); };
 }
 
 }  // namespace weft::cli

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/source_dir.h"
+
 namespace weft {
 namespace {
 
@@ -27,7 +29,7 @@ std::string FirstDifference(std::string_view got, std::string_view desired) {
 
 ::testing::AssertionResult MatchesGolden(std::string_view text, const std::string& name) {
   const std::filesystem::path path =
-      std::filesystem::path(WEFT_SOURCE_DIR) / "tests" / "golden" / name;
+      std::filesystem::path(weft::testing::kSourceDir) / "tests" / "golden" / name;
   if (const char* update = std::getenv("UPDATE_GOLDEN"); update != nullptr && update[0] == '1') {
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << text;

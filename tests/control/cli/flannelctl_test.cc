@@ -17,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "tests/control/admin/golden.h"
 #include "tests/control/cli/call.h"
+#include "tests/support/source_dir.h"
 
 namespace weft::cli {
 namespace {
@@ -209,7 +210,8 @@ TEST(VersionTest, InEachForm) {
 
 // The manual, with its escapes of '-' undone.
 std::string Manual() {
-  std::ifstream file(WEFT_SOURCE_DIR "/control/cli/flannelctl.8", std::ios::binary);
+  std::ifstream file(std::string(weft::testing::kSourceDir) + "/control/cli/flannelctl.8",
+                     std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   return std::regex_replace(text, std::regex(R"(\\-)"), "-");
 }

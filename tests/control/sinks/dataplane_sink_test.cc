@@ -79,8 +79,9 @@ TEST_F(DataplaneSinkTest, APeerOfAnotherOuterFamilyStaysPendingAndTheRestIsAppli
   EXPECT_EQ(report.desired, 2u);
   EXPECT_EQ(report.applied, 1u);
   EXPECT_EQ(report.failed, 1u) << "that peer's own condition";
-  EXPECT_THAT(report.pending,
-              ElementsAre(HasSubstr("public IP 2001:db8::1 of node \"far\" is not of the family")));
+  EXPECT_THAT(
+      report.pending,
+      ElementsAre(HasSubstr("public IP 2001:db8::1 of node \"far\" is not IPv4, the family")));
   report = sink.Update({{MakePeer("far", "fd00:0:0:1::/64", "192.0.2.5")}, {}});
   EXPECT_EQ(report.applied, 2u);
   EXPECT_THAT(report.pending, IsEmpty());

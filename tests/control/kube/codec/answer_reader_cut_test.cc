@@ -10,6 +10,7 @@
 #include "control/kube/codec/node_codec_protobuf.h"
 #include "gtest/gtest.h"
 #include "tests/control/kube/codec/answer_recorder.h"
+#include "tests/support/source_dir.h"
 
 namespace weft::kube {
 namespace {
@@ -200,7 +201,7 @@ TEST(ProtobufWatchCut, UnusualEvents) {
 }
 
 TEST(ProtobufWatchCut, GoldenAndCorpus) {
-  const std::filesystem::path tests = WEFT_SOURCE_DIR "/tests";
+  const std::filesystem::path tests = std::filesystem::path(weft::testing::kSourceDir) / "tests";
   std::vector<std::string> watches;
   const auto add = [&](const std::filesystem::path& path, std::size_t skipped) {
     std::ifstream file(path, std::ios::binary);

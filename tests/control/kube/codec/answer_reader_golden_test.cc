@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/control/kube/codec/answer_recorder.h"
 #include "tests/support/lease_makers.h"
+#include "tests/support/source_dir.h"
 
 namespace weft::kube {
 namespace {
@@ -17,7 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string ReadFile(const std::string& name) {
-  std::ifstream file(std::string(WEFT_SOURCE_DIR "/tests/golden/kube/") + name, std::ios::binary);
+  std::ifstream file(std::string(weft::testing::kSourceDir) + "/tests/golden/kube/" + name,
+                     std::ios::binary);
   EXPECT_TRUE(file) << name;
   return {std::istreambuf_iterator<char>(file), {}};
 }
