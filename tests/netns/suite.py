@@ -1,7 +1,8 @@
-"""Finds the tests (functions test_* of *_test.py in this folder) and runs them one after another."""
+"""Finds the tests (functions test_* of *_test.py in this folder) and runs them, two at a time: they mostly wait."""
 
 import argparse
 import inspect
+import multiprocessing
 import os
 import signal
 import sys
@@ -13,18 +14,34 @@ sys.path.insert(0, HERE)
 from lab import cases, command, namespace, topology  # noqa: E402
 
 
+ALONE = ("fairness.",)  # what measures delays
+
+
 def interrupted(number, _):
     raise KeyboardInterrupt(signal.Signals(number).name)
 
 
-def run_one(name, function, subject):
-    """None, or why it failed."""
+def run_one(test):
+    """(name, seconds, None or why it failed)."""
+    name, function, subject = test
+    topology.Lab.logs = os.path.join(topology.build_folder(), "netns-logs", name)
     parameters = inspect.signature(function).parameters
     arguments = {"subject": topology.KINDS[subject]} if "subject" in parameters else {}
+    began = time.monotonic()
     try:
-        return cases.judge(function, **arguments)
+        reason = cases.judge(function, **arguments)
+        return name, time.monotonic() - began, reason
     finally:
         namespace.delete_own()
+
+
+def run(tests, jobs):
+    """The results of run_one, in the order in which the tests end."""
+    beside = [test for test in tests if jobs > 1 and not test[0].startswith(ALONE)]
+    if beside:
+        with multiprocessing.get_context("fork").Pool(jobs) as workers:
+            yield from workers.imap_unordered(run_one, beside)
+    yield from map(run_one, [test for test in tests if test not in beside])
 
 
 def main():
@@ -33,6 +50,7 @@ def main():
     parser.add_argument("--subject", choices=["weft", "kernel"], default="weft",
                         help="kernel: prove the harness, a kernel VXLAN device in weft's place; tests of weft alone are left out")
     parser.add_argument("names", nargs="*", metavar="NAME", help="a test, or the first part of some")
+    parser.add_argument("--jobs", type=int, default=2, help="so many tests at a time (2)")
     chosen = parser.parse_args()
 
     try:
@@ -55,12 +73,9 @@ def main():
         signal.signal(number, interrupted)
     namespace.delete_leftovers()
     failed = []
-    for name, function in tests:
-        topology.Lab.logs = os.path.join(topology.build_folder(), "netns-logs", name)
-        began = time.monotonic()
-        reason = run_one(name, function, chosen.subject)
+    for name, seconds, reason in run([(*test, chosen.subject) for test in tests], chosen.jobs):
         if reason is None:
-            print(f"ok {name} ({time.monotonic() - began:.1f} s)", flush=True)
+            print(f"ok {name} ({seconds:.1f} s)", flush=True)
         else:
             failed.append(name)
             print(f"not ok {name}: {reason}", flush=True)
