@@ -19,8 +19,11 @@ constexpr Duration kAdapterTime = std::chrono::seconds(45);
 }  // namespace
 
 OverlayMachine::OverlayMachine(OverlaySpec spec, std::shared_ptr<ObjectLedger> ledger,
-                               RouteWriter::Clock clock)
-    : ledger_(OrNone(std::move(ledger))), spec_(std::move(spec)), clock_(std::move(clock)) {}
+                               RouteWriter::Clock clock, std::shared_ptr<DesiredRoutes> routes)
+    : ledger_(OrNone(std::move(ledger))),
+      spec_(std::move(spec)),
+      routes_(routes ? std::move(routes) : std::make_shared<DesiredRoutes>()),
+      clock_(std::move(clock)) {}
 
 void OverlayMachine::SetSpec(const OverlaySpec& spec) {
   if (spec == spec_) return;
@@ -32,23 +35,6 @@ void OverlayMachine::SetSpec(const OverlaySpec& spec) {
   base_ = Extra();
   address_again_.reset();
   address_delay_.Reset();
-}
-
-void OverlayMachine::SetRoutes(RemoteSubnetRoutes routes, bool may_remove) {
-  desired_ = std::move(routes);
-  desired_known_ = true;
-  may_remove_ = may_remove_ || may_remove;
-  RoutesChanged();
-}
-
-void OverlayMachine::PutRoute(const RemoteSubnetRoute& route) {
-  desired_.insert_or_assign(route.destination, route);
-  RoutesChanged();
-}
-
-void OverlayMachine::EraseRoute(const IpPrefix& destination) {
-  desired_.erase(destination);
-  RoutesChanged();
 }
 
 void OverlayMachine::RoutesChanged() { KnowAtMost(written_ ? Known::kNetwork : Known::kReading); }
@@ -81,8 +67,9 @@ void OverlayMachine::Forget() {
 }
 
 Sequence<absl::StatusOr<Drift>> OverlayMachine::Inspect() {
-  absl::StatusOr<OverlayInspection> inspection =
-      co_await InspectOverlay(spec_, desired_, may_remove_, ledger_->Objects(Kind::kNetwork));
+  const DesiredRoutes::Content desired = routes_->Copy();
+  absl::StatusOr<OverlayInspection> inspection = co_await InspectOverlay(
+      spec_, desired.routes, desired.may_remove, ledger_->Objects(Kind::kNetwork));
   if (!inspection.ok()) co_return inspection.status();
   if (NetworkPlan& plan = inspection->network;
       plan.action == NetworkAction::kRecreate && WasMade()) {
@@ -112,7 +99,7 @@ Sequence<OverlayOutcome> OverlayMachine::Round(TimePoint now) {
   }
   outcome.base_network_id = base_id_;
   outcome.former = former_;
-  outcome.desired = desired_.size();
+  outcome.desired = known_ == Known::kPlan ? desired_ : routes_->size();
   if (known_ == Known::kPlan) outcome.applied = in_sync_;
   outcome.pending = writer_.Pending();
   outcome.refused = writer_.refused_additions();
@@ -230,7 +217,7 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::PutHostRoute(TimePoint now) 
 }
 
 Sequence<OverlayMachine::Wait> OverlayMachine::WriteRoutes(TimePoint now) {
-  if (!desired_known_) {
+  if (!routes_->known()) {
     co_return Wait{OverlayState::kRoutes, "the network exists; the peers are not known yet"};
   }
   if (writer_.next() && now >= *writer_.next()) RoutesChanged();
@@ -247,7 +234,7 @@ Sequence<OverlayMachine::Wait> OverlayMachine::WriteRoutes(TimePoint now) {
     }
     if (++batches > kBatchesInRound || clock_() - begin > kBatchesTime) {
       co_return Wait{OverlayState::kRoutes,
-                     absl::StrCat("routes to ", desired_.size(), " peers are being written"),
+                     absl::StrCat("routes to ", desired_, " peers are being written"),
                      Duration::zero()};
     }
     written_ = true;
@@ -264,18 +251,21 @@ Sequence<OverlayMachine::Wait> OverlayMachine::WriteRoutes(TimePoint now) {
   const std::vector<std::string> pending = writer_.Pending();
   if (pending.empty()) {
     co_return Wait{OverlayState::kInSync,
-                   absl::StrCat("the HNS network ", spec_.name, " has ", desired_.size(),
-                                desired_.size() == 1 ? " route" : " routes")};
+                   absl::StrCat("the HNS network ", spec_.name, " has ", desired_,
+                                desired_ == 1 ? " route" : " routes")};
   }
   co_return Wait{OverlayState::kRoutes,
-                 absl::StrCat("HNS has ", in_sync_, " of ", desired_.size(), " routes and refuses ",
+                 absl::StrCat("HNS has ", in_sync_, " of ", desired_, " routes and refuses ",
                               pending.size(), pending.size() == 1 ? " change" : " changes",
                               ", which will be retried: ", pending.front()),
                  writer_.next() ? std::optional(*writer_.next() - now) : std::nullopt};
 }
 
 void OverlayMachine::Plan(TimePoint now) {
-  RoutePlan plan = PlanRoutes(desired_, reading_->policies, spec_.isolation_id, may_remove_);
+  const DesiredRoutes::Content desired = routes_->Copy();
+  RoutePlan plan =
+      PlanRoutes(desired.routes, reading_->policies, spec_.isolation_id, desired.may_remove);
+  desired_ = desired.routes.size();
   in_sync_ = plan.in_sync;
   writer_.SetPlan(std::move(plan), now);
   known_ = Known::kPlan;
@@ -303,7 +293,8 @@ std::vector<std::string> OverlayMachine::Notes() const {
   if (!assumed_.empty()) notes.push_back(assumed_);
   if (adapter_given_up_) {
     notes.push_back(absl::StrCat("no adapter has the management IP of the network ", spec_.name,
-                                 ": HostRoute was added without it after a wait of 45 s"));
+                                 ": HostRoute was added without it after a wait of ",
+                                 kAdapterTime / std::chrono::seconds(1), " s"));
   }
   if (!host_route_.note.empty() && !reading_->Has(policy_type::kHostRoute))
     notes.push_back(host_route_.note);

@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "hns/desired_routes.h"
 #include "hns/former_network.h"
 #include "hns/keeper_parts.h"
 #include "hns/object_ledger.h"
@@ -66,19 +67,18 @@ struct OverlayOutcome {
 // nothing in HNS, and a new one reads its state from there.
 class OverlayMachine {
  public:
-  // `clock` is read after calls.
+  // `clock` is read after calls. `routes`: shared with whoever changes them; null: its own.
   explicit OverlayMachine(OverlaySpec spec, std::shared_ptr<ObjectLedger> ledger = nullptr,
-                          RouteWriter::Clock clock = std::chrono::steady_clock::now);
+                          RouteWriter::Clock clock = std::chrono::steady_clock::now,
+                          std::shared_ptr<DesiredRoutes> routes = nullptr);
 
   void SetSpec(const OverlaySpec& spec);
   // Networks under other names that an earlier process of ours created (former_network.h), besides
   // those of this machine's earlier specs and those in the ledger.
   void SetFormer(std::vector<FormerNetwork> made);
-  // Replaces all routes. `may_remove`: the source has reported all peers (see PlanRoutes); stays
-  // set.
-  void SetRoutes(RemoteSubnetRoutes routes, bool may_remove);
-  void PutRoute(const RemoteSubnetRoute& route);
-  void EraseRoute(const IpPrefix& destination);
+  DesiredRoutes& routes() { return *routes_; }
+  // After a change of routes(): the next Round compares them with HNS again.
+  void RoutesChanged();
 
   // Whether the host has an adapter with the management IP: while HNS creates a switch it may
   // report that IP earlier. HostRoute waits for the adapter, as upstream does, unless this is never
@@ -132,7 +132,6 @@ class OverlayMachine {
   Sequence<Wait> WriteRoutes(TimePoint now);
   void Plan(TimePoint now);
   void WatchAddress(TimePoint now);
-  void RoutesChanged();
   Sequence<Wait> Failed(OverlayState state, absl::Status status, std::string hint = "");
   void MoveToFormer(const std::string& name);
   Sequence<absl::Status> InspectFormers(Drift& drift);
@@ -146,9 +145,7 @@ class OverlayMachine {
 
   const std::shared_ptr<ObjectLedger> ledger_;
   OverlaySpec spec_;
-  RemoteSubnetRoutes desired_;
-  bool desired_known_ = false;
-  bool may_remove_ = false;
+  const std::shared_ptr<DesiredRoutes> routes_;
 
   std::optional<Version> version_;
   Known known_ = Known::kNothing;
@@ -156,7 +153,8 @@ class OverlayMachine {
   std::optional<Network> reading_;  // as read last
   bool written_ = false;            // there was a write since reading_
   bool list_all_ = false;           // a create failed because the name is taken
-  std::size_t in_sync_ = 0;         // desired routes that reading_ has
+  std::size_t desired_ = 0;         // routes, when they were compared with reading_
+  std::size_t in_sync_ = 0;         // of those, the ones that reading_ has
   const RouteWriter::Clock clock_;
   RouteWriter writer_;
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "control/cli/text_table.h"
+#include "dataplane/verdict.h"
 
 namespace weft::cli {
 namespace {
@@ -138,7 +139,8 @@ std::vector<std::string> PeerSteps(const Status& status) {
           "peer ", peer.node, " sends from ",
           peer.other_source ? peer.other_source->ToString() : "another address",
           ", not from its public IP: ", *peer.other_source_packets, " packets ",
-          dropped ? "dropped (unknown-peer)" : "accepted by inner MAC and address only",
+          dropped ? absl::StrCat("dropped (", Name(dataplane::Verdict::kUnknownPeer), ")")
+                  : "accepted by inner MAC and address only",
           "; if that is its address, set it as its --public-ip; behind NAT ",
           dropped ? "use --peer-check=lease" : "keep --peer-check=lease"));
     }

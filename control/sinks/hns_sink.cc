@@ -23,9 +23,9 @@ HnsSink::HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlaySpec& spec,
 
 std::unique_ptr<hns::OverlayKeeper> HnsSink::MakeKeeper(
     hns::Api& api, const std::shared_ptr<hns::ObjectLedger>& ledger) const {
-  auto keeper = std::make_unique<hns::OverlayKeeper>(api, spec_, ledger);
+  auto keeper = std::make_unique<hns::OverlayKeeper>(api, spec_, ledger,
+                                                     std::chrono::steady_clock::now, routes_);
   if (awaits_adapter_) keeper->SetAdapterPresent(false);
-  if (all_known_ || !routes_.empty()) keeper->SetRoutes(routes_, all_known_);
   return keeper;
 }
 
@@ -42,8 +42,8 @@ void HnsSink::SetAdapterPresent() {
 lease::SinkReport HnsSink::Report() const {
   const HnsState state = State();
   lease::SinkReport report;
-  report.desired = routes_.size();
-  report.applied = std::min(state.outcome.applied, routes_.size());
+  report.desired = routes_->size();
+  report.applied = std::min(state.outcome.applied, report.desired);
   report.settled = state.settled;
   report.pending = state.outcome.pending;
   report.failed = state.outcome.refused;
@@ -60,30 +60,24 @@ hns::RemoteSubnetRoute HnsSink::RouteTo(const lease::Peer& peer) const {
 }
 
 lease::SinkReport HnsSink::Resync(std::span<const lease::Peer> all) {
-  routes_.clear();
+  hns::RemoteSubnetRoutes routes;
   for (const lease::Peer& peer : all) {
-    if (peer.subnet.family() == IpFamily::kV4) routes_.emplace(peer.subnet, RouteTo(peer));
+    if (peer.subnet.family() == IpFamily::kV4) routes.emplace(peer.subnet, RouteTo(peer));
   }
-  all_known_ = true;
-  thread_.Post([routes = routes_](hns::OverlayKeeper& keeper) {
-    keeper.SetRoutes(routes, /*may_remove=*/true);
+  routes_->Set(std::move(routes), /*may_remove=*/true);
+  thread_.Post([](hns::OverlayKeeper& keeper) {
+    keeper.RoutesChanged();
     keeper.Recheck();
   });
   return Report();
 }
 
 lease::SinkReport HnsSink::Update(const lease::PeerChanges& changes) {
-  std::vector<hns::RemoteSubnetRoute> put;
   for (const lease::Peer& peer : changes.upserts) {
-    if (peer.subnet.family() != IpFamily::kV4) continue;
-    put.push_back(RouteTo(peer));
-    routes_.insert_or_assign(peer.subnet, put.back());
+    if (peer.subnet.family() == IpFamily::kV4) routes_->Put(RouteTo(peer));
   }
-  for (const IpPrefix& subnet : changes.removals) routes_.erase(subnet);
-  thread_.Post([put = std::move(put), removals = changes.removals](hns::OverlayKeeper& keeper) {
-    for (const hns::RemoteSubnetRoute& route : put) keeper.PutRoute(route);
-    for (const IpPrefix& subnet : removals) keeper.EraseRoute(subnet);
-  });
+  for (const IpPrefix& subnet : changes.removals) routes_->Erase(subnet);
+  thread_.Post([](hns::OverlayKeeper& keeper) { keeper.RoutesChanged(); });
   return Report();
 }
 

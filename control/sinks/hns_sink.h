@@ -55,8 +55,7 @@ class HnsSink final : public lease::Sink {
   hns::RemoteSubnetRoute RouteTo(const lease::Peer& peer) const;
 
   hns::OverlaySpec spec_;
-  hns::RemoteSubnetRoutes routes_;
-  bool all_known_ = false;
+  const std::shared_ptr<hns::DesiredRoutes> routes_ = std::make_shared<hns::DesiredRoutes>();
   const bool awaits_adapter_;
   KeeperThread<hns::OverlayKeeper, hns::OverlayOutcome> thread_;  // last: it starts at once
 };

@@ -188,7 +188,7 @@ TEST(OverlayMachineTest, TheOrderOfCalls) {
     OverlaySpec spec = Spec();
     spec.by_address = true;
     OverlayMachine machine(spec);
-    machine.SetRoutes(RoutesTo({"10.244.1.0/24"}), /*may_remove=*/true);
+    SetRoutes(machine, RoutesTo({"10.244.1.0/24"}), /*may_remove=*/true);
     Sequence<OverlayOutcome> round = machine.Round(TimePoint(1h));
     const std::vector<std::string> calls = CallsMade(round, row.steps);
     ASSERT_THAT(calls, ElementsAreArray(CallsOf(row.steps)));
@@ -204,7 +204,7 @@ TEST(OverlayMachineTest, ASequenceMayBeDroppedAtEveryCall) {
       Read(ShownWithRoute())};
   for (std::size_t made = 0; made < steps.size(); ++made) {
     OverlayMachine machine(Spec());
-    machine.SetRoutes(RoutesTo({"10.244.1.0/24"}), /*may_remove=*/true);
+    SetRoutes(machine, RoutesTo({"10.244.1.0/24"}), /*may_remove=*/true);
     Sequence<OverlayOutcome> round = machine.Round(TimePoint(1h));
     const std::vector<AnsweredCall> some(steps.begin(),
                                          steps.begin() + static_cast<std::ptrdiff_t>(made));

@@ -59,7 +59,7 @@ class OverlayLedgerTest : public ::testing::Test {
     ledger->lines.clear();
     stage.api.changes.clear();
     stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.spec, ledger);
-    stage.keeper->SetRoutes({}, true);
+    hns::SetRoutes(*stage.keeper, {}, true);
   }
 
   OverlayStage stage;

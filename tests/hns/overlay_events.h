@@ -84,7 +84,7 @@ TEST_P(OverlayFaultMatrixTest, ACallReturnsWhenAnotherKeeperIsAtWork) {
           on->routes.emplace(Cidr("10.244.7.0/24"), RouteTo("10.244.7.0/24"));
           on->successor = std::make_unique<OverlayKeeper>(on->other, on->spec, nullptr,
                                                           [on] { return on->Now(); });
-          on->successor->SetRoutes(on->routes, true);
+          hns::SetRoutes(*on->successor, on->routes, true);
           const TimePoint end = on->Now() + std::chrono::minutes(2);
           OverlayOutcome outcome = on->successor->Round(on->Now());
           while (outcome.next && *outcome.next <= end) {

@@ -188,7 +188,7 @@ TEST(OverlayKeeperTest, NothingIsRemovedBeforeAllPeersAreKnown) {
   EXPECT_EQ(outcome.applied, 0u);
   EXPECT_TRUE(outcome.dr_mac) << "can be published already";
 
-  stage.keeper->SetRoutes(RoutesTo({"10.244.1.0/24"}), false);
+  hns::SetRoutes(*stage.keeper, RoutesTo({"10.244.1.0/24"}), false);
   EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
   EXPECT_THAT(stage.RoutesThere(), SizeIs(2));
   stage.SetRoutes(RoutesTo({"10.244.1.0/24"}));
@@ -197,7 +197,7 @@ TEST(OverlayKeeperTest, NothingIsRemovedBeforeAllPeersAreKnown) {
 
   // Known peers stay known.
   stage.routes = {};
-  stage.keeper->SetRoutes({}, false);
+  hns::SetRoutes(*stage.keeper, {}, false);
   EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
   EXPECT_THAT(stage.RoutesThere(), IsEmpty());
 }
@@ -341,12 +341,14 @@ TEST(OverlayKeeperTest, AChangedPeerIsUnreachedForTwoCallsOnly) {
   stage.api.changes.clear();
   const RemoteSubnetRoute changed = RouteTo("10.244.1.0/24", "0e:2a:00:00:00:99");
   stage.routes.insert_or_assign(changed.destination, changed);
-  stage.keeper->PutRoute(changed);
+  stage.keeper->routes().Put(changed);
+  stage.keeper->RoutesChanged();
   EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
   EXPECT_THAT(stage.api.changes, ElementsAre(HasSubstr("Remove"), HasSubstr("Add")));
   EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
 
-  stage.keeper->EraseRoute(changed.destination);
+  stage.keeper->routes().Erase(changed.destination);
+  stage.keeper->RoutesChanged();
   stage.routes.erase(changed.destination);
   stage.api.calls = 0;
   EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
@@ -536,7 +538,8 @@ TEST(OverlayKeeperTest, AnUnreportedRestartIsFoundByTheDeadHandle) {
   OverlayStage stage;
   stage.Drive();
   stage.hns.RestartService({.routes_kept = false});
-  stage.keeper->PutRoute(RouteTo("10.244.7.0/24"));
+  stage.keeper->routes().Put(RouteTo("10.244.7.0/24"));
+  stage.keeper->RoutesChanged();
   stage.routes.emplace(Cidr("10.244.7.0/24"), RouteTo("10.244.7.0/24"));
   EXPECT_EQ(stage.Drive(1s).state, OverlayState::kInSync);
   EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "hns/overlay_plan.h"
 #include "hns/route_plan.h"
@@ -29,6 +30,12 @@ inline RemoteSubnetRoute RouteTo(std::string_view text,
   const IpPrefix destination = Cidr(text);
   const std::uint32_t node = (destination.base().v4() >> 8) & 0xffff;
   return {destination, Vsid(4096), IpAddress::V4(0xAC10'0000 | node), Mac(mac)};
+}
+
+template <typename Keeper>
+void SetRoutes(Keeper& keeper, RemoteSubnetRoutes routes, bool may_remove) {
+  keeper.routes().Set(std::move(routes), may_remove);
+  keeper.RoutesChanged();
 }
 
 inline RemoteSubnetRoutes RoutesTo(std::initializer_list<std::string_view> destinations) {

@@ -66,11 +66,11 @@ struct OverlayStage {
       process = std::move(next);
     }
     keeper = std::make_unique<OverlayKeeper>(api, spec, nullptr, [this] { return Now(); });
-    keeper->SetRoutes(routes, true);
+    hns::SetRoutes(*keeper, routes, true);
   }
   void SetRoutes(RemoteSubnetRoutes desired) {
     routes = std::move(desired);
-    keeper->SetRoutes(routes, true);
+    hns::SetRoutes(*keeper, routes, true);
   }
 
   OverlayOutcome Round() { return keeper->Round(Now()); }

@@ -2,7 +2,9 @@
 
 import argparse
 import inspect
+import itertools
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
 import sys
@@ -21,27 +23,45 @@ def interrupted(number, _):
     raise KeyboardInterrupt(signal.Signals(number).name)
 
 
-def run_one(test):
-    """(name, seconds, None or why it failed)."""
-    name, function, subject = test
+def run_one(connection, name, function, subject):
+    """In a process of its own: sends seconds, and None or why it failed."""
     topology.Lab.logs = os.path.join(topology.build_folder(), "netns-logs", name)
     parameters = inspect.signature(function).parameters
     arguments = {"subject": topology.KINDS[subject]} if "subject" in parameters else {}
     began = time.monotonic()
     try:
         reason = cases.judge(function, **arguments)
-        return name, time.monotonic() - began, reason
     finally:
         namespace.delete_own()
+    connection.send((time.monotonic() - began, reason))
 
 
-def run(tests, jobs):
-    """The results of run_one, in the order in which the tests end."""
-    beside = [test for test in tests if jobs > 1 and not test[0].startswith(ALONE)]
-    if beside:
-        with multiprocessing.get_context("fork").Pool(jobs) as workers:
-            yield from workers.imap_unordered(run_one, beside)
-    yield from map(run_one, [test for test in tests if test not in beside])
+def run(tests, subject, jobs):
+    """(name, seconds, None or why it failed) of each, in the order in which they end."""
+    fork = multiprocessing.get_context("fork")
+    waiting, running = list(tests), {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                name, function = waiting.pop(0)
+                ours, theirs = fork.Pipe(duplex=False)
+                process = fork.Process(target=run_one, args=(theirs, name, function, subject))
+                process.start()
+                theirs.close()
+                running[ours] = process, name
+            for connection in multiprocessing.connection.wait(running):
+                process, name = running.pop(connection)
+                try:
+                    seconds, reason = connection.recv()
+                except EOFError:
+                    seconds, reason = 0, "its process ended by itself"
+                process.join()
+                yield name, seconds, reason
+    finally:
+        for process, _ in running.values():
+            process.terminate()
+        for process, _ in running.values():
+            process.join()
 
 
 def main():
@@ -73,7 +93,9 @@ def main():
         signal.signal(number, interrupted)
     namespace.delete_leftovers()
     failed = []
-    for name, seconds, reason in run([(*test, chosen.subject) for test in tests], chosen.jobs):
+    alone = [test for test in tests if test[0].startswith(ALONE)]
+    beside = [test for test in tests if test not in alone]
+    for name, seconds, reason in itertools.chain(run(beside, chosen.subject, chosen.jobs), run(alone, chosen.subject, 1)):
         if reason is None:
             print(f"ok {name} ({seconds:.1f} s)", flush=True)
         else:

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hns/desired_routes.h"
+
+#include <utility>
+
+namespace weft::hns {
+
+void DesiredRoutes::Set(RemoteSubnetRoutes routes, bool may_remove) {
+  const std::lock_guard lock(mutex_);
+  content_.routes.swap(routes);  // the former ones are destroyed without the lock
+  content_.known = true;
+  content_.may_remove = content_.may_remove || may_remove;
+}
+
+void DesiredRoutes::Put(const RemoteSubnetRoute& route) {
+  const std::lock_guard lock(mutex_);
+  content_.routes.insert_or_assign(route.destination, route);
+}
+
+void DesiredRoutes::Erase(const IpPrefix& destination) {
+  const std::lock_guard lock(mutex_);
+  content_.routes.erase(destination);
+}
+
+DesiredRoutes::Content DesiredRoutes::Copy() const {
+  const std::lock_guard lock(mutex_);
+  return content_;
+}
+
+bool DesiredRoutes::known() const {
+  const std::lock_guard lock(mutex_);
+  return content_.known;
+}
+
+std::size_t DesiredRoutes::size() const {
+  const std::lock_guard lock(mutex_);
+  return content_.routes.size();
+}
+
+}  // namespace weft::hns
