@@ -67,19 +67,10 @@ function(weft_program target)
   target_link_libraries(${target} PRIVATE ${arg_LIBS} weft_options)
 endfunction()
 
-# tests/support/source_dir.h. In a file of its own: elsewhere the path of the clone would spoil the shared ccache.
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/source_dir.cc @ONLY
-  CONTENT "#include \"tests/support/source_dir.h\"\nconst char weft::testing::kSourceDir[] = \"@PROJECT_SOURCE_DIR@\";\n")
-if(WEFT_TESTS)
-  add_library(weft_source_dir STATIC ${PROJECT_BINARY_DIR}/source_dir.cc)
-  target_include_directories(weft_source_dir PRIVATE ${PROJECT_SOURCE_DIR})
-  target_compile_features(weft_source_dir PRIVATE cxx_std_20)
-endif()
-
 # What nearly every test includes, read once instead of once a file: two seconds of g++ for each.
 function(weft_precompile_test_headers name)
   if(NOT TARGET weft_test_headers)
-    file(WRITE ${PROJECT_BINARY_DIR}/test_headers.cc "")
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cc CONTENT "// empty\n")
     add_library(weft_test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cc)
     target_link_libraries(weft_test_headers PRIVATE GTest::gmock absl::statusor absl::strings absl::time weft_options)
     target_compile_options(weft_test_headers PRIVATE -fpch-preprocess)  # for ccache
@@ -103,7 +94,7 @@ function(weft_test name)
   if(NOT arg_LABEL)
     set(arg_LABEL unit)
   endif()
-  weft_program(${name} SOURCES ${arg_SOURCES} ${arg_ALONE} LIBS ${arg_LIBS} weft_source_dir GTest::gmock GTest::gtest_main)
+  weft_program(${name} SOURCES ${arg_SOURCES} ${arg_ALONE} LIBS ${arg_LIBS} weft::source_dir GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   weft_alone(${arg_ALONE})
   target_compile_options(${name} PRIVATE -Wno-dangling-else)  # `if (x) EXPECT_EQ(...)`: the macro's own if

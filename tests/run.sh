@@ -228,7 +228,7 @@ clusters() {
   counted soak soak-churn tests/soak/churn.sh --short
 }
 
-# start_beside FUNCTION: runs it next to what follows, which then has lower priority: for stages that mostly wait.
+# start_beside FUNCTION [ARGUMENT...]: runs it next to what follows, up to end_beside: for stages that mostly wait.
 start_beside() {
   (
     trap '[ -z "$running" ] || kill "$running"; exit' TERM

@@ -57,7 +57,7 @@ std::string AddressesOf(const hns::Endpoint& endpoint) {
       [](std::string* out, const hns::IpConfiguration& ip) { out->append(ip.address.ToString()); });
 }
 
-ExitCode ListEndpoint(const EndpointOptions& options, Io& io) {
+ExitCode ListEndpoints(const EndpointOptions& options, Io& io) {
   constexpr char kVerb[] = "hns endpoint list";
   const auto api = OpenHns(options.hns);
   if (!api.ok()) return Fail(io, kVerb, api.status());
@@ -199,7 +199,7 @@ Action AddList(CLI::App& parser) {
       "Examples:\n"
       "  flannelctl hns endpoint list --network flannel.4096\n"
       "  flannelctl hns endpoint list -o json --hns=emulator:hns.sock");
-  return [options](Io& io) { return ListEndpoint(*options, io); };
+  return [options](Io& io) { return ListEndpoints(*options, io); };
 }
 
 Action AddAdd(CLI::App& parser) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "control/cli/text_table.h"
+#include "control/lease/peer_state.h"
 #include "dataplane/verdict.h"
 
 namespace weft::cli {
@@ -16,13 +17,15 @@ namespace {
 
 using admin::Status;
 
-// Names of the schema that mean "nothing is wrong".
-constexpr std::string_view kForward = "forward";
-constexpr std::string_view kUsable = "usable";
-constexpr std::string_view kSelf = "self";
-constexpr std::string_view kFamilyOff = "family-off";
 constexpr std::size_t kPendingShown = 5;  // of one sink
 constexpr std::size_t kPeersShown = 5;
+
+// Also true of a state that only a later flanneld has.
+bool IsRemarkable(std::string_view state) {
+  using lease::PeerState;
+  return state != Name(PeerState::kUsable) && state != Name(PeerState::kSelf) &&
+         state != Name(PeerState::kFamilyOff);
+}
 
 // "  name       text"
 void Line(std::string& out, std::string_view name, std::string_view text) {
@@ -64,7 +67,7 @@ std::string DirectionLine(const admin::DirectionStatus& direction) {
   std::uint64_t forwarded = 0;
   std::uint64_t dropped = 0;
   for (const admin::VerdictCount& count : direction.packets) {
-    (count.name == kForward ? forwarded : dropped) += count.packets;
+    (count.name == Name(dataplane::Verdict::kForward) ? forwarded : dropped) += count.packets;
   }
   return absl::StrCat(forwarded, " packets (", direction.bytes, " bytes) forwarded, ", dropped,
                       " dropped");
@@ -73,7 +76,7 @@ std::string DirectionLine(const admin::DirectionStatus& direction) {
 void AddDrops(TextTable& table, const std::string& device, std::string_view direction,
               const admin::DirectionStatus& counts) {
   for (const admin::VerdictCount& count : counts.packets) {
-    if (count.name == kForward || count.packets == 0) continue;
+    if (count.name == Name(dataplane::Verdict::kForward) || count.packets == 0) continue;
     table.Add(
         {device, std::string(direction), absl::StrCat(count.packets), count.name, count.sentence});
   }
@@ -111,7 +114,7 @@ std::string Drops(const Status& status) {
 bool HasDrops(const Status& status) {
   const auto dropped = [](const admin::DirectionStatus& direction) {
     return std::any_of(direction.packets.begin(), direction.packets.end(), [](const auto& count) {
-      return count.name != kForward && count.packets > 0;
+      return count.name != Name(dataplane::Verdict::kForward) && count.packets > 0;
     });
   };
   return std::any_of(status.tunnels.begin(), status.tunnels.end(), [&](const auto& tunnel) {
@@ -189,7 +192,7 @@ std::vector<std::string> NextSteps(const Status& status) {
                                  " more of the kind; \"flannelctl status -o json\" lists them"));
   }
   for (const admin::LeaseCount& count : status.leases) {
-    if (count.state == kUsable || count.state == kSelf || count.state == kFamilyOff) continue;
+    if (!IsRemarkable(count.state)) continue;
     steps.push_back(absl::StrCat(count.count, " ", count.state, ": ", count.sentence));
     for (const admin::LeaseExample& example : count.examples)
       steps.push_back(absl::StrCat("  ", example.node, ": ", example.why));

@@ -290,7 +290,7 @@ void Daemon::ArmTick() {
 void Daemon::ArmHousekeeping() {
   housekeeping_timer_.Set(steady_clock::now() + kHousekeepingPeriod, [this] {
     ++rounds_;
-    if (std::exchange(release_again_, false)) ReleaseFreeMemory();
+    if (std::exchange(release_memory_, false)) ReleaseFreeMemory();
     const bool unreported = !watch_ || host_->is_windows();
     if (config_.polls_host && rounds_ % kHostRounds == 0) {
       if (unreported || rounds_ % kFactsRounds == 0) network_.HostChanged();
@@ -375,8 +375,7 @@ void Daemon::Settle() {
   ready_ = ready;
   const auto now = steady_clock::now();
   if (ready_) {
-    ReleaseFreeMemory();
-    release_again_ = true;
+    release_memory_ = true;
     NotifySupervisorReady();
     if (std::exchange(unready_logged_, false)) control::LogInfo("ready");
     return;

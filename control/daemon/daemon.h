@@ -146,8 +146,8 @@ class Daemon final : public admin::StateProvider {
   bool recheck_scheduled_ = false;  // of the routes
   bool synced_ = false;             // a round for the first snapshot's end has been scheduled
   bool stopped_ = false;
-  bool ready_ = false;          // as last logged
-  bool release_again_ = false;  // on a busy machine much is freed only after "ready"
+  bool ready_ = false;           // as last logged
+  bool release_memory_ = false;  // by the next housekeeping: much is freed only after "ready"
   std::uint16_t healthz_port_ = 0;
   std::uint64_t seen_generation_ = 0;
   // Plan requests of the admin endpoint, oldest first; at most 16.

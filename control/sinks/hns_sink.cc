@@ -2,8 +2,8 @@
 #include "control/sinks/hns_sink.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 

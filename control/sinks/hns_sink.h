@@ -11,6 +11,7 @@
 #include "control/lease/sink.h"
 #include "control/sinks/keeper_thread.h"
 #include "hns/api/api.h"
+#include "hns/desired_routes.h"
 #include "hns/object_ledger.h"
 #include "hns/overlay_machine.h"
 

@@ -32,16 +32,16 @@ inline RemoteSubnetRoute RouteTo(std::string_view text,
   return {destination, Vsid(4096), IpAddress::V4(0xAC10'0000 | node), Mac(mac)};
 }
 
-template <typename Keeper>
-void SetRoutes(Keeper& keeper, RemoteSubnetRoutes routes, bool may_remove) {
-  keeper.routes().Set(std::move(routes), may_remove);
-  keeper.RoutesChanged();
-}
-
 inline RemoteSubnetRoutes RoutesTo(std::initializer_list<std::string_view> destinations) {
   RemoteSubnetRoutes routes;
   for (const std::string_view text : destinations) routes.emplace(Cidr(text), RouteTo(text));
   return routes;
+}
+
+template <typename Keeper>
+void SetRoutes(Keeper& keeper, RemoteSubnetRoutes routes, bool may_remove) {
+  keeper.routes().Set(std::move(routes), may_remove);
+  keeper.RoutesChanged();
 }
 
 // 10.A.B.0/24, none of them of the default spec.

@@ -53,9 +53,11 @@ def run(tests, subject, jobs):
                 process, name = running.pop(connection)
                 try:
                     seconds, reason = connection.recv()
+                    process.join()
                 except EOFError:
-                    seconds, reason = 0, "its process ended by itself"
-                process.join()
+                    process.join()
+                    seconds, reason = 0, f"its process ended with {process.exitcode}"
+                    namespace.delete_leftovers()
                 yield name, seconds, reason
     finally:
         for process, _ in running.values():

@@ -5,6 +5,6 @@
 
 namespace weft::testing {
 
-extern const char kSourceDir[];  // cmake/weft.cmake writes the definition
+extern const char kSourceDir[];  // CMakeLists.txt writes the definition
 
 }  // namespace weft::testing

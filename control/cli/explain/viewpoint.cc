@@ -4,11 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/lease/peer_state.h"
 
 namespace weft::cli {
 namespace {
-
-constexpr std::string_view kSelfState = "self";
 
 std::string_view Name(IpFamily family) { return family == IpFamily::kV4 ? "IPv4" : "IPv6"; }
 
@@ -20,7 +19,7 @@ absl::StatusOr<Viewpoint> MakeViewpoint(const admin::LeaseList& list, IpFamily f
   for (const admin::LeaseRow& row : list.leases) {
     const std::optional<admin::LeaseHalf>& half = family == IpFamily::kV4 ? row.v4 : row.v6;
     if (!half) continue;
-    if (half->state == kSelfState) {
+    if (half->state == lease::Name(lease::PeerState::kSelf)) {
       found = true;
       view.node = row.node;
       view.own = *half;

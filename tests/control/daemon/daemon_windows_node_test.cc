@@ -79,6 +79,22 @@ class DaemonWindowsNodeTest : public DaemonFixture {
     }
     return "";
   }
+  // 10.8.0.0/16 on the NIC.
+  host::Route PutStaticRoute() {
+    host::Route route;
+    route.destination = *IpPrefix::Parse("10.8.0.0/16");
+    route.gateway = Address("192.168.1.254");
+    route.adapter_index = node_->emulated.host().state().adapters.at(0).adapter.index;
+    EXPECT_TRUE(node_->emulated.host().PutRoutes({route})[0].ok());
+    return route;
+  }
+  bool RunUntilItMoved(const host::Route& route) {
+    return RunUntil([&] {
+      const auto way = node_->emulated.host().RouteTo(Address("10.8.1.1"));
+      return way.ok() && way->destination == route.destination &&
+             way->adapter_index != route.adapter_index;
+    });
+  }
   std::size_t HostRoutes() {
     std::size_t count = 0;
     for (const hns::Policy& policy : Network().policies)
@@ -185,17 +201,9 @@ TEST_F(DaemonWindowsNodeTest, AnotherVniMakesAnotherNetworkAndDeletesTheFirst) {
 }
 
 TEST_F(DaemonWindowsNodeTest, AStaticRouteThatTheSwitchRemovedIsRestored) {
-  host::Route route;
-  route.destination = *IpPrefix::Parse("10.8.0.0/16");
-  route.gateway = Address("192.168.1.254");
-  route.adapter_index = node_->emulated.host().state().adapters.at(0).adapter.index;
-  ASSERT_TRUE(node_->emulated.host().PutRoutes({route})[0].ok());
+  const host::Route route = PutStaticRoute();
   ASSERT_TRUE(StartHere().ok());
-  ASSERT_TRUE(RunUntil([&] {
-    const auto way = node_->emulated.host().RouteTo(Address("10.8.1.1"));
-    return way.ok() && way->destination == route.destination &&
-           way->adapter_index != route.adapter_index;
-  }));
+  ASSERT_TRUE(RunUntilItMoved(route));
   ASSERT_TRUE(RunUntilReady());
   EXPECT_EQ(ConditionOf("static-routes"), "");
 }
@@ -204,11 +212,7 @@ TEST_F(DaemonWindowsNodeTest, AStaticRouteThatTheSwitchRemovedIsRestored) {
 TEST_F(DaemonWindowsNodeTest, AStaticRouteThatACniPluginsSwitchRemovedIsRestored) {
   config_.conf.type = control::BackendType::kAlloc;
   config_.polls_host = true;
-  host::Route route;
-  route.destination = *IpPrefix::Parse("10.8.0.0/16");
-  route.gateway = Address("192.168.1.254");
-  route.adapter_index = node_->emulated.host().state().adapters.at(0).adapter.index;
-  ASSERT_TRUE(node_->emulated.host().PutRoutes({route})[0].ok());
+  const host::Route route = PutStaticRoute();
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
   hns::Client client(node_->emulated.hns());
@@ -217,11 +221,7 @@ TEST_F(DaemonWindowsNodeTest, AStaticRouteThatACniPluginsSwitchRemovedIsRestored
   network.type = "L2Bridge";
   const auto created = client.Create(network);
   ASSERT_TRUE(created.ok()) << created.status();
-  ASSERT_TRUE(RunUntil([&] {
-    const auto way = node_->emulated.host().RouteTo(Address("10.8.1.1"));
-    return way.ok() && way->destination == route.destination &&
-           way->adapter_index != route.adapter_index;
-  }));
+  ASSERT_TRUE(RunUntilItMoved(route));
 }
 
 TEST_F(DaemonWindowsNodeTest, TheFirewallLetsTheTunnelIn) {
