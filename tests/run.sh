@@ -244,7 +244,7 @@ end_beside() {
   cat "$logs/beside.log"
 }
 
-# What ships is what is proven: namespaces and clusters have the release build. What mostly waits comes while most is built.
+# What ships is what is proven: namespaces and clusters have the release build. What mostly waits runs next to what computes.
 everything() {
   whole_limit=5040
   bootstrap build test netns && compile dev || return
@@ -252,25 +252,35 @@ everything() {
   ctest_suite ctest-dev dev
   built release || return
   export WEFT_BUILD=build/release
-  must demo deploy/demo.sh --no-build
-  counted netns netns-release tests/netns/run.sh
-  counted netns-of-the-kernel netns-kernel tests/netns/run.sh --subject=kernel
-  counted soak soak-schedules tests/soak/schedules.sh --short
-  counted soak soak-transfer tests/soak/transfer.sh --short
+  start_beside namespaces
   built windows && windows
+  end_beside
   built peers && start_beside clusters
-  built asan && ctest_suite ctest-asan asan -LE repo &&
-    counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
-  built tsan && ctest_suite ctest-tsan tsan -LE repo &&
-    counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh forwarding host_routes lifecycle net_conf three_nodes
+  if built asan; then
+    ctest_suite ctest-asan asan -LE repo
+    end_beside
+    start_beside counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
+  fi
+  local tsan=
+  built tsan && tsan=built && ctest_suite ctest-tsan tsan -LE repo
   built fuzz && counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" tests/soak/fuzz.sh
   end_beside
+  [ -z "$tsan" ] ||
+    counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh forwarding host_routes lifecycle net_conf three_nodes
   if built bench; then
     must sync bench/sync --nodes 200 --smoke --no-build
     must hns bench/hns --peers 2000 --no-build
     must bench bench/run --smoke --no-build
   fi
   built tidy
+}
+
+namespaces() {
+  must demo deploy/demo.sh --no-build
+  counted netns netns-release tests/netns/run.sh
+  counted netns-of-the-kernel netns-kernel tests/netns/run.sh --subject=kernel
+  counted soak soak-schedules tests/soak/schedules.sh --short
+  counted soak soak-transfer tests/soak/transfer.sh --short
 }
 
 windows() {
