@@ -20,13 +20,23 @@ struct Candidate {
   std::optional<IpAddress> matched;
 };
 
-// The first address of `family` that reaches beyond its link, else the first.
-std::optional<IpAddress> FirstAddress(const Adapter& adapter, IpFamily family, bool windows) {
+bool Has(const Adapter& adapter, const IpAddress& address) {
+  return std::any_of(adapter.addresses.begin(), adapter.addresses.end(),
+                     [&](const AssignedAddress& each) { return each.address == address; });
+}
+
+// The first address of `family` that is one of the Node's; else the first that reaches beyond its
+// link; else the first.
+std::optional<IpAddress> FirstAddress(const Adapter& adapter, IpFamily family,
+                                      const InterfaceRequest& request) {
+  for (const IpAddress& node_ip : request.node_ips) {
+    if (node_ip.family() == family && Has(adapter, node_ip)) return node_ip;
+  }
   std::optional<IpAddress> link_local;
   for (const AssignedAddress& assigned : adapter.addresses) {
     if (assigned.address.family() != family) continue;
     if (!assigned.address.IsLinkLocal()) return assigned.address;
-    if (windows && IsUnset(assigned.address)) continue;
+    if (request.windows && IsUnset(assigned.address)) continue;
     if (!link_local) link_local = assigned.address;
   }
   return link_local;
@@ -158,8 +168,8 @@ class Chooser {
     return found == facts_.adapters.end() ? nullptr : &*found;
   }
   bool HasAddresses(const Adapter& adapter) const {
-    return (!request_.require_v4 || FirstAddress(adapter, IpFamily::kV4, request_.windows)) &&
-           (!request_.require_v6 || FirstAddress(adapter, IpFamily::kV6, request_.windows));
+    return (!request_.require_v4 || FirstAddress(adapter, IpFamily::kV4, request_)) &&
+           (!request_.require_v6 || FirstAddress(adapter, IpFamily::kV6, request_));
   }
   // `address`, unless it is unset: for addresses that were not requested explicitly.
   std::optional<IpAddress> Usable(const std::optional<IpAddress>& address) const {
@@ -204,10 +214,22 @@ class Chooser {
       if (route.destination.length() != 0 || route.kind != host::RouteKind::kPlain ||
           !ByIndex(route.adapter_index, facts_.adapters))
         continue;
-      if (!best || host::PrecedenceOf(route) < host::PrecedenceOf(*best)) best = &route;
+      if (!best || host::PrecedenceOf(route) < host::PrecedenceOf(*best) ||
+          (host::PrecedenceOf(route) == host::PrecedenceOf(*best) && IsOfNode(route) &&
+           !IsOfNode(*best)))
+        best = &route;
     }
     if (!best) return absl::NotFoundError("this host has none; name the interface with --iface");
     return Candidate{ByIndex(best->adapter_index, facts_.adapters), Usable(best->source)};
+  }
+
+  // Whether its adapter has an InternalIP of the Node.
+  bool IsOfNode(const Route& route) const {
+    const Adapter* const adapter = ByIndex(route.adapter_index, facts_.adapters);
+    const IpFamily family = request_.require_v4 ? IpFamily::kV4 : IpFamily::kV6;
+    return std::any_of(
+        request_.node_ips.begin(), request_.node_ips.end(),
+        [&](const IpAddress& ip) { return ip.family() == family && Has(*adapter, ip); });
   }
 
   // The choice that `candidate` makes, or a note why it makes none.
@@ -229,7 +251,7 @@ class Chooser {
       if (!(family == IpFamily::kV4 ? request_.require_v4 : request_.require_v6)) continue;
       std::optional<IpAddress> address = candidate.matched;
       if (!address || address->family() != family)
-        address = FirstAddress(adapter, family, request_.windows);
+        address = FirstAddress(adapter, family, request_);
       if (!address) {
         return absl::NotFoundError(
             absl::StrCat("adapter ", adapter.name, " has no ", FamilyName(family), " address"));
@@ -273,12 +295,9 @@ const Adapter* ByIndex(std::uint32_t index, const std::vector<Adapter>& adapters
 }
 
 const Adapter* OwnerOf(const IpAddress& address, const std::vector<Adapter>& adapters) {
-  for (const Adapter& adapter : adapters) {
-    for (const AssignedAddress& assigned : adapter.addresses) {
-      if (assigned.address == address) return &adapter;
-    }
-  }
-  return nullptr;
+  const auto found = std::find_if(adapters.begin(), adapters.end(),
+                                  [&](const Adapter& adapter) { return Has(adapter, address); });
+  return found == adapters.end() ? nullptr : &*found;
 }
 
 bool IsUnset(const IpAddress& address) { return address.is_v4() && address.IsLinkLocal(); }

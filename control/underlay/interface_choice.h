@@ -29,6 +29,9 @@ struct InterfaceRequest {
   std::string iface_can_reach;           // last
   std::string public_ip;
   std::string public_ipv6;
+  // InternalIPs of the Node: of several default routes of one metric, or addresses of one adapter,
+  // that with such an address is taken.
+  std::vector<IpAddress> node_ips;
   // A virtual switch moves a NIC's addresses to an adapter of its own, with the NIC's MAC; and an
   // adapter has an address of 169.254/16 until it gets another one: it does not count, unless it is
   // requested explicitly.

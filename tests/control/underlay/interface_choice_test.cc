@@ -135,6 +135,33 @@ TEST_F(InterfaceChoiceTest, OfTwoDefaultRoutesTheLowestMetricCounts) {
   EXPECT_EQ(Choose().name, "eth0");  // the system's order
 }
 
+// 50 addresses, as kube-proxy of old put services' addresses on an adapter.
+TEST_F(InterfaceChoiceTest, AnAddressOfTheNodeComesBeforeTheAdaptersFirst) {
+  facts_.routes_v4 = {DefaultVia(4, 100)};
+  facts_.adapters.push_back(AdapterWith(4, "Ethernet0 2", {}));
+  for (int i = 0; i < 50; ++i)
+    facts_.adapters.back().addresses.push_back({IpAddress::V4(0xC0A8'4700U + unsigned(i)), 24});
+  EXPECT_EQ(Choose().v4->address, Address("192.168.71.0"));
+  request_.node_ips = {Address("fd00::9"), Address("203.0.113.9"), Address("192.168.71.31")};
+  EXPECT_EQ(Choose().v4->address, Address("192.168.71.31"));
+  request_.iface = {"Ethernet0 2"};
+  EXPECT_EQ(Choose().v4->address, Address("192.168.71.31"));
+  request_.iface = {"192.168.71.7"};
+  EXPECT_EQ(Choose().v4->address, Address("192.168.71.7")) << "as requested";
+}
+
+TEST_F(InterfaceChoiceTest, OfTwoDefaultRoutesOfOneMetricTheNodesCounts) {
+  facts_.routes_v4 = {DefaultVia(3, 100), DefaultVia(2, 100)};
+  request_.node_ips = {Address("172.16.31.200")};
+  EXPECT_EQ(Choose().name, "dummy0");
+  EXPECT_EQ(Choose().v4->address, Address("172.16.31.200"));
+  request_.node_ips = {Address("10.0.0.5"), Address("172.16.31.200")};
+  EXPECT_EQ(Choose().name, "eth0") << "both are the Node's: the system's order";
+  facts_.routes_v4 = {DefaultVia(3, 99), DefaultVia(2, 100)};
+  request_.node_ips = {Address("172.16.31.200")};
+  EXPECT_EQ(Choose().name, "eth0") << "the metric counts first";
+}
+
 TEST_F(InterfaceChoiceTest, OtherRoutesAreNoDefaultRoutes) {
   facts_.routes_v4 = {DefaultVia(3, 100)};
   facts_.routes_v4.push_back(DefaultVia(2, 0));
