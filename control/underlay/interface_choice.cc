@@ -77,6 +77,8 @@ class Chooser {
   Chooser(const InterfaceRequest& request, const HostFacts& facts)
       : request_(request), facts_(facts) {}
 
+  ChoiceReasons TakeReasons() { return {std::move(taken_by_), std::move(tried_)}; }
+
   absl::StatusOr<InterfaceChoice> Run() {
     for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
       const std::string& text = family == IpFamily::kV4 ? request_.public_ip : request_.public_ipv6;
@@ -179,6 +181,7 @@ class Chooser {
   absl::StatusOr<Candidate> ByExpression(const RE2& expression) const {
     const IpFamily family = request_.require_v4 ? IpFamily::kV4 : IpFamily::kV6;
     for (const Adapter& adapter : facts_.adapters) {
+      if (request_.windows && !ReasonAgainst(adapter).empty()) continue;
       for (const AssignedAddress& assigned : adapter.addresses) {
         if (assigned.address.family() == family && Usable(assigned.address) &&
             RE2::PartialMatch(assigned.address.ToString(), expression)) {
@@ -210,16 +213,26 @@ class Chooser {
 
   absl::StatusOr<Candidate> ByDefaultRoute() const {
     const Route* best = nullptr;
+    std::string passed_over;
     for (const Route& route : request_.require_v4 ? facts_.routes_v4 : facts_.routes_v6) {
-      if (route.destination.length() != 0 || route.kind != host::RouteKind::kPlain ||
-          !ByIndex(route.adapter_index, facts_.adapters))
+      const Adapter* const adapter = ByIndex(route.adapter_index, facts_.adapters);
+      if (route.destination.length() != 0 || route.kind != host::RouteKind::kPlain || !adapter)
         continue;
+      if (const std::string_view reason = ReasonAgainst(*adapter);
+          request_.windows && !reason.empty()) {
+        absl::StrAppend(&passed_over, passed_over.empty() ? " but that of " : ", and that of ",
+                        adapter->name, " (", reason, ")");
+        continue;
+      }
       if (!best || host::PrecedenceOf(route) < host::PrecedenceOf(*best) ||
           (host::PrecedenceOf(route) == host::PrecedenceOf(*best) && IsOfNode(route) &&
            !IsOfNode(*best)))
         best = &route;
     }
-    if (!best) return absl::NotFoundError("this host has none; name the interface with --iface");
+    if (!best) {
+      return absl::NotFoundError(
+          absl::StrCat("this host has none", passed_over, "; name the interface with --iface"));
+    }
     return Candidate{ByIndex(best->adapter_index, facts_.adapters), Usable(best->source)};
   }
 
@@ -237,7 +250,10 @@ class Chooser {
                                                      const absl::StatusOr<Candidate>& candidate) {
     absl::StatusOr<InterfaceChoice> choice =
         candidate.ok() ? ChoiceOf(*candidate) : absl::StatusOr<InterfaceChoice>(candidate.status());
-    if (choice.ok()) return choice;
+    if (choice.ok()) {
+      taken_by_ = what;
+      return choice;
+    }
     // A link without MTU is a broken driver, not a reason to try the next candidate.
     if (choice.status().code() == absl::StatusCode::kFailedPrecondition) return choice;
     tried_.push_back(absl::StrCat(what, ": ", choice.status().message()));
@@ -283,6 +299,7 @@ class Chooser {
   const InterfaceRequest& request_;
   const HostFacts& facts_;
   std::optional<IpAddress> public_v4_, public_v6_;
+  std::string taken_by_;
   std::vector<std::string> tried_;
 };
 
@@ -337,8 +354,22 @@ std::string ReasonToStay(const InterfaceChoice& current, const InterfaceChoice& 
 }
 
 absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
-                                                const HostFacts& facts) {
-  return Chooser(request, facts).Run();
+                                                const HostFacts& facts, ChoiceReasons* reasons) {
+  Chooser chooser(request, facts);
+  absl::StatusOr<InterfaceChoice> choice = chooser.Run();
+  if (reasons) *reasons = chooser.TakeReasons();
+  return choice;
+}
+
+std::string_view ReasonAgainst(const Adapter& adapter) {
+  if (adapter.wireless) return "it is wireless";
+  // What HNS and Hyper-V call the switches that they make for containers, machines and WSL.
+  constexpr std::string_view kInternal[] = {"vEthernet (nat)", "vEthernet (Default Switch)",
+                                            "vEthernet (WSL"};
+  for (const std::string_view name : kInternal) {
+    if (adapter.name.starts_with(name)) return "its switch has no NIC";
+  }
+  return "";
 }
 
 absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host) {

@@ -295,6 +295,31 @@ TEST_F(InterfaceChoiceTest, OnWindowsApipaIsNoAddressUnlessItIsNamed) {
   }
 }
 
+TEST_F(InterfaceChoiceTest, OnWindowsWirelessAdaptersAndInternalSwitchesMustBeNamed) {
+  facts_.adapters = {AdapterWith(4, "Wi-Fi", {"10.0.1.4"}),
+                     AdapterWith(5, "vEthernet (nat)", {"10.0.1.5"}),
+                     AdapterWith(6, "vEthernet (WSL (Hyper-V firewall))", {"10.0.1.6"}),
+                     AdapterWith(7, "vEthernet (Ethernet 2)", {"10.0.1.7"})};
+  facts_.adapters[0].wireless = true;
+  facts_.routes_v4 = {DefaultVia(4, 1), DefaultVia(5, 2), DefaultVia(6, 3), DefaultVia(7, 4)};
+  EXPECT_EQ(Choose().name, "Wi-Fi");
+  request_.windows = true;
+  EXPECT_EQ(Choose().name, "vEthernet (Ethernet 2)");
+  request_.iface_regex = {"^10[.]"};
+  EXPECT_EQ(Choose().name, "vEthernet (Ethernet 2)");
+  request_.iface_regex = {"^vEthernet .nat"};
+  EXPECT_EQ(Choose().name, "vEthernet (nat)");
+  request_.iface = {"Wi-Fi"};
+  EXPECT_EQ(Choose().name, "Wi-Fi");
+  request_ = InterfaceRequest();
+  request_.windows = true;
+  facts_.routes_v4.pop_back();
+  EXPECT_THAT(Error(),
+              AllOf(HasSubstr("this host has none but that of Wi-Fi (it is wireless), and that "
+                              "of vEthernet (nat) (its switch has no NIC), and that of"),
+                    HasSubstr("name the interface with --iface")));
+}
+
 // Once HNS has made its switch the NIC exists without an address: other names match, too.
 TEST_F(InterfaceChoiceTest, ANameByExpressionFollowsItsAddressesToTheVirtualSwitch) {
   facts_.adapters = {AdapterWith(1, "Loopback", {"127.0.0.1"}), AdapterWith(4, "Ethernet", {}),
