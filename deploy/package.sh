@@ -25,21 +25,21 @@ of the commit, or SOURCE_DATE_EPOCH. Half an hour on two cores with an empty cac
 TEXT
 }
 
-output=dist build=yes linux=build/release windows=build/windows
+root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+output=$root/dist build=yes linux=$root/build/release windows=$root/build/windows
+given() { realpath -ms "${1#*=}"; }
 for argument; do
   case $argument in
-    --output=?*) output=${argument#*=} ;;
+    --output=?*) output=$(given "$argument") ;;
     --no-build) build= ;;
-    --linux=?*) linux=${argument#*=} ;;
-    --windows=?*) windows=${argument#*=} ;;
+    --linux=?*) linux=$(given "$argument") ;;
+    --windows=?*) windows=$(given "$argument") ;;
     -h | --help) usage; exit 0 ;;
     *) echo "deploy/package.sh: no option '$argument'; see --help" >&2; exit 2 ;;
   esac
 done
-absolute() { realpath -ms "$1"; }
-output=$(absolute "$output") linux=$(absolute "$linux") windows=$(absolute "$windows")
 
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$root"
 if [ -n "$build" ]; then
   cmake/bootstrap.sh build windows package
   make() {
