@@ -16,7 +16,9 @@ usage: cmake/bootstrap.sh [STEP...]        default: build test
   bench     Google Benchmark, valgrind
   tidy      clang-tidy
   bare      debootstrap, for tests/soak/bare.sh
-  peers     Go, and what tests/e2e builds with it: etcd, kube-apiserver, kubectl, upstream flanneld, kube-proxy.exe, ...
+  peers     Go, and what tests/e2e builds with it: etcd, kube-apiserver, kubectl, upstream flanneld, kube-proxy.exe, helm, ...
+  package   what deploy/package.sh adds to build and windows: the licences of the libraries built from source
+  image     what checks the packages: skopeo, umoci, libhivex, an SPDX validator, a PE reader
   all       all of these
 
 The cache is WEFT_DEPS, by default ${XDG_CACHE_HOME:-~/.cache}/weft. A step that is done costs nothing.
@@ -204,6 +206,21 @@ recipe_headers() {
   for dir in boost nlohmann fmt spdlog CLI protozero; do ln -s "/usr/include/$dir" "$2/include/$dir"; done
 }
 
+recipe_readers() { python3 -m pip install -q --no-cache-dir --target "$2" spdx-tools==0.8.3 pefile==2024.8.26; }
+
+# The licence texts and the versions of the libraries that are built from source packages.
+recipe_abseil_notice() { unpack_source abseil && keep_notice abseil "$2"; }
+recipe_simdjson_notice() { unpack_source simdjson && keep_notice simdjson "$2"; }
+recipe_yaml_cpp_notice() { unpack_source yaml-cpp && keep_notice yaml-cpp "$2"; }
+recipe_re2_notice() { unpack_source re2 && keep_notice re2 "$2"; }
+recipe_openssl_notice() { unpack_source openssl && keep_notice openssl "$2"; }
+
+keep_notice() {
+  mkdir -p "$2/$1"
+  cp "$1/debian/copyright" "$2/$1/copyright"
+  (cd "$1" && dpkg-parsechangelog -S Version) >"$2/$1/version"
+}
+
 recipe_wine() {
   # A Wine prefix, as Windows 10. The complaint about syswow64 in the log is harmless (no 32-bit Wine).
   export WINEPREFIX=$2 WINEDEBUG=-all WINEDLLOVERRIDES="mscoree=;mshtml=;winemenubuilder.exe="
@@ -295,6 +312,22 @@ step_windows() {
   link "$stored" "$cache/wineprefix"
 }
 
+step_package() {
+  packages python3 git dpkg-dev
+  local name parts=()
+  for name in abseil simdjson yaml_cpp re2 openssl; do
+    build "${name}_notice" source dpkg-dev
+    parts+=("$stored")
+  done
+  assemble notices "${parts[@]}"
+}
+
+step_image() {
+  packages skopeo umoci libhivex-bin python3-pip
+  build readers python python3
+  link "$stored" "$cache/python-readers"
+}
+
 step_tsan() {
   step_build
   build abseil linux-tsan g++-12
@@ -312,14 +345,14 @@ step_bare() { packages debootstrap git; }
 # The recipes stand in tests/e2e/peers.sh; Debian's Go only fetches the newer one that they need.
 step_peers() {
   local peers=$here/../tests/e2e/peers.sh name
-  packages iptables openssl ca-certificates gcc libc6-dev dpkg-dev
+  packages iptables openssl ca-certificates gcc libc6-dev dpkg-dev python3-yaml
   "$peers" --go >/dev/null || packages golang-go
   for name in $("$peers" --missing); do run "build $name" "$peers" "$name"; done
 }
 
 step_all() {
   local step
-  for step in build test netns windows tsan fuzz bench tidy peers; do "step_$step"; done
+  for step in build test netns windows tsan fuzz bench tidy peers package image; do "step_$step"; done
 }
 
 main() {

@@ -67,6 +67,18 @@ function(weft_program target)
   target_link_libraries(${target} PRIVATE ${arg_LIBS} weft_options)
 endfunction()
 
+# weft_windows_resources(<program> <description>): version and manifest (UTF-8 code page, long paths) of a program that ships.
+function(weft_windows_resources target description)
+  if(WIN32)
+    set(manifest ${PROJECT_BINARY_DIR}/${target}.manifest)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/program.manifest.in ${manifest} @ONLY)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/program.rc.in ${PROJECT_BINARY_DIR}/${target}.rc @ONLY)
+    set_source_files_properties(${PROJECT_BINARY_DIR}/${target}.rc PROPERTIES OBJECT_DEPENDS ${manifest})
+    add_library(${target}_resources OBJECT ${PROJECT_BINARY_DIR}/${target}.rc)  # windres knows none of g++'s options
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_resources>)
+  endif()
+endfunction()
+
 # What nearly every test includes, read once instead of once a file: two seconds of g++ for each.
 function(weft_precompile_test_headers name)
   if(NOT TARGET weft_test_headers)

@@ -287,6 +287,7 @@ windows() {
   export WEFT_WINE_RERUNS=$logs/wine-reruns
   : >"$WEFT_WINE_RERUNS"
   ctest_suite ctest-windows windows
+  counted soak soak-package tests/soak/package.sh --short
   [ ! -s "$WEFT_WINE_RERUNS" ] || { say "under Wine $(wc -l <"$WEFT_WINE_RERUNS") programs ended without output and were repeated:"; cat "$WEFT_WINE_RERUNS"; }
 }
 

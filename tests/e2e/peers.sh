@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The real peers, built from released Go modules: upstream flanneld, etcd, kube-apiserver, kubectl; for Windows flanneld, kube-proxy
-# and the CNI plugins; and nodeload, hcsshim-probe and a stand-in for PowerShell, which are ours.
+# The real peers, built from released Go modules: upstream flanneld, etcd, kube-apiserver, kubectl, helm, kustomize; for Windows flanneld,
+# kube-proxy and the CNI plugins; and nodeload, hcsshim-probe and a stand-in for PowerShell, which are ours.
 #   tests/e2e/peers.sh [--missing | --go] [NAME...]     default: all that are missing, into $WEFT_DEPS/peers
 # Nine minutes with cold caches on two cores; Go's own caches then hold some 7 GB, which may be deleted.
 set -euo pipefail
@@ -11,7 +11,9 @@ go_version=1.26.8
 flannel_version=v0.28.9
 etcd_version=v3.6.16
 kubernetes_version=v1.36.3
-peers=(flanneld etcd kube-apiserver kubectl nodeload
+helm_version=v3.21.4
+kustomize_version=v5.8.2
+peers=(flanneld etcd kube-apiserver kubectl nodeload helm kustomize
   flanneld.exe kube-proxy.exe flannel.exe win-overlay.exe win-bridge.exe host-local.exe hcsshim-probe.exe powershell.exe)
 
 # ---- Recipes: recipe_NAME OUTPUT, in an empty folder. Their text is part of the store's key.
@@ -62,6 +64,23 @@ kubernetes_program() {
   printf '//go:build tools\n\npackage peers\n\nimport _ "k8s.io/kubernetes/cmd/%s"\n' "$1" >tools.go
   CGO_ENABLED=0 go build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes_version" -o "$2" \
     "k8s.io/kubernetes/cmd/$1"
+}
+
+# The Kubernetes that charts are rendered for; helm's own build sets it so.
+recipe_helm() {
+  local minor=${kubernetes_version#v1.} flags=(-X "helm.sh/helm/v3/internal/version.version=$helm_version") folder
+  for folder in chartutil lint/rules; do
+    flags+=(-X "helm.sh/helm/v3/pkg/$folder.k8sVersionMajor=1" -X "helm.sh/helm/v3/pkg/$folder.k8sVersionMinor=${minor%.*}")
+  done
+  released_program helm.sh/helm/v3 cmd/helm "$helm_version" "$1" "${flags[@]}"
+}
+recipe_kustomize() { released_program sigs.k8s.io/kustomize/kustomize/v5 . "$kustomize_version" "$1"; }
+
+# released_program MODULE PACKAGE VERSION OUTPUT [LDFLAGS...]: with the module's own go.mod and go.sum.
+released_program() {
+  cp -r "$(module_folder "$1@$3")" source
+  chmod -R u+w source
+  CGO_ENABLED=0 go build -C source -ldflags "-s -w ${*:5}" -o "$4" "./$2"
 }
 
 # Flannel's own plugin, as released last before it moved to github.com/flannel-io/cni-plugin, which not every proxy serves.
@@ -129,6 +148,7 @@ stored() {
     case $1 in
       flanneld*) declare -f flannel_program ;;
       flannel.exe | win-* | host-local*) declare -f cni_plugin ;;
+      helm | kustomize) declare -f released_program && echo "$helm_version $kustomize_version" ;;
     esac
     [ "$1" != hcsshim-probe.exe ] || cat "$here"/hcsshim_probe/*
     [ "$1" != powershell.exe ] || cat "$here"/powershell/*

@@ -92,7 +92,7 @@ class ControlPlane:
             f"--tls-private-key-file={self.path('server.key')}", f"--client-ca-file={self.path('ca.crt')}",
             f"--token-auth-file={self.path('tokens.csv')}", "--authorization-mode=RBAC", f"--service-account-key-file={self.path('sa.pub')}",
             f"--service-account-signing-key-file={self.path('sa.key')}", "--service-account-issuer=https://kubernetes",
-            "--service-cluster-ip-range=10.96.0.0/16", "--disable-admission-plugins=ServiceAccount",
+            "--service-cluster-ip-range=10.96.0.0/16", "--disable-admission-plugins=ServiceAccount", "--allow-privileged=true",
             f"--audit-policy-file={self.path('audit.yaml')}", f"--audit-log-path={self.log_path('audit')}", *flags)
         command.wait_until(self._ready_or_dead, lambda: f"kube-apiserver is not ready; see {self.log_path('kube-apiserver')}", timeout=60)
 
