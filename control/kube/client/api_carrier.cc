@@ -116,6 +116,7 @@ Carrier::Task<absl::Status> Carrier::Carry() {
     session = *std::move(made);
   }
   const bool by_proxy = access.proxy.has_value();
+  dialled_ = true;
   absl::Status status = co_await Dial(by_proxy ? access.proxy->host : access.host,
                                       by_proxy ? access.proxy->port : access.port);
   if (!status.ok()) co_return status;

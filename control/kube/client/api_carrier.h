@@ -51,6 +51,8 @@ class Carrier final : public std::enable_shared_from_this<Carrier>, private Answ
   void Start();
   // Ends the exchange without calling the handler.
   void Abandon();
+  // The credentials could be read, and a connection was tried.
+  bool dialled() const { return dialled_; }
 
  private:
   using Timer = boost::asio::steady_timer;
@@ -88,7 +90,8 @@ class Carrier final : public std::enable_shared_from_this<Carrier>, private Answ
   boost::asio::ip::tcp::resolver resolver_;
   Timer dial_timer_, limit_timer_, connect_timer_;
   std::size_t attempt_ = 0;  // number of connection attempts
-  bool late_ = false;        // the current attempt timed out
+  bool dialled_ = false;
+  bool late_ = false;  // the current attempt timed out
   std::unique_ptr<char[]> buffer_;
 };
 

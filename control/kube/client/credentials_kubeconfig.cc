@@ -71,6 +71,24 @@ class Kubeconfig {
     return access;
   }
 
+  absl::StatusOr<ClusterAccess> ServerFor(const ClusterAccess& own) {
+    const auto name = CurrentName();
+    if (!name.ok()) return name.status();
+    const auto context = Entry("context", *name, "current-context");
+    if (!context.ok()) return context.status();
+    const auto cluster = Referred(*context, "cluster");
+    if (!cluster.ok()) return cluster.status();
+    ClusterAccess access = own;
+    access.proxy.reset();
+    access.origin =
+        absl::StrCat("our own credentials, address of the kubelet's kubeconfig ", file_);
+    if (auto read = ReadAddress(*cluster, access); !read.ok()) return read;
+    if (access.tls) return access;
+    return Bad(cluster->where,
+               "server is not \"https://\"; our token is sent only to a server that proves its "
+               "identity");
+  }
+
  private:
   static bool HasName(const YAML::Node& entry) {
     return entry.IsMap() && entry["name"].IsDefined() && entry["name"].IsScalar();
@@ -166,20 +184,24 @@ class Kubeconfig {
     return absl::OkStatus();
   }
 
+  static absl::Status ReadAddress(const Fields& cluster, ClusterAccess& access) {
+    const auto server = cluster.Text("server");
+    if (!server.ok()) return server.status();
+    if (server->empty())
+      return Bad(cluster.where, "server is not set; write \"server: https://ADDRESS:PORT\" there");
+    if (auto set = SetServer(*server, cluster.where + "server", access); !set.ok()) return set;
+    auto name = cluster.Text("tls-server-name");
+    if (!name.ok()) return name.status();
+    access.tls_server_name = *std::move(name);
+    return absl::OkStatus();
+  }
+
   absl::Status ReadServer(const Fields& cluster, const std::string& api_url,
                           ClusterAccess& access) const {
     if (!api_url.empty()) {
       if (auto set = SetServer(api_url, "kube-api-url", access); !set.ok()) return set;
-    } else {
-      const auto server = cluster.Text("server");
-      if (!server.ok()) return server.status();
-      if (server->empty())
-        return Bad(cluster.where,
-                   "server is not set; write \"server: https://ADDRESS:PORT\" there");
-      if (auto set = SetServer(*server, cluster.where + "server", access); !set.ok()) return set;
-      auto name = cluster.Text("tls-server-name");
-      if (!name.ok()) return name.status();
-      access.tls_server_name = *std::move(name);
+    } else if (auto read = ReadAddress(cluster, access); !read.ok()) {
+      return read;
     }
     const auto proxy_url = cluster.Text("proxy-url");
     if (!proxy_url.ok()) return proxy_url.status();
@@ -262,15 +284,15 @@ class Kubeconfig {
   Fields document_;
 };
 
-}  // namespace
-
-absl::StatusOr<ClusterAccess> ParseKubeconfig(std::string_view text, const std::string& file,
-                                              const std::string& api_url) {
-  const std::string where = absl::StrCat("kubeconfig ", file, ": ");
+// `read`, given the document, may throw what yaml-cpp throws.
+template <typename Read>
+absl::StatusOr<ClusterAccess> Parse(std::string_view text, const std::string& file,
+                                    std::string_view what, const Read& read) {
+  const std::string where = absl::StrCat(what, " ", file, ": ");
   try {
     Fields document{YAML::Load(std::string(text)), where};
     if (!document.node.IsMap()) return Bad(where, "is not a kubeconfig: no mapping of fields");
-    return Kubeconfig(file, std::move(document)).CurrentContext(api_url);
+    return read(Kubeconfig(file, std::move(document)));
   } catch (const YAML::ParserException& error) {
     // The exception's message may contain a piece of the text, so it is not used.
     return Bad(where, absl::StrCat("line ", error.mark.line + 1, ", column ", error.mark.column + 1,
@@ -278,6 +300,20 @@ absl::StatusOr<ClusterAccess> ParseKubeconfig(std::string_view text, const std::
   } catch (const std::exception&) {
     return Bad(where, "cannot be read as YAML or JSON");
   }
+}
+
+}  // namespace
+
+absl::StatusOr<ClusterAccess> ParseKubeconfig(std::string_view text, const std::string& file,
+                                              const std::string& api_url) {
+  return Parse(text, file, "kubeconfig",
+               [&](Kubeconfig document) { return document.CurrentContext(api_url); });
+}
+
+absl::StatusOr<ClusterAccess> WithKubeletServer(std::string_view text, const std::string& file,
+                                                const ClusterAccess& own) {
+  return Parse(text, file, "the kubelet's kubeconfig",
+               [&](Kubeconfig document) { return document.ServerFor(own); });
 }
 
 }  // namespace weft::kube

@@ -19,4 +19,9 @@ namespace weft::kube {
 absl::StatusOr<ClusterAccess> ParseKubeconfig(std::string_view text, const std::string& file,
                                               const std::string& api_url);
 
+// `own` with the address of the current context's server and its tls-server-name; nothing else of
+// the kubeconfig `file` is read, whatever users, certificates and tokens it has. Only "https://".
+absl::StatusOr<ClusterAccess> WithKubeletServer(std::string_view text, const std::string& file,
+                                                const ClusterAccess& own);
+
 }  // namespace weft::kube
