@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "control/kube/client/api_carrier.h"
 #include "control/kube/client/url.h"
 
@@ -40,6 +41,7 @@ struct ApiClient::Impl {
 
   boost::asio::io_context& io;
   std::vector<std::shared_ptr<const ClusterAccess>> accesses;  // null: not read yet
+  std::vector<std::shared_ptr<ExecCredentials>> plugins;       // null: without
   std::function<absl::StatusOr<ClusterAccess>()> fallback;
   ServerChoice choice;
   CarrierOptions options;
@@ -53,11 +55,14 @@ std::vector<ServerChoice::Server> ApiClient::Impl::Rows(ClusterServers servers) 
   std::vector<ServerChoice::Server> rows;
   for (ClusterAccess& access : servers.servers) {
     rows.push_back({NameOf(access)});
+    plugins.push_back(access.exec ? std::make_shared<ExecCredentials>(io, access, absl::Now)
+                                  : nullptr);
     accesses.push_back(std::make_shared<const ClusterAccess>(std::move(access)));
   }
   if (servers.fallback) {
     fallback = std::move(servers.fallback);
     accesses.emplace_back();
+    plugins.emplace_back();
     rows.push_back({std::move(servers.fallback_name), [this] { return OpenFallback(); }});
   }
   return rows;
@@ -159,6 +164,7 @@ std::unique_ptr<Exchange> ApiClient::Start(HttpRequest request, ExchangeHandler&
   const std::size_t server = impl_->choice.current();
   CarrierOptions options = impl_->options;
   options.access = impl_->accesses[server];
+  options.exec = impl_->plugins[server];
   options.server = impl_->choice.name(server);
   options.limit = limit;
   Observed::Reports reports;

@@ -14,8 +14,8 @@ namespace weft::kube {
 // empty, it replaces the cluster's server (and removes its tls-server-name, as upstream does).
 //
 // As in upstream v0.28.9: inline data take precedence over files, tokenFile over token; credentials
-// are not sent over "http://". Unknown fields are ignored; exec, auth-provider and impersonation
-// are refused.
+// are not sent over "http://". Unknown fields are ignored; auth-provider, impersonation, and exec
+// plugins that need a terminal are refused.
 absl::StatusOr<ClusterAccess> ParseKubeconfig(std::string_view text, const std::string& file,
                                               const std::string& api_url);
 

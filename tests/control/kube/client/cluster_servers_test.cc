@@ -104,7 +104,7 @@ TEST_F(ClusterServersTest, EachUrlHasTheKubeconfigsCredentials) {
   EXPECT_EQ(Hosts(all), (std::vector<std::string>{"a", "b"}));
   for (const ClusterAccess& each : all->servers) {
     EXPECT_EQ(each.token.text, "t");
-    EXPECT_EQ(each.certificate_authority.file, (folder / "ca.crt").string());
+    EXPECT_EQ(fs::path(each.certificate_authority.file), folder / "ca.crt");
   }
 }
 
