@@ -345,7 +345,7 @@ step_bare() { packages debootstrap git; }
 # The recipes stand in tests/e2e/peers.sh; Debian's Go only fetches the newer one that they need.
 step_peers() {
   local peers=$here/../tests/e2e/peers.sh name
-  packages iptables openssl ca-certificates gcc libc6-dev dpkg-dev python3-yaml
+  packages iptables openssl ca-certificates libfaketime gcc libc6-dev dpkg-dev python3-yaml
   "$peers" --go >/dev/null || packages golang-go
   for name in $("$peers" --missing); do run "build $name" "$peers" "$name"; done
 }

@@ -24,7 +24,15 @@ constexpr FlagRow kTable[] = {
     {kLeases, "kubeconfig-file", &V::kubeconfig_file, "PATH",
      "credentials for the API server; without this and --kube-api-url, the pod's service account"},
     {kLeases, "kube-api-url", &V::kube_api_url, "URL",
-     "the API server, https://HOST:PORT; overrides the kubeconfig's"},
+     "the API server, https://HOST:PORT; overrides the kubeconfig's; may be repeated, or be "
+     "several "
+     "separated by commas: the first is used until it fails, then the next that works"},
+    {kLeases, "kubelet-kubeconfig", &V::kubelet_kubeconfig, "PATH",
+     "in a pod, without --kubeconfig-file and --kube-api-url: while the Kubernetes service does "
+     "not "
+     "answer, the API server's address in this file is used, with the pod's own credentials; "
+     "empty: "
+     "no other address"},
     {kLeases, "kube-annotation-prefix", &V::kube_annotation_prefix, "PREFIX",
      "prefix of flannel's annotations on Node objects"},
     {kLeases, "set-node-network-unavailable", &V::set_node_network_unavailable, "",

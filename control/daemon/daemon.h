@@ -33,7 +33,7 @@
 #include "control/daemon/net_conf_check.h"
 #include "control/host/host.h"
 #include "control/host/packet_filter.h"
-#include "control/kube/client/cluster_access.h"
+#include "control/kube/client/cluster_servers.h"
 #include "control/ledger/node_ledger.h"
 #include "control/log_limit.h"
 #include "control/net_conf.h"
@@ -50,9 +50,9 @@ inline constexpr std::string_view kVersion = WEFT_VERSION;
 struct DaemonConfig {
   config::Options options;
   control::NetConf conf;
-  std::optional<kube::ClusterAccess> cluster;  // with --kube-subnet-mgr
-  std::shared_ptr<hns::Api> hns;               // with --dataplane=hns or --hns
-  std::shared_ptr<host::PacketFilter> filter;  // null: pods are masqueraded by the CNI plugin
+  std::optional<kube::ClusterServers> cluster;  // with --kube-subnet-mgr
+  std::shared_ptr<hns::Api> hns;                // with --dataplane=hns or --hns
+  std::shared_ptr<host::PacketFilter> filter;   // null: pods are masqueraded by the CNI plugin
   // For tests: false, the host is read only when it reports a change.
   bool polls_host = true;
 };

@@ -55,6 +55,12 @@ std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report
        !condition.empty()
            ? condition
            : absl::StrCat(DescribeSource(), report.source_synced ? "" : " not read yet")});
+  if (member_ && member_->Servers().size() > 1) {
+    const auto line = [](std::string* text, const kube::ServerState& each) {
+      absl::StrAppend(text, each.server, ": ", each.text);
+    };
+    checks.push_back({"api-server", true, absl::StrJoin(member_->Servers(), "; ", line)});
+  }
   const std::string name_condition = member_ ? member_->name_condition().text() : "";
   checks.push_back({"own-node", facts_.ok(),
                     facts_.ok()               ? ""
@@ -96,6 +102,10 @@ admin::Status Daemon::ReadStatus() {
     (family == IpFamily::kV4 ? status.v4 : status.v6) = own;
   }
   status.source = {DescribeSource(), report.source_synced, report.condition.value_or("")};
+  if (member_ && member_->Servers().size() > 1) {
+    for (const kube::ServerState& each : member_->Servers())
+      status.source.servers.push_back({each.server, each.in_use, each.text});
+  }
   std::vector<backend::NamedCondition> conditions = {{"net-conf", net_conf_.condition()},
                                                      {"health", health_condition_},
                                                      {"admin", admin_condition_},

@@ -72,13 +72,14 @@ int Run(const config::FlagValues& values) {
         "that the CNI plugin masquerades");
   }
 
-  std::optional<kube::ClusterAccess> cluster;
+  std::optional<kube::ClusterServers> cluster;
   if (options.kube_subnet_mgr) {
-    absl::StatusOr<kube::ClusterAccess> access =
-        kube::ReadClusterAccess(options.kubeconfig_file, options.kube_api_url, Variable);
-    if (!access.ok()) return Fail(access.status());
-    for (const std::string& warning : access->warnings) control::LogWarning(warning);
-    cluster = *std::move(access);
+    absl::StatusOr<kube::ClusterServers> servers = kube::ReadClusterServers(
+        {options.kubeconfig_file, options.kube_api_url, options.kubelet_kubeconfig}, Variable);
+    if (!servers.ok()) return Fail(servers.status());
+    for (const kube::ClusterAccess& access : servers->servers)
+      for (const std::string& warning : access.warnings) control::LogWarning(warning);
+    cluster = *std::move(servers);
   }
 
   EventLoop loop;
