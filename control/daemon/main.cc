@@ -187,6 +187,10 @@ int Serve(const std::vector<std::string>& words, service::Supervisor& supervisor
   return Run(line->values, supervisor);
 }
 
+std::string Unexpected(const std::exception& error) {
+  return absl::StrCat("unexpected error, please report it: ", error.what());
+}
+
 int Main(const std::vector<std::string>& words) {
   if (!words.empty() && words[0] == "service")
     return RunServiceCommand(std::span(words).subspan(1));
@@ -194,9 +198,8 @@ int Main(const std::vector<std::string>& words) {
     try {
       return Serve(words, supervisor);
     } catch (const std::exception& error) {
-      const std::string text = absl::StrCat("unexpected error, please report it: ", error.what());
-      control::LogError(text);
-      supervisor.Ended(kWrongConfiguration, text);
+      control::LogError(Unexpected(error));
+      supervisor.Ended(kWrongConfiguration, Unexpected(error));
       return kWrongConfiguration;
     }
   });

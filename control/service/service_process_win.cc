@@ -157,7 +157,8 @@ struct Main {
 Main* the_main = nullptr;
 
 void WINAPI ServiceMain(DWORD count, wchar_t** words) {
-  // Never destroyed: the dispatcher's thread may call its handler until the process ends.
+  // Never destroyed: the dispatcher's thread, and the one that ends a slow process, use it to the
+  // last.
   auto* const service = new Service(count > 0 ? words[0] : L"flanneld");
   the_main->status = the_main->serve(*service);
   service->Ended(the_main->status, "");
@@ -193,7 +194,7 @@ int RunSupervised(const std::function<int(Supervisor&)>& serve) {
     if (::StartServiceCtrlDispatcherW(table)) return main.status;
     // ERROR_FAILED_SERVICE_CONTROLLER_CONNECT: not as a service after all.
   }
-  Supervisor none;
+  static Supervisor& none = *new Supervisor;  // as Service
   return serve(none);
 }
 

@@ -86,14 +86,11 @@ class Systemd final : public Supervisor {
 
 }  // namespace
 
+// Never destroyed: the thread that ends a slow process uses it to the last.
 int RunSupervised(const std::function<int(Supervisor&)>& serve) {
   const char* const path = std::getenv("NOTIFY_SOCKET");
-  if (!path) {
-    Supervisor none;
-    return serve(none);
-  }
-  Systemd systemd(path);
-  return serve(systemd);
+  static Supervisor& supervisor = path ? *new Systemd(path) : *new Supervisor;
+  return serve(supervisor);
 }
 
 }  // namespace weft::service

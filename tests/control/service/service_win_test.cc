@@ -172,6 +172,7 @@ TEST_F(ServiceWindowsTest, AWholeLifeLeavesTheRegistryAsItWas) {
   EXPECT_EQ(stopped.out, "service " + name_ + " stopped\n");
   EXPECT_THAT(Log(), AllOf(HasSubstr("stopping on the service manager's request"),
                            HasSubstr("exiting cleanly")));
+  EXPECT_THAT(Log(), Not(HasSubstr("event log"))) << "its events were written";
   EXPECT_EQ(manager_->Query(name_)->error, 0u);
   EXPECT_EQ(Run("status").code, 1u);
 
