@@ -54,6 +54,9 @@ struct FlagValues : PlainValues {
 
   // Logs.
   std::string log_format = "klog";
+  std::string log_dir;              // empty: no file
+  std::int64_t log_file_size = 20;  // MiB
+  std::int64_t log_files = 5;
   std::int64_t verbosity = 0;
   std::string vmodule;
   std::string log_backtrace_at;

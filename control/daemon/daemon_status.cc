@@ -9,7 +9,7 @@
 #include "control/admin/lease_list.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/health.h"
-#include "control/daemon/service.h"
+#include "control/daemon/process.h"
 
 namespace weft::daemon {
 namespace {
@@ -78,6 +78,44 @@ std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report
   return checks;
 }
 
+std::vector<admin::ConditionStatus> Daemon::Conditions(
+    const control::ReconcilerReport& report) const {
+  std::vector<backend::NamedCondition> conditions = {{"net-conf", net_conf_.condition()},
+                                                     {"health", health_condition_},
+                                                     {"admin", admin_condition_},
+                                                     {"vni", vni_condition_},
+                                                     {"log", log_condition_}};
+  network_.AppendConditions(conditions);
+  if (member_) {
+    conditions.push_back({"node-name", member_->name_condition()});
+    conditions.push_back({"publish", member_->publish_condition()});
+  }
+  std::vector<admin::ConditionStatus> out = Aggregate(conditions);
+  for (const control::SinkStatus& sink : report.sinks) {
+    if (sink.refusal_changes > 0)
+      out.push_back({sink.name, absl::StrJoin(sink.report.refused, "; "), sink.refusal_changes});
+    if (sink.note_changes > 0)
+      out.push_back({sink.name, absl::StrJoin(sink.report.notes, "; "), sink.note_changes});
+  }
+  return out;
+}
+
+void Daemon::ReportHealth() {
+  if (!config_.on_health || stopped_) return;
+  const control::ReconcilerReport report = reconciler_.report();
+  const std::vector<admin::Check> checks = Checks(report);
+  service::Health health;
+  health.ready = AllOk(checks);
+  const auto failing = std::ranges::find(checks, false, &admin::Check::ok);
+  if (failing != checks.end())
+    health.reason = absl::StrCat(failing->name, failing->text.empty() ? "" : ": ", failing->text);
+  for (admin::ConditionStatus& each : Conditions(report)) {
+    if (!each.condition.empty())
+      health.conditions.emplace_back(std::move(each.subject), std::move(each.condition));
+  }
+  config_.on_health(health);
+}
+
 admin::Status Daemon::ReadStatus() {
   const control::ReconcilerReport report = reconciler_.report();
   admin::Status status;
@@ -106,26 +144,7 @@ admin::Status Daemon::ReadStatus() {
     for (const kube::ServerState& each : member_->Servers())
       status.source.servers.push_back({each.server, each.in_use, each.text});
   }
-  std::vector<backend::NamedCondition> conditions = {{"net-conf", net_conf_.condition()},
-                                                     {"health", health_condition_},
-                                                     {"admin", admin_condition_},
-                                                     {"vni", vni_condition_}};
-  network_.AppendConditions(conditions);
-  if (member_) {
-    conditions.push_back({"node-name", member_->name_condition()});
-    conditions.push_back({"publish", member_->publish_condition()});
-  }
-  status.conditions = Aggregate(conditions);
-  for (const control::SinkStatus& sink : report.sinks) {
-    if (sink.refusal_changes > 0) {
-      status.conditions.push_back(
-          {sink.name, absl::StrJoin(sink.report.refused, "; "), sink.refusal_changes});
-    }
-    if (sink.note_changes > 0) {
-      status.conditions.push_back(
-          {sink.name, absl::StrJoin(sink.report.notes, "; "), sink.note_changes});
-    }
-  }
+  status.conditions = Conditions(report);
   status.leases = admin::CountLeases(reconciler_.table());
   status.refused_nodes = report.refused;
   if (report.not_joined > 0) status.not_joined_nodes = report.not_joined;
