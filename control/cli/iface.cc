@@ -67,8 +67,9 @@ ExitCode RunIfaceExplain(IfaceOptions options, Io& io) {
     std::string note;
     if (choice.ok() && choice->index == adapter.index)
       note = "taken";
-    else if (options.request.windows && !underlay::ReasonAgainst(adapter).empty())
-      note = absl::StrCat("must be named: ", underlay::ReasonAgainst(adapter));
+    else if (const auto reason = underlay::ReasonAgainst(adapter, facts->adapters);
+             options.request.windows && !reason.empty())
+      note = absl::StrCat("must be named: ", reason);
     table.Add({adapter.name, adapter.up ? "up" : "down", absl::StrCat(adapter.mtu),
                DefaultRoute(adapter, *facts), Addresses(adapter), std::move(note)});
   }

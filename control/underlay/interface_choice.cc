@@ -181,7 +181,7 @@ class Chooser {
   absl::StatusOr<Candidate> ByExpression(const RE2& expression) const {
     const IpFamily family = request_.require_v4 ? IpFamily::kV4 : IpFamily::kV6;
     for (const Adapter& adapter : facts_.adapters) {
-      if (request_.windows && !ReasonAgainst(adapter).empty()) continue;
+      if (request_.windows && !ReasonAgainst(adapter, facts_.adapters).empty()) continue;
       for (const AssignedAddress& assigned : adapter.addresses) {
         if (assigned.address.family() == family && Usable(assigned.address) &&
             RE2::PartialMatch(assigned.address.ToString(), expression)) {
@@ -218,7 +218,7 @@ class Chooser {
       const Adapter* const adapter = ByIndex(route.adapter_index, facts_.adapters);
       if (route.destination.length() != 0 || route.kind != host::RouteKind::kPlain || !adapter)
         continue;
-      if (const std::string_view reason = ReasonAgainst(*adapter);
+      if (const std::string_view reason = ReasonAgainst(*adapter, facts_.adapters);
           request_.windows && !reason.empty()) {
         absl::StrAppend(&passed_over, passed_over.empty() ? " but that of " : ", and that of ",
                         adapter->name, " (", reason, ")");
@@ -361,15 +361,17 @@ absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
   return choice;
 }
 
-std::string_view ReasonAgainst(const Adapter& adapter) {
+std::string_view ReasonAgainst(const Adapter& adapter, const std::vector<Adapter>& adapters) {
   if (adapter.wireless) return "it is wireless";
-  // What HNS and Hyper-V call the switches that they make for containers, machines and WSL.
-  constexpr std::string_view kInternal[] = {"vEthernet (nat)", "vEthernet (Default Switch)",
-                                            "vEthernet (WSL"};
-  for (const std::string_view name : kInternal) {
-    if (adapter.name.starts_with(name)) return "its switch has no NIC";
-  }
-  return "";
+  // What HNS and Hyper-V call the switches that they make for containers, machines and WSL. HNS was
+  // also seen to call a switch with a NIC "vEthernet (nat) 2"; such an adapter has the NIC's MAC.
+  if (adapter.name != "vEthernet (nat)" && adapter.name != "vEthernet (Default Switch)" &&
+      !adapter.name.starts_with("vEthernet (WSL"))
+    return "";
+  const bool has_nic = std::any_of(adapters.begin(), adapters.end(), [&](const Adapter& other) {
+    return other.mac == adapter.mac && other.index != adapter.index && other.mac != MacAddress();
+  });
+  return has_nic ? "" : "its switch has no NIC";
 }
 
 absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host) {

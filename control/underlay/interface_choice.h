@@ -85,7 +85,8 @@ absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
 
 // Why this adapter is taken only if it is named, on Windows: it is wireless, or a switch of HNS or
 // Hyper-V behind which there is no NIC. Empty: it may be taken.
-std::string_view ReasonAgainst(const host::Adapter& adapter);
+std::string_view ReasonAgainst(const host::Adapter& adapter,
+                               const std::vector<host::Adapter>& adapters);
 
 // Why the node stays with `current`, its previous choice, and does not move to `choice`: the
 // adapter exists and has merely lost its address, which returns soon (a virtual switch is being
