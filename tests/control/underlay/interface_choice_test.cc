@@ -314,6 +314,13 @@ TEST_F(InterfaceChoiceTest, OnWindowsWirelessAdaptersAndInternalSwitchesMustBeNa
   request_ = InterfaceRequest();
   request_.windows = true;
   facts_.routes_v4.pop_back();
+  facts_.adapters[1].mac = facts_.adapters[3].mac = *MacAddress::Parse("02:00:00:00:00:09");
+  EXPECT_EQ(Choose().name, "vEthernet (nat)") << "behind it is the NIC of that MAC";
+  facts_.adapters[3].mac = MacAddress();
+  facts_.adapters[1].name = "vEthernet (nat) 2";
+  EXPECT_EQ(Choose().name, "vEthernet (nat) 2")
+      << "HNS was seen to give a switch with a NIC that name";
+  facts_.adapters[1].name = "vEthernet (nat)";
   EXPECT_THAT(Error(),
               AllOf(HasSubstr("this host has none but that of Wi-Fi (it is wireless), and that "
                               "of vEthernet (nat) (its switch has no NIC), and that of"),
