@@ -79,7 +79,6 @@ class Kubeconfig {
     const auto cluster = Referred(*context, "cluster");
     if (!cluster.ok()) return cluster.status();
     ClusterAccess access = own;
-    access.proxy.reset();
     access.origin =
         absl::StrCat("our own credentials, address of the kubelet's kubeconfig ", file_);
     if (auto read = ReadAddress(*cluster, access); !read.ok()) return read;
