@@ -292,7 +292,7 @@ step_build() {
   assemble linux "$abseil" "$stored"
 }
 
-step_test() { packages libgtest-dev libgmock-dev clang-format-14 python3 git; }
+step_test() { packages libgtest-dev libgmock-dev clang-format-14 python3 git systemd; }
 
 step_netns() { packages iproute2 iputils-ping nftables iptables ethtool tcpdump tshark iperf3 procps python3; }
 
@@ -345,7 +345,7 @@ step_bare() { packages debootstrap git; }
 # The recipes stand in tests/e2e/peers.sh; Debian's Go only fetches the newer one that they need.
 step_peers() {
   local peers=$here/../tests/e2e/peers.sh name
-  packages iptables openssl ca-certificates gcc libc6-dev dpkg-dev python3-yaml
+  packages iptables openssl ca-certificates libfaketime gcc libc6-dev dpkg-dev python3-yaml
   "$peers" --go >/dev/null || packages golang-go
   for name in $("$peers" --missing); do run "build $name" "$peers" "$name"; done
 }

@@ -67,7 +67,8 @@ weft_headers(weft::protozero protozero/pbf_reader.hpp)
 weft_headers(weft::fmt fmt/format.h)
 target_compile_definitions(weft::fmt INTERFACE FMT_HEADER_ONLY)
 weft_headers(weft::spdlog spdlog/spdlog.h)
-target_compile_definitions(weft::spdlog INTERFACE SPDLOG_FMT_EXTERNAL)
+target_compile_definitions(weft::spdlog INTERFACE SPDLOG_FMT_EXTERNAL
+  $<$<BOOL:${WIN32}>:SPDLOG_WCHAR_FILENAMES>)  # else names are in the ANSI code page
 target_link_libraries(weft::spdlog INTERFACE weft::fmt Threads::Threads)
 
 weft_prebuilt(weft::simdjson simdjson.h simdjson)

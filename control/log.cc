@@ -9,10 +9,12 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "control/log_file.h"
 #include "control/log_limit.h"
 #include "nlohmann/json.hpp"
 
@@ -135,6 +137,11 @@ Repeats& Warnings() {
   return repeats;
 }
 
+std::shared_ptr<LogFileSink>& FileSink() {
+  static std::shared_ptr<LogFileSink> sink;
+  return sink;
+}
+
 std::int64_t& Verbosity() {
   static std::int64_t verbosity = 0;
   return verbosity;
@@ -142,14 +149,21 @@ std::int64_t& Verbosity() {
 
 }  // namespace
 
-void StartLog(LogFormat format, std::int64_t verbosity) {
+void StartLog(LogFormat format, std::int64_t verbosity, bool to_stderr,
+              const std::optional<LogFile>& file) {
   Verbosity() = verbosity;
-  auto logger =
-      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  std::vector<spdlog::sink_ptr> sinks;
+  if (to_stderr) sinks.push_back(std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  FileSink() = file ? std::make_shared<LogFileSink>(*file) : nullptr;
+  if (FileSink()) sinks.push_back(FileSink());
+  auto logger = std::make_shared<spdlog::logger>("", sinks.begin(), sinks.end());
   logger->set_formatter(std::make_unique<LineFormatter>(format));
   logger->flush_on(spdlog::level::trace);
   spdlog::set_default_logger(std::move(logger));
+  PollLogFile(std::chrono::steady_clock::now());
 }
+
+std::string PollLogFile(TimePoint now) { return FileSink() ? FileSink()->Poll(now) : ""; }
 
 void Log(Severity severity, std::string_view text, std::source_location where) {
   if (severity != Severity::kInfo && !Warnings().Allow(text)) return;

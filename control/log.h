@@ -1,22 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's log on stderr: klog's line format, which log scrapers of Kubernetes nodes expect, or
-// one JSON object a line.
+// The daemon's log on stderr and in a file: klog's line format, which log scrapers of Kubernetes
+// nodes expect, or one JSON object a line.
 //
 //   I0112 15:04:05.000000    4711 daemon.cc:42] text
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
+
+#include "control/clock.h"
 
 namespace weft::control {
 
 enum class LogFormat : std::uint8_t { kKlog, kJson };
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 
+// FOLDER/flanneld.log, and flanneld.1.log, the one before; `files` in all, each of up to `bytes`.
+struct LogFile {
+  std::string folder;  // made if it is missing; another user's is renamed (own_files.h)
+  std::uint64_t bytes = 0;
+  std::size_t files = 1;
+};
+
 // Call once, before the first line. Lines of a level above `verbosity` (-v) are not written.
-void StartLog(LogFormat format, std::int64_t verbosity);
+void StartLog(LogFormat format, std::int64_t verbosity, bool to_stderr = true,
+              const std::optional<LogFile>& file = std::nullopt);
+
+// Why the log file lacks lines, a sentence; empty: it does not, or there is none. Tries again every
+// ten seconds to write it.
+std::string PollLogFile(TimePoint now);
 
 // Writes one line; line breaks and other control characters in `text` are escaped, so that no Node
 // object can forge a line. A warning or error that was written within the last five minutes is not

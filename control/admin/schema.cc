@@ -72,10 +72,18 @@ void Fields(V& visit, Described<V, OwnFacts>& own) {
 }
 
 template <class V>
+void Fields(V& visit, Described<V, ServerStatus>& server) {
+  visit.Required("server", server.server);
+  visit.Required("inUse", server.in_use);
+  visit.Required("text", server.text);
+}
+
+template <class V>
 void Fields(V& visit, Described<V, SourceStatus>& source) {
   visit.Required("description", source.description);
   visit.Required("inSync", source.in_sync);
   visit.Optional("trouble", source.condition);
+  visit.Optional("servers", source.servers);
 }
 
 template <class V>

@@ -44,8 +44,10 @@
 //   interface           | string | the adapter that carries outer packets
 //   mtu                 | number | inner MTU in bytes, as in subnet.env
 //   ipv4?, ipv6?        |        | own facts: {subnet?, publicIP?, vtepMAC?}
-//   source              |        | {description, inSync, trouble?}
+//   source              |        | {description, inSync, trouble?, servers[]?}
 //     trouble           | string | the condition as a sentence, while it lasts
+//     servers[]         |        | {server, inUse, text}: the API servers, where there are several;
+//                       |        | text: why it is in use or not, with its last error
 //   troubles[]          |        | {subject, trouble?, times}: conditions that fail no check
 //     subject           | string | "net-conf", "health", "admin", "subnet-file", "public-ip",
 //                       |        | "interface", "mtu", "vni", "masquerade", "forward-rules", "hns",
@@ -164,10 +166,18 @@ struct OwnFacts {
   friend bool operator==(const OwnFacts&, const OwnFacts&) = default;
 };
 
+struct ServerStatus {
+  std::string server;
+  bool in_use = false;
+  std::string text;
+  friend bool operator==(const ServerStatus&, const ServerStatus&) = default;
+};
+
 struct SourceStatus {
   std::string description;
   bool in_sync = false;
-  std::string condition;  // empty: none
+  std::string condition;                // empty: none
+  std::vector<ServerStatus> servers{};  // empty: there is only one
   friend bool operator==(const SourceStatus&, const SourceStatus&) = default;
 };
 

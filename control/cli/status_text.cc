@@ -256,6 +256,8 @@ std::string StatusText(const Status& status, bool peers) {
       out, "source",
       absl::StrCat(status.source.description, status.source.in_sync ? ", in sync" : ", NOT in sync",
                    status.source.condition.empty() ? "" : ", failing"));
+  for (const admin::ServerStatus& each : status.source.servers)
+    Line(out, "server", absl::StrCat(each.server, ": ", each.text));
   for (const admin::ConditionStatus& each : status.conditions) {
     Line(out, "condition",
          absl::StrCat(each.subject, ", ", each.times, each.times == 1 ? " time" : " times",

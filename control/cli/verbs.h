@@ -13,6 +13,7 @@ Action AddStatus(CLI::App& parser);
 Action AddLeases(CLI::App& parser);
 Action AddExplain(CLI::App& parser);
 Action AddHns(CLI::App& parser);
+Action AddIface(CLI::App& parser);
 Action AddPlan(CLI::App& parser);
 Action AddReset(CLI::App& parser);
 Action AddVersion(CLI::App& parser);
@@ -24,6 +25,7 @@ inline constexpr Verb kVerbs[] = {
     {"leases", "Every node's lease, and whether it can be used", AddLeases},
     {"explain", "A frame's layers, and what flanneld does with it and why", AddExplain},
     {"hns", "Windows' Host Network Service: inspect it, repair it, emulate it", AddHns},
+    {"iface", "Which interface carries the traffic between nodes", AddIface},
     {"plan", "What flanneld would change in HNS now, with each document", AddPlan},
     {"reset", "Delete only what flanneld created in HNS and on the host", AddReset},
     {"version", "This program's version", AddVersion},

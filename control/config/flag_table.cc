@@ -24,7 +24,15 @@ constexpr FlagRow kTable[] = {
     {kLeases, "kubeconfig-file", &V::kubeconfig_file, "PATH",
      "credentials for the API server; without this and --kube-api-url, the pod's service account"},
     {kLeases, "kube-api-url", &V::kube_api_url, "URL",
-     "the API server, https://HOST:PORT; overrides the kubeconfig's"},
+     "the API server, https://HOST:PORT; overrides the kubeconfig's; may be repeated, or be "
+     "several "
+     "separated by commas: the first is used until it fails, then the next that works"},
+    {kLeases, "kubelet-kubeconfig", &V::kubelet_kubeconfig, "PATH",
+     "in a pod, without --kubeconfig-file and --kube-api-url: while the Kubernetes service does "
+     "not "
+     "answer, the API server's address in this file is used, with the pod's own credentials; "
+     "empty: "
+     "no other address"},
     {kLeases, "kube-annotation-prefix", &V::kube_annotation_prefix, "PREFIX",
      "prefix of flannel's annotations on Node objects"},
     {kLeases, "set-node-network-unavailable", &V::set_node_network_unavailable, "",
@@ -88,7 +96,13 @@ constexpr FlagRow kTable[] = {
      "host, for flannelctl reset",
      false, "/var/lib/weft", R"(ProgramData\weft on the system drive)"},
 
-    {kLogs, "log-format", &V::log_format, "klog|json", "form of the lines on stderr"},
+    {kLogs, "log-format", &V::log_format, "klog|json", "form of the lines"},
+    {kLogs, "log-dir", &V::log_dir, "PATH",
+     "also write the log to flanneld.log in this folder, which is made if it is missing"},
+    {kLogs, "log-file-size", &V::log_file_size, "MIB",
+     "the size at which flanneld.log becomes flanneld.1.log, and a new one begins"},
+    {kLogs, "log-files", &V::log_files, "COUNT",
+     "how many files are kept, the present one included"},
     {kLogs, "v", &V::verbosity, "LEVEL", "log more, from 1 up"},
     {kLogs, "version", &V::version, "", "print the version and exit"},
 
@@ -119,7 +133,10 @@ constexpr VariableRow kVariables[] = {
     {"NO_PROXY", "hosts and networks that are reached without a proxy; also in lower case"},
     {"SSL_CERT_FILE", "a file of trusted certificates, where none is configured; Linux"},
     {"SSL_CERT_DIR", "a folder of trusted certificates, where none is configured; Linux"},
-    {"NOTIFY_SOCKET", "systemd's socket, which receives READY=1; Linux"},
+    {"NOTIFY_SOCKET",
+     "systemd's socket, which receives READY=1, STATUS=, STOPPING=1 and WATCHDOG=1; Linux"},
+    {"WATCHDOG_USEC", "WATCHDOG=1 is sent twice in this time, while the event loop turns; Linux"},
+    {"WATCHDOG_PID", "the process that WATCHDOG_USEC is for, where it is set; Linux"},
     {"EVENT_QUEUE_DEPTH", "upstream's event queue", true},
     {"CONT_WHEN_CACHE_NOT_READY", "upstream exits if its first leases are late", true},
     {"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP/2; flanneld uses HTTP/1.1", true},

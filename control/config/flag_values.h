@@ -14,7 +14,8 @@ struct PlainValues {
   std::string net_config_path = "/etc/kube-flannel/net-conf.json";
   std::string node_name;
   std::string kubeconfig_file;
-  std::string kube_api_url;
+  std::vector<std::string> kube_api_url;  // each may be several, separated by commas
+  std::string kubelet_kubeconfig = "/etc/kubernetes/kubelet.conf";
   std::string kube_annotation_prefix = "flannel.alpha.coreos.com";
   bool set_node_network_unavailable = true;
 
@@ -53,6 +54,9 @@ struct FlagValues : PlainValues {
 
   // Logs.
   std::string log_format = "klog";
+  std::string log_dir;              // empty: no file
+  std::int64_t log_file_size = 20;  // MiB
+  std::int64_t log_files = 5;
   std::int64_t verbosity = 0;
   std::string vmodule;
   std::string log_backtrace_at;

@@ -169,11 +169,25 @@ std::string_view Name(DataPlane data_plane) {
   return "none";
 }
 
+absl::StatusOr<std::optional<control::LogFile>> LogFileOf(const FlagValues& values) {
+  constexpr std::int64_t kMostMib = 4096, kMostFiles = 1000;
+  if (values.log_file_size < 1 || values.log_file_size > kMostMib)
+    return Wrong(absl::StrCat("--log-file-size=", values.log_file_size, " must lie in 1..",
+                              kMostMib, " (MiB)"));
+  if (values.log_files < 1 || values.log_files > kMostFiles)
+    return Wrong(absl::StrCat("--log-files=", values.log_files, " must lie in 1..", kMostFiles));
+  if (values.log_dir.empty()) return std::nullopt;
+  return control::LogFile{control::OnSystemDrive(values.log_dir),
+                          static_cast<std::uint64_t>(values.log_file_size) << 20,
+                          static_cast<std::size_t>(values.log_files)};
+}
+
 absl::StatusOr<Options> MakeOptions(const FlagValues& values, const Environment& environment) {
   if (values.subnet_lease_renew_margin < 1 || values.subnet_lease_renew_margin > 1439) {
     return Wrong(absl::StrCat("--subnet-lease-renew-margin=", values.subnet_lease_renew_margin,
                               " must lie in 1..1439 (minutes of a day)"));
   }
+  if (const auto log = LogFileOf(values); !log.ok()) return log.status();
   Options options{values};
   SetOutputs(values, options);
   if (absl::Status status = CheckInterface(options); !status.ok()) return status;

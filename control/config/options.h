@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "control/config/flag_values.h"
 #include "control/config/flags.h"
+#include "control/log.h"
 #include "control/net_conf.h"
 #include "dataplane/forwarder.h"
 
@@ -52,6 +53,9 @@ struct Options : PlainValues {
 // InvalidArgument: contradictions and malformed values; Unimplemented: what this system cannot do.
 // The error names the flag and the next step.
 absl::StatusOr<Options> MakeOptions(const FlagValues& values, const Environment& environment);
+
+// Where --log-dir writes; empty: nowhere. MakeOptions refuses what this refuses.
+absl::StatusOr<std::optional<control::LogFile>> LogFileOf(const FlagValues& values);
 
 // The VNI and port where net-conf names none: HNS has its own defaults; on Linux those of the
 // kernel apply, also for weft's own data plane.

@@ -48,6 +48,7 @@ void AppendGroup(std::string& out, FlagGroup group) {
 std::string Usage() {
   std::string out =
       "usage: flanneld [FLAG...]\n"
+      "       flanneld service --help (Windows)\n"
       "\n"
       "Connects this node's pods with those of the other nodes of a flannel cluster.\n"
       "\n"

@@ -47,7 +47,7 @@ absl::StatusOr<std::string> NodeNameOf(const absl::StatusOr<kube::ApiAnswer>& po
 }  // namespace
 
 ClusterMember::ClusterMember(EventLoop& loop, const control::Clock& clock,
-                             const config::Options& options, kube::ClusterAccess access,
+                             const config::Options& options, kube::ClusterServers servers,
                              kube::AnnotationKeys keys,
                              std::function<void(const std::string&)> on_name,
                              std::function<void()> on_change)
@@ -57,9 +57,14 @@ ClusterMember::ClusterMember(EventLoop& loop, const control::Clock& clock,
       keys_(std::move(keys)),
       on_name_(std::move(on_name)),
       on_change_(std::move(on_change)),
-      client_(loop.io(), std::move(access), absl::StrCat("flanneld/", WEFT_VERSION, " (weft)")),
+      client_(loop.io(), std::move(servers), absl::StrCat("flanneld/", WEFT_VERSION, " (weft)")),
       timer_(loop),
-      name_backoff_({}, control::SystemRandom()) {}
+      name_backoff_({}, control::SystemRandom()) {
+  client_.OnSwitch([this](const std::string& sentence) {
+    if (switch_limit_.Allows(client_.Describe(), clock_.Now())) control::LogWarning(sentence);
+    on_change_();
+  });
+}
 
 ClusterMember::~ClusterMember() = default;
 

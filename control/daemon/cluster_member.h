@@ -19,6 +19,7 @@
 #include "control/kube/publisher.h"
 #include "control/lease/own_node.h"
 #include "control/lease/source.h"
+#include "control/log_limit.h"
 #include "control/retry.h"
 #include "control/sources/kube_source.h"
 
@@ -30,7 +31,7 @@ class ClusterMember {
   // `loop`, `clock` and `options` outlive it. `on_name` is called once, from Start or later, before
   // the first Node is reported; `on_change` when published() or a condition differs.
   ClusterMember(EventLoop& loop, const control::Clock& clock, const config::Options& options,
-                kube::ClusterAccess access, kube::AnnotationKeys keys,
+                kube::ClusterServers servers, kube::AnnotationKeys keys,
                 std::function<void(const std::string&)> on_name, std::function<void()> on_change);
   ~ClusterMember();
   ClusterMember(const ClusterMember&) = delete;
@@ -42,6 +43,8 @@ class ClusterMember {
   void SetReady(bool ready);  // the node's network works
 
   std::string Describe() const;  // the source, for display
+  // With why each is used or not.
+  std::vector<kube::ServerState> Servers() const { return client_.Servers(); }
   std::vector<IpAddress> ServerAddresses() const { return client_.ServerAddresses(); }
   // Why our name is not known; empty when it is.
   const control::Condition& name_condition() const { return name_condition_; }
@@ -62,6 +65,7 @@ class ClusterMember {
   const std::function<void(const std::string&)> on_name_;
   const std::function<void()> on_change_;
   kube::ApiClient client_;
+  control::LogLimit switch_limit_;  // of lines about another server
   lease::SourceListener* listener_ = nullptr;
   Timer timer_;  // of the name's next try, then of the publisher
   control::Backoff name_backoff_;

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/admin/endpoint.h"
-#include "control/daemon/service.h"
+#include "control/daemon/process.h"
 #include "control/file_io.h"
 #include "control/log.h"
 #include "control/underlay/own_underlay.h"
@@ -303,9 +303,11 @@ void Daemon::ArmHousekeeping() {
     net_conf_.Poll();
     Identify();
     CheckVni();
+    log_condition_.Set(control::PollLogFile(steady_clock::now()));
     network_.Poll();
     network_.PollPodRules(steady_clock::now());
     Settle();
+    ReportHealth();
     ArmHousekeeping();
   });
 }
@@ -373,10 +375,10 @@ void Daemon::Settle() {
   if (member_) member_->SetReady(ready);
   if (ready == ready_) return;
   ready_ = ready;
+  ReportHealth();
   const auto now = steady_clock::now();
   if (ready_) {
     release_memory_ = true;
-    NotifySupervisorReady();
     if (std::exchange(unready_logged_, false)) control::LogInfo("ready");
     return;
   }

@@ -33,13 +33,14 @@
 #include "control/daemon/net_conf_check.h"
 #include "control/host/host.h"
 #include "control/host/packet_filter.h"
-#include "control/kube/client/cluster_access.h"
+#include "control/kube/client/cluster_servers.h"
 #include "control/ledger/node_ledger.h"
 #include "control/log_limit.h"
 #include "control/net_conf.h"
 #include "control/node/node_network.h"
 #include "control/own_facts.h"
 #include "control/reconciler.h"
+#include "control/service/supervisor.h"
 #include "control/sources/file_source.h"
 #include "control/underlay/host_needs.h"
 
@@ -50,11 +51,13 @@ inline constexpr std::string_view kVersion = WEFT_VERSION;
 struct DaemonConfig {
   config::Options options;
   control::NetConf conf;
-  std::optional<kube::ClusterAccess> cluster;  // with --kube-subnet-mgr
-  std::shared_ptr<hns::Api> hns;               // with --dataplane=hns or --hns
-  std::shared_ptr<host::PacketFilter> filter;  // null: pods are masqueraded by the CNI plugin
+  std::optional<kube::ClusterServers> cluster;  // with --kube-subnet-mgr
+  std::shared_ptr<hns::Api> hns;                // with --dataplane=hns or --hns
+  std::shared_ptr<host::PacketFilter> filter;   // null: pods are masqueraded by the CNI plugin
   // For tests: false, the host is read only when it reports a change.
   bool polls_host = true;
+  // Receives the daemon's health about once a second, and when it becomes ready or unready.
+  std::function<void(const service::Health&)> on_health{};
 };
 
 class Daemon final : public admin::StateProvider {
@@ -87,6 +90,10 @@ class Daemon final : public admin::StateProvider {
   void Post(std::weak_ptr<bool> alive, std::function<void()> task);
 
   std::vector<admin::Check> Checks(const control::ReconcilerReport& report) const;
+  // Those of `report`'s sinks and of everything else, one for each subject; of some the text is
+  // empty: they are over.
+  std::vector<admin::ConditionStatus> Conditions(const control::ReconcilerReport& report) const;
+  void ReportHealth();
   control::ReconcilerHooks Hooks();
   std::string DescribeSource() const;
   void OnOwnNode();
@@ -140,7 +147,7 @@ class Daemon final : public admin::StateProvider {
   const backend::Context context_;
   node::NodeNetwork network_;
   std::unique_ptr<host::Watch> watch_, routes_watch_;  // of `host_`
-  control::Condition vni_condition_;
+  control::Condition vni_condition_, log_condition_;
   std::pair<bool, std::uint64_t> vni_seen_;  // whether in sync, and the leases' generation
   bool scheduled_ = false;
   bool recheck_scheduled_ = false;  // of the routes

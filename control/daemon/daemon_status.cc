@@ -9,7 +9,7 @@
 #include "control/admin/lease_list.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/health.h"
-#include "control/daemon/service.h"
+#include "control/daemon/process.h"
 
 namespace weft::daemon {
 namespace {
@@ -55,6 +55,12 @@ std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report
        !condition.empty()
            ? condition
            : absl::StrCat(DescribeSource(), report.source_synced ? "" : " not read yet")});
+  if (member_ && member_->Servers().size() > 1) {
+    const auto line = [](std::string* text, const kube::ServerState& each) {
+      absl::StrAppend(text, each.server, ": ", each.text);
+    };
+    checks.push_back({"api-server", true, absl::StrJoin(member_->Servers(), "; ", line)});
+  }
   const std::string name_condition = member_ ? member_->name_condition().text() : "";
   checks.push_back({"own-node", facts_.ok(),
                     facts_.ok()               ? ""
@@ -70,6 +76,44 @@ std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report
   // endpoint.
   if (!admin_condition_.text().empty()) checks.push_back({"admin", true, admin_condition_.text()});
   return checks;
+}
+
+std::vector<admin::ConditionStatus> Daemon::Conditions(
+    const control::ReconcilerReport& report) const {
+  std::vector<backend::NamedCondition> conditions = {{"net-conf", net_conf_.condition()},
+                                                     {"health", health_condition_},
+                                                     {"admin", admin_condition_},
+                                                     {"vni", vni_condition_},
+                                                     {"log", log_condition_}};
+  network_.AppendConditions(conditions);
+  if (member_) {
+    conditions.push_back({"node-name", member_->name_condition()});
+    conditions.push_back({"publish", member_->publish_condition()});
+  }
+  std::vector<admin::ConditionStatus> out = Aggregate(conditions);
+  for (const control::SinkStatus& sink : report.sinks) {
+    if (sink.refusal_changes > 0)
+      out.push_back({sink.name, absl::StrJoin(sink.report.refused, "; "), sink.refusal_changes});
+    if (sink.note_changes > 0)
+      out.push_back({sink.name, absl::StrJoin(sink.report.notes, "; "), sink.note_changes});
+  }
+  return out;
+}
+
+void Daemon::ReportHealth() {
+  if (!config_.on_health || stopped_) return;
+  const control::ReconcilerReport report = reconciler_.report();
+  const std::vector<admin::Check> checks = Checks(report);
+  service::Health health;
+  health.ready = AllOk(checks);
+  const auto failing = std::ranges::find(checks, false, &admin::Check::ok);
+  if (failing != checks.end())
+    health.reason = absl::StrCat(failing->name, failing->text.empty() ? "" : ": ", failing->text);
+  for (admin::ConditionStatus& each : Conditions(report)) {
+    if (!each.condition.empty())
+      health.conditions.emplace_back(std::move(each.subject), std::move(each.condition));
+  }
+  config_.on_health(health);
 }
 
 admin::Status Daemon::ReadStatus() {
@@ -96,26 +140,11 @@ admin::Status Daemon::ReadStatus() {
     (family == IpFamily::kV4 ? status.v4 : status.v6) = own;
   }
   status.source = {DescribeSource(), report.source_synced, report.condition.value_or("")};
-  std::vector<backend::NamedCondition> conditions = {{"net-conf", net_conf_.condition()},
-                                                     {"health", health_condition_},
-                                                     {"admin", admin_condition_},
-                                                     {"vni", vni_condition_}};
-  network_.AppendConditions(conditions);
-  if (member_) {
-    conditions.push_back({"node-name", member_->name_condition()});
-    conditions.push_back({"publish", member_->publish_condition()});
+  if (member_ && member_->Servers().size() > 1) {
+    for (const kube::ServerState& each : member_->Servers())
+      status.source.servers.push_back({each.server, each.in_use, each.text});
   }
-  status.conditions = Aggregate(conditions);
-  for (const control::SinkStatus& sink : report.sinks) {
-    if (sink.refusal_changes > 0) {
-      status.conditions.push_back(
-          {sink.name, absl::StrJoin(sink.report.refused, "; "), sink.refusal_changes});
-    }
-    if (sink.note_changes > 0) {
-      status.conditions.push_back(
-          {sink.name, absl::StrJoin(sink.report.notes, "; "), sink.note_changes});
-    }
-  }
+  status.conditions = Conditions(report);
   status.leases = admin::CountLeases(reconciler_.table());
   status.refused_nodes = report.refused;
   if (report.not_joined > 0) status.not_joined_nodes = report.not_joined;

@@ -3,6 +3,9 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <functional>
+#include <span>
+#include <string>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -10,15 +13,55 @@
 #include "control/config/flags.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/event_loop.h"
-#include "control/daemon/service.h"
+#include "control/daemon/process.h"
+#include "control/daemon/service_program.h"
 #include "control/emulator/remote/open_hns.h"
 #include "control/log.h"
 #include "control/own_files.h"
+#include "control/service/supervisor.h"
 
 namespace weft::daemon {
 namespace {
 
 using control::Variable;
+
+// Passes the supervisor's stop to the event loop.
+class StopRequests {
+ public:
+  StopRequests(service::Supervisor& supervisor, EventLoop& loop,
+               std::function<void(std::string_view)> stop)
+      : supervisor_(supervisor) {
+    supervisor.OnStop([&loop, stop = std::move(stop)](std::string_view cause) {
+      loop.Post([stop, cause = std::string(cause)] { stop(cause); });
+    });
+  }
+  ~StopRequests() { supervisor_.OnStop(nullptr); }
+  StopRequests(const StopRequests&) = delete;
+  StopRequests& operator=(const StopRequests&) = delete;
+
+ private:
+  service::Supervisor& supervisor_;
+};
+
+// Shows the supervisor that the event loop turns.
+class Watchdog {
+ public:
+  Watchdog(service::Supervisor& supervisor, EventLoop& loop)
+      : supervisor_(supervisor), timer_(loop) {
+    if (supervisor.watchdog_period()) Arm();
+  }
+
+ private:
+  void Arm() {
+    timer_.Set(std::chrono::steady_clock::now() + *supervisor_.watchdog_period(), [this] {
+      supervisor_.Alive();
+      Arm();
+    });
+  }
+
+  service::Supervisor& supervisor_;
+  Timer timer_;
+};
 
 constexpr auto kEndTime = std::chrono::milliseconds(300);
 
@@ -26,19 +69,20 @@ constexpr int kStopped = 0, kWrongConfiguration = 1, kWrongFlags = 2;
 
 // Ends the process after kEndTime, even if its orderly end is delayed: Asio waits for a name lookup
 // in progress, which takes half a minute where DNS does not answer.
-void EndSoon() {
-  std::thread([] {
+void EndSoon(service::Supervisor& supervisor) {
+  std::thread([&supervisor] {
     std::this_thread::sleep_for(kEndTime);
+    supervisor.Ended(kStopped, "");
     std::_Exit(kStopped);
   }).detach();
 }
 
-int Fail(const absl::Status& status) {
-  control::LogError(status.message());
-  return kWrongConfiguration;
-}
-
-int Run(const config::FlagValues& values) {
+int Run(const config::FlagValues& values, service::Supervisor& supervisor) {
+  const auto Fail = [&supervisor](const absl::Status& status) {
+    control::LogError(status.message());
+    supervisor.Ended(kWrongConfiguration, status.message());
+    return kWrongConfiguration;
+  };
   const absl::StatusOr<config::NodeConfig> node = config::LoadNodeConfig(values, Variable);
   if (!node.ok()) return Fail(node.status());
   const config::Options& options = node->options;
@@ -57,8 +101,10 @@ int Run(const config::FlagValues& values) {
     control::LogInfo(absl::StrCat("vxlan: VNI ", conf.vni.value(), ", UDP port ", conf.port,
                                   "; all nodes must use this port, which is not published"));
   }
+  supervisor.Progress();
   absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
   if (!host.ok()) return Fail(host.status());
+  supervisor.Progress();
 
   absl::StatusOr<std::shared_ptr<hns::Api>> hns = nullptr;
   if (options.hns_emulator || options.data_plane == config::DataPlane::kHns)
@@ -72,38 +118,56 @@ int Run(const config::FlagValues& values) {
         "that the CNI plugin masquerades");
   }
 
-  std::optional<kube::ClusterAccess> cluster;
+  std::optional<kube::ClusterServers> cluster;
   if (options.kube_subnet_mgr) {
-    absl::StatusOr<kube::ClusterAccess> access =
-        kube::ReadClusterAccess(options.kubeconfig_file, options.kube_api_url, Variable);
-    if (!access.ok()) return Fail(access.status());
-    for (const std::string& warning : access->warnings) control::LogWarning(warning);
-    cluster = *std::move(access);
+    absl::StatusOr<kube::ClusterServers> servers = kube::ReadClusterServers(
+        {options.kubeconfig_file, options.kube_api_url, options.kubelet_kubeconfig}, Variable);
+    if (!servers.ok()) return Fail(servers.status());
+    for (const kube::ClusterAccess& access : servers->servers)
+      for (const std::string& warning : access.warnings) control::LogWarning(warning);
+    cluster = *std::move(servers);
   }
 
   EventLoop loop;
-  absl::StatusOr<std::unique_ptr<Daemon>> daemon =
-      Daemon::Make(loop, {options, conf, std::move(cluster), *std::move(hns), std::move(filter)},
-                   *std::move(host));
+  const auto on_health = [&supervisor](const service::Health& health) {
+    supervisor.Report(health, std::chrono::steady_clock::now());
+  };
+  absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Make(loop,
+                                                                {.options = options,
+                                                                 .conf = conf,
+                                                                 .cluster = std::move(cluster),
+                                                                 .hns = *std::move(hns),
+                                                                 .filter = std::move(filter),
+                                                                 .on_health = on_health},
+                                                                *std::move(host));
   if (!daemon.ok()) return Fail(daemon.status());
-  const StopSignals signals(loop.io(), [&](std::string_view name) {
-    control::LogInfo(absl::StrCat("stopping on ", name));
+  const auto stop = [&](std::string_view cause) {
+    control::LogInfo(absl::StrCat("stopping on ", cause));
+    supervisor.Stopping(cause);
     (*daemon)->Stop();
+    supervisor.Stopping(cause);
     loop.Stop();
-  });
+  };
+  const StopSignals signals(loop.io(), stop);
+  const StopRequests requests(supervisor, loop, stop);
+  Watchdog watchdog(supervisor, loop);
   if (absl::Status status = (*daemon)->Start(); !status.ok()) return Fail(status);
+  supervisor.Running(absl::StrCat(kVersion, ", process ", ProcessId(),
+                                  values.log_dir.empty()
+                                      ? "; without --log-dir there is no log file"
+                                      : absl::StrCat("; log in ", values.log_dir)));
   loop.Run();
   control::LogInfo("exiting cleanly");
-  EndSoon();
+  EndSoon(supervisor);
   return kStopped;
 }
 
-int Main(int argc, char** argv) {
-  const std::vector<std::string> words = control::Arguments(argc, argv);
+int Serve(const std::vector<std::string>& words, service::Supervisor& supervisor) {
   const absl::StatusOr<config::CommandLine> line = config::ParseFlags(words, Variable);
   if (!line.ok()) {
     std::fprintf(stderr, "flanneld: %s; see flanneld --help\n",
                  std::string(line.status().message()).c_str());
+    supervisor.Ended(kWrongFlags, line.status().message());
     return kWrongFlags;
   }
   if (line->help) {
@@ -115,22 +179,34 @@ int Main(int argc, char** argv) {
     return kStopped;
   }
   PrepareProcess();
+  const auto file = config::LogFileOf(line->values);
   control::StartLog(
       line->values.log_format == "json" ? control::LogFormat::kJson : control::LogFormat::kKlog,
-      line->values.verbosity);
+      line->values.verbosity, supervisor.has_stderr(), file.ok() ? *file : std::nullopt);
   control::LogInfo(absl::StrCat("flanneld ", kVersion, " (weft) ", config::Describe(line->values)));
   for (const std::string& warning : line->warnings) control::LogWarning(warning);
-  return Run(line->values);
+  return Run(line->values, supervisor);
+}
+
+std::string Unexpected(const std::exception& error) {
+  return absl::StrCat("unexpected error, please report it: ", error.what());
+}
+
+int Main(const std::vector<std::string>& words) {
+  if (!words.empty() && words[0] == "service")
+    return RunServiceCommand(std::span(words).subspan(1));
+  return service::RunSupervised([&words](service::Supervisor& supervisor) {
+    try {
+      return Serve(words, supervisor);
+    } catch (const std::exception& error) {
+      control::LogError(Unexpected(error));
+      supervisor.Ended(kWrongConfiguration, Unexpected(error));
+      return kWrongConfiguration;
+    }
+  });
 }
 
 }  // namespace
 }  // namespace weft::daemon
 
-int main(int argc, char** argv) {
-  try {
-    return weft::daemon::Main(argc, argv);
-  } catch (const std::exception& error) {
-    weft::control::LogError(absl::StrCat("unexpected error, please report it: ", error.what()));
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return weft::daemon::Main(weft::control::Arguments(argc, argv)); }

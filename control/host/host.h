@@ -35,6 +35,7 @@ struct Adapter {
   // Of both families, in the system's order, except that privacy and deprecated addresses come
   // last.
   std::vector<AssignedAddress> addresses;
+  bool wireless = false;  // read on Windows only
   friend bool operator==(const Adapter&, const Adapter&) = default;
 };
 

@@ -144,6 +144,7 @@ class WindowsHost final : public Host {
     adapter.mtu = row.Mtu;
     adapter.up = row.OperStatus == IfOperStatusUp;
     adapter.loopback = row.IfType == IF_TYPE_SOFTWARE_LOOPBACK;
+    adapter.wireless = row.IfType == IF_TYPE_IEEE80211;
     if (row.PhysicalAddressLength == MacAddress::kSize) {
       adapter.mac = MacAddress::FromBytes(reinterpret_cast<const std::byte*>(row.PhysicalAddress));
     }

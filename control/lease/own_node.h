@@ -34,6 +34,7 @@ struct OwnNode {
   std::string backend_type;  // as written; empty where absent
   OwnNodeFamily v4;
   OwnNodeFamily v6;
+  std::vector<IpAddress> internal_ips;  // status.addresses, the kubelet's, in its order
   std::vector<std::string>
       problems;  // each names a field that could not be read; that field is absent above
   friend bool operator==(const OwnNode&, const OwnNode&) = default;

@@ -20,13 +20,23 @@ struct Candidate {
   std::optional<IpAddress> matched;
 };
 
-// The first address of `family` that reaches beyond its link, else the first.
-std::optional<IpAddress> FirstAddress(const Adapter& adapter, IpFamily family, bool windows) {
+bool Has(const Adapter& adapter, const IpAddress& address) {
+  return std::any_of(adapter.addresses.begin(), adapter.addresses.end(),
+                     [&](const AssignedAddress& each) { return each.address == address; });
+}
+
+// The first address of `family` that is one of the Node's; else the first that reaches beyond its
+// link; else the first.
+std::optional<IpAddress> FirstAddress(const Adapter& adapter, IpFamily family,
+                                      const InterfaceRequest& request) {
+  for (const IpAddress& node_ip : request.node_ips) {
+    if (node_ip.family() == family && Has(adapter, node_ip)) return node_ip;
+  }
   std::optional<IpAddress> link_local;
   for (const AssignedAddress& assigned : adapter.addresses) {
     if (assigned.address.family() != family) continue;
     if (!assigned.address.IsLinkLocal()) return assigned.address;
-    if (windows && IsUnset(assigned.address)) continue;
+    if (request.windows && IsUnset(assigned.address)) continue;
     if (!link_local) link_local = assigned.address;
   }
   return link_local;
@@ -66,6 +76,8 @@ class Chooser {
  public:
   Chooser(const InterfaceRequest& request, const HostFacts& facts)
       : request_(request), facts_(facts) {}
+
+  ChoiceReasons TakeReasons() { return {std::move(taken_by_), std::move(tried_)}; }
 
   absl::StatusOr<InterfaceChoice> Run() {
     for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
@@ -158,8 +170,8 @@ class Chooser {
     return found == facts_.adapters.end() ? nullptr : &*found;
   }
   bool HasAddresses(const Adapter& adapter) const {
-    return (!request_.require_v4 || FirstAddress(adapter, IpFamily::kV4, request_.windows)) &&
-           (!request_.require_v6 || FirstAddress(adapter, IpFamily::kV6, request_.windows));
+    return (!request_.require_v4 || FirstAddress(adapter, IpFamily::kV4, request_)) &&
+           (!request_.require_v6 || FirstAddress(adapter, IpFamily::kV6, request_));
   }
   // `address`, unless it is unset: for addresses that were not requested explicitly.
   std::optional<IpAddress> Usable(const std::optional<IpAddress>& address) const {
@@ -169,6 +181,7 @@ class Chooser {
   absl::StatusOr<Candidate> ByExpression(const RE2& expression) const {
     const IpFamily family = request_.require_v4 ? IpFamily::kV4 : IpFamily::kV6;
     for (const Adapter& adapter : facts_.adapters) {
+      if (request_.windows && !ReasonAgainst(adapter, facts_.adapters).empty()) continue;
       for (const AssignedAddress& assigned : adapter.addresses) {
         if (assigned.address.family() == family && Usable(assigned.address) &&
             RE2::PartialMatch(assigned.address.ToString(), expression)) {
@@ -200,14 +213,36 @@ class Chooser {
 
   absl::StatusOr<Candidate> ByDefaultRoute() const {
     const Route* best = nullptr;
+    std::string passed_over;
     for (const Route& route : request_.require_v4 ? facts_.routes_v4 : facts_.routes_v6) {
-      if (route.destination.length() != 0 || route.kind != host::RouteKind::kPlain ||
-          !ByIndex(route.adapter_index, facts_.adapters))
+      const Adapter* const adapter = ByIndex(route.adapter_index, facts_.adapters);
+      if (route.destination.length() != 0 || route.kind != host::RouteKind::kPlain || !adapter)
         continue;
-      if (!best || host::PrecedenceOf(route) < host::PrecedenceOf(*best)) best = &route;
+      if (const std::string_view reason = ReasonAgainst(*adapter, facts_.adapters);
+          request_.windows && !reason.empty()) {
+        absl::StrAppend(&passed_over, passed_over.empty() ? " but that of " : ", and that of ",
+                        adapter->name, " (", reason, ")");
+        continue;
+      }
+      if (!best || host::PrecedenceOf(route) < host::PrecedenceOf(*best) ||
+          (host::PrecedenceOf(route) == host::PrecedenceOf(*best) && IsOfNode(route) &&
+           !IsOfNode(*best)))
+        best = &route;
     }
-    if (!best) return absl::NotFoundError("this host has none; name the interface with --iface");
+    if (!best) {
+      return absl::NotFoundError(
+          absl::StrCat("this host has none", passed_over, "; name the interface with --iface"));
+    }
     return Candidate{ByIndex(best->adapter_index, facts_.adapters), Usable(best->source)};
+  }
+
+  // Whether its adapter has an InternalIP of the Node.
+  bool IsOfNode(const Route& route) const {
+    const Adapter* const adapter = ByIndex(route.adapter_index, facts_.adapters);
+    const IpFamily family = request_.require_v4 ? IpFamily::kV4 : IpFamily::kV6;
+    return std::any_of(
+        request_.node_ips.begin(), request_.node_ips.end(),
+        [&](const IpAddress& ip) { return ip.family() == family && Has(*adapter, ip); });
   }
 
   // The choice that `candidate` makes, or a note why it makes none.
@@ -215,7 +250,10 @@ class Chooser {
                                                      const absl::StatusOr<Candidate>& candidate) {
     absl::StatusOr<InterfaceChoice> choice =
         candidate.ok() ? ChoiceOf(*candidate) : absl::StatusOr<InterfaceChoice>(candidate.status());
-    if (choice.ok()) return choice;
+    if (choice.ok()) {
+      taken_by_ = what;
+      return choice;
+    }
     // A link without MTU is a broken driver, not a reason to try the next candidate.
     if (choice.status().code() == absl::StatusCode::kFailedPrecondition) return choice;
     tried_.push_back(absl::StrCat(what, ": ", choice.status().message()));
@@ -229,7 +267,7 @@ class Chooser {
       if (!(family == IpFamily::kV4 ? request_.require_v4 : request_.require_v6)) continue;
       std::optional<IpAddress> address = candidate.matched;
       if (!address || address->family() != family)
-        address = FirstAddress(adapter, family, request_.windows);
+        address = FirstAddress(adapter, family, request_);
       if (!address) {
         return absl::NotFoundError(
             absl::StrCat("adapter ", adapter.name, " has no ", FamilyName(family), " address"));
@@ -261,6 +299,7 @@ class Chooser {
   const InterfaceRequest& request_;
   const HostFacts& facts_;
   std::optional<IpAddress> public_v4_, public_v6_;
+  std::string taken_by_;
   std::vector<std::string> tried_;
 };
 
@@ -273,12 +312,9 @@ const Adapter* ByIndex(std::uint32_t index, const std::vector<Adapter>& adapters
 }
 
 const Adapter* OwnerOf(const IpAddress& address, const std::vector<Adapter>& adapters) {
-  for (const Adapter& adapter : adapters) {
-    for (const AssignedAddress& assigned : adapter.addresses) {
-      if (assigned.address == address) return &adapter;
-    }
-  }
-  return nullptr;
+  const auto found = std::find_if(adapters.begin(), adapters.end(),
+                                  [&](const Adapter& adapter) { return Has(adapter, address); });
+  return found == adapters.end() ? nullptr : &*found;
 }
 
 bool IsUnset(const IpAddress& address) { return address.is_v4() && address.IsLinkLocal(); }
@@ -318,8 +354,24 @@ std::string ReasonToStay(const InterfaceChoice& current, const InterfaceChoice& 
 }
 
 absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
-                                                const HostFacts& facts) {
-  return Chooser(request, facts).Run();
+                                                const HostFacts& facts, ChoiceReasons* reasons) {
+  Chooser chooser(request, facts);
+  absl::StatusOr<InterfaceChoice> choice = chooser.Run();
+  if (reasons) *reasons = chooser.TakeReasons();
+  return choice;
+}
+
+std::string_view ReasonAgainst(const Adapter& adapter, const std::vector<Adapter>& adapters) {
+  if (adapter.wireless) return "it is wireless";
+  // What HNS and Hyper-V call the switches that they make for containers, machines and WSL. HNS was
+  // also seen to call a switch with a NIC "vEthernet (nat) 2"; such an adapter has the NIC's MAC.
+  if (adapter.name != "vEthernet (nat)" && adapter.name != "vEthernet (Default Switch)" &&
+      !adapter.name.starts_with("vEthernet (WSL"))
+    return "";
+  const bool has_nic = std::any_of(adapters.begin(), adapters.end(), [&](const Adapter& other) {
+    return other.mac == adapter.mac && other.index != adapter.index && other.mac != MacAddress();
+  });
+  return has_nic ? "" : "its switch has no NIC";
 }
 
 absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host) {

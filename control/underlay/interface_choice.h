@@ -3,8 +3,9 @@
 // (upstream v0.28.9).
 //
 // Where we differ from upstream: of several default routes the one with the lowest metric counts
-// (there: fatal), link-local addresses are taken only when there is no other, and --iface-can-reach
-// works on every system.
+// (there: fatal), link-local addresses are taken only when there is no other, the Node's InternalIP
+// decides what is otherwise equal, on Windows no wireless adapter and no internal switch is taken
+// unless it is named, and --iface-can-reach works on every system.
 #pragma once
 
 #include <functional>
@@ -29,6 +30,9 @@ struct InterfaceRequest {
   std::string iface_can_reach;           // last
   std::string public_ip;
   std::string public_ipv6;
+  // InternalIPs of the Node: of several default routes of one metric, or addresses of one adapter,
+  // that with such an address is taken.
+  std::vector<IpAddress> node_ips;
   // A virtual switch moves a NIC's addresses to an adapter of its own, with the NIC's MAC; and an
   // adapter has an address of 169.254/16 until it gets another one: it does not count, unless it is
   // requested explicitly.
@@ -65,12 +69,24 @@ struct InterfaceChoice {
   friend bool operator==(const InterfaceChoice&, const InterfaceChoice&) = default;
 };
 
+// How a choice came about, for people.
+struct ChoiceReasons {
+  std::string taken_by;               // "--iface=Ethernet", "the default route"; empty: none taken
+  std::vector<std::string> rejected;  // tried before, and why each did not fit
+};
+
 // Candidates are tried in the order of InterfaceRequest; the first whose adapter has an address of
 // every required family wins. Nothing named: the owner of public_ip (or public_ipv6), else the
 // default route. The error has the reason against each candidate, and lists the adapters. A
 // malformed flag is InvalidArgument, nothing found is NotFound.
 absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
-                                                const HostFacts& facts);
+                                                const HostFacts& facts,
+                                                ChoiceReasons* reasons = nullptr);
+
+// Why this adapter is taken only if it is named, on Windows: it is wireless, or a switch of HNS or
+// Hyper-V behind which there is no NIC. Empty: it may be taken.
+std::string_view ReasonAgainst(const host::Adapter& adapter,
+                               const std::vector<host::Adapter>& adapters);
 
 // Why the node stays with `current`, its previous choice, and does not move to `choice`: the
 // adapter exists and has merely lost its address, which returns soon (a virtual switch is being

@@ -69,10 +69,12 @@ absl::StatusOr<InterfaceChoice> ChooseUnderlay(const config::Options& options,
                                                const std::optional<lease::OwnNode>& node,
                                                const HostFacts& host,
                                                const InterfaceChoice* current, bool may_return) {
-  InterfaceRequest request{conf.enable_ipv4,    conf.enable_ipv6,        options.iface,
-                           options.iface_regex, options.iface_can_reach, options.public_ip,
-                           options.public_ipv6, IsWindows(options)};
+  InterfaceRequest request{
+      conf.enable_ipv4,        conf.enable_ipv6,  options.iface,       options.iface_regex,
+      options.iface_can_reach, options.public_ip, options.public_ipv6, {},
+      IsWindows(options)};
   if (node) {
+    request.node_ips = node->internal_ips;
     for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
       if (!conf.enabled(family)) continue;
       if (absl::Status status = CheckNodePublicIp(*node, family); !status.ok()) return status;

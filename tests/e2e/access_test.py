@@ -1,5 +1,7 @@
 """Access to the API server: TLS, tokens, the role; and secrets are not shown."""
 
+import json
+import os
 import secrets
 
 from lab import command, lease
@@ -68,6 +70,32 @@ def test_token_rotated(cluster):
         lease.write_text(a.path("token"), rotated)
         cluster.bystander("far", "10.244.9.0/24")
         cluster.settle("a's token is rotated", timeout=90, of=a)
+
+
+@weft_only
+def test_exec_plugin(cluster):
+    """The token is what a program prints (cat, found in PATH); after a 401 the program runs again, and its token is used."""
+    def prints(token):
+        lease.write_text(a.path("credential"), json.dumps({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+                                                           "status": {"token": token}}))
+    a, b = cluster.add("a"), cluster.add("b")
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "cat", "args": [a.path("credential")], "interactiveMode": "Never"}
+    a.write_kubeconfig({"exec": plugin})
+    prints(a.token)
+    cluster.start(a, b)
+    rotated = f"planted-rotated-{secrets.token_hex(16)}"
+    cluster.secrets.append(rotated)
+    cluster.refusals = True
+    with cluster.control.taking([rotated, *(token for name, token in cluster.site.tokens.items() if name != "a")]):
+        command.wait_until(lambda: any(audit.code(row) == 401 for row in cluster.audit.entries(a)), "a is refused", timeout=30)
+        prints(rotated)
+        cluster.bystander("far", "10.244.9.0/24")
+        cluster.settle("a's plugin gives another token", timeout=90, of=a)
+    os.remove(a.path("credential"))
+    cluster.site.restart_apiserver()
+    expect_reported(a, "exec plugin", "exit status 1")
+    prints(a.token)
+    cluster.settle("the plugin works again", timeout=60, of=a)
 
 
 @weft_only

@@ -4,6 +4,7 @@ They run in a separate root folder in which /etc, /run and /var/lib have no othe
 SYSTEMROOT) are left out."""
 
 import base64
+import secrets
 
 from lab import command, traffic
 
@@ -94,9 +95,9 @@ def test_rke2(cluster):
     command.expect_equal(a.subnet_env()["FLANNEL_IPMASQ"], "true", "FLANNEL_IPMASQ")
 
 
-def start_in_cluster(cluster, container="", **variables):
+def start_in_cluster(cluster, container="", files=(), **variables):
     """As the HostProcess DaemonSet does: in-cluster credentials below the folder `container`, the Node's name by the Pod's."""
-    a = cluster.add("a")
+    a = cluster.members.get("a") or cluster.add("a")
     cluster.make_pod("kube-flannel-ds-x7k2p", "kube-flannel", node="a")
     token = cluster.control.account_token()
     cluster.secrets.append(token)
@@ -104,7 +105,7 @@ def start_in_cluster(cluster, container="", **variables):
                  {"PATH": PATH, "POD_NAME": "kube-flannel-ds-x7k2p", "POD_NAMESPACE": "kube-flannel",
                   "KUBERNETES_SERVICE_HOST": cluster.control.address, "KUBERNETES_SERVICE_PORT": "6443", **variables},
                  {f"{container}{ACCOUNT_FOLDER}/token": token, f"{container}{ACCOUNT_FOLDER}/ca.crt": read(cluster.control.path("ca.crt")),
-                  "/etc/kube-flannel/net-conf.json": NET_CONF})
+                  "/etc/kube-flannel/net-conf.json": NET_CONF, **dict(files)})
 
 
 def test_in_cluster(cluster):
@@ -117,6 +118,27 @@ def test_in_cluster(cluster):
 def test_host_process(cluster):
     """The container's files lie under a folder of the host's. Upstream needs containerd's bind mounts instead."""
     start_in_cluster(cluster, "/var/lib/containers/4711", CONTAINER_SANDBOX_MOUNT_POINT="/var/lib/containers/4711")
+
+
+@weft_only
+def test_service_without_answer(cluster):
+    """Nothing answers at the service's address, as on a Windows node before kube-proxy works. The kubelet's kubeconfig names a server,
+    which gets our own token; the kubelet's certificate and token stay unused."""
+    control = cluster.control
+    control.authority.sign("node-a", "/O=system:nodes/CN=system:node:a", "extendedKeyUsage=clientAuth")
+    planted = f"planted-token-of-the-kubelet-{secrets.token_hex(16)}"
+    cluster.secrets += [planted, base64_of(control.path("node-a.key"))]
+    a = cluster.add("a")
+    a.host.ip("route add 10.96.0.1 dev eth0", "neighbour add 10.96.0.1 lladdr 02:00:00:00:00:99 dev eth0")  # packets are lost without an error
+    text = KUBEADM.format(server=control.url, authority=base64_of(control.path("ca.crt")), certificate=base64_of(control.path("node-a.crt")),
+                          key=base64_of(control.path("node-a.key"))) + f"    token: {planted}\n"
+    start_in_cluster(cluster, files={"/etc/kubernetes/kubelet.conf": text}, KUBERNETES_SERVICE_HOST="10.96.0.1")
+    users = {row["user"].get("username") for row in cluster.audit.entries(a)}
+    command.expect_equal(users, {"system:serviceaccount:kube-flannel:flannel"}, "who a is to the API server")
+    service, kubelets = a.status()["source"]["servers"]
+    command.expect("failed: no answer" in service["text"] and not service["inUse"], f"the service: {service}")
+    command.expect(kubelets["inUse"] and kubelets["server"].startswith(control.url) and "/etc/kubernetes/kubelet.conf" in kubelets["server"],
+                   f"the kubelet's server: {kubelets}")
 
 
 def test_kubeadm(cluster):

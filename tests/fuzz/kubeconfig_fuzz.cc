@@ -31,5 +31,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Require(!access->host.empty() && access->port != 0);
   for (const char c : access->host + access->path) Require(c > ' ' && c < '\x7f');
   Require(access->client_certificate.empty() == access->client_key.empty());
+  if (access->exec) {
+    Require(!access->exec->command.empty() && access->token.empty());
+    for (const auto& [name, value] : access->exec->env)
+      Require(!name.empty() && (name + value).find('\0') == std::string::npos);
+  }
   return 0;
 }

@@ -28,6 +28,7 @@
 #include "control/kube/codec/annotation_keys.h"
 #include "control/lease/peer_state.h"
 #include "control/net_conf.h"
+#include "control/service/event_table.h"
 #include "dataplane/verdict.h"
 #include "gtest/gtest.h"
 #include "tests/support/source_dir.h"
@@ -128,6 +129,25 @@ std::vector<Section> Drops() {
   EXPECT_EQ(verdict + 1, dataplane::kVerdictCount);
   std::erase_if(sections, [](const Section& section) { return section.items.empty(); });
   return sections;
+}
+
+std::vector<Section> Events() {
+  Section section;
+  for (const service::EventRow& row : service::EventTable())
+    section.items.push_back({absl::StrCat(static_cast<int>(row.event)),
+                             absl::StrCat(row.name, ", ", Name(row.severity)),
+                             std::string(row.text)});
+  return {section};
+}
+
+// The input of windmc.
+std::string MessageTable() {
+  std::string out;
+  for (const service::EventRow& row : service::EventTable())
+    absl::StrAppend(&out, "MessageId=", static_cast<int>(row.event),
+                    "\nSeverity=", Name(row.severity), "\nFacility=Flanneld\nLanguage=English\n",
+                    row.text, "\n.\n");
+  return out;
 }
 
 // ---- Markdown
@@ -259,7 +279,12 @@ TEST(ReferenceTest, OfTheProgramsTables) {
          {"net-conf", Markdown(NetConfKeys())},
          {"annotations", Markdown(Annotations())},
          {"states", Markdown(States())},
-         {"drops", Markdown(Drops())}});
+         {"drops", Markdown(Drops())},
+         {"events", Markdown(Events())}});
+}
+
+TEST(ReferenceTest, TheEventLogsTextsAreThoseOfTheTable) {
+  Check("control/service/events.mc", ";// begin ", ";// end", {{"events", MessageTable()}});
 }
 
 TEST(ManualTest, OfFlanneld) {

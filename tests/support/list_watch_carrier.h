@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,13 +21,24 @@ class ListWatchCarrier {
   ListWatchCarrier(ManualClock& clock, FakeApiServer& server, kube::ListWatch& machine)
       : clock_(clock), server_(server), machine_(machine) {}
 
+  // Several servers: called before each request; false: its connection is refused.
+  std::function<bool()> on_send;
+  // Called with the status of each answer; 0: the connection was refused.
+  std::function<void(int)> on_answer;
+
   void Start() { Do(machine_.Start()); }
 
   // Delivers the next part, the head or up to `most` bytes or the end; false: there is nothing.
   bool Step(std::size_t most = std::string::npos) {
     if (!answer_) return false;
+    if (refused_) {
+      if (on_answer) on_answer(0);
+      Fail();
+      return true;
+    }
     if (!head_carried_) {
       head_carried_ = true;
+      if (on_answer) on_answer(answer_->head.status);
       Do(machine_.OnHead(answer_->head));
       return true;
     }
@@ -103,6 +115,7 @@ class ListWatchCarrier {
     head_carried_ = false;
     if (const auto* send = std::get_if<kube::Send>(&action_)) {
       ++sent_;
+      refused_ = on_send && !on_send();
       answer_ = server_.Serve(send->request);
     }
   }
@@ -113,6 +126,7 @@ class ListWatchCarrier {
   kube::Action action_ = kube::Wait{};
   std::unique_ptr<FakeAnswer> answer_;  // of the exchange that runs
   bool head_carried_ = false;
+  bool refused_ = false;
   std::string bytes_;  // arrived, not carried yet
   std::size_t sent_ = 0;
 };

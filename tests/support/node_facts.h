@@ -19,6 +19,7 @@ struct NodeFacts {
   std::string pod_cidr;
   std::vector<std::string> pod_cidrs;
   std::map<std::string, std::string> annotations;
+  std::vector<std::pair<std::string, std::string>> addresses;  // type, address
   int images = 0;  // how much there is that no lease needs: 50 make some 9 KB
 
   explicit NodeFacts(std::string its_name) : name(std::move(its_name)) {}
@@ -48,6 +49,9 @@ struct NodeFacts {
         .Annotation("backend-type", "vxlan")
         .Annotation("backend-data", R"({"VNI":4096,"VtepMAC":")" + mac + "\"}")
         .Annotation("public-ip", std::move(public_ip));
+  }
+  NodeFacts& Address(std::string type, std::string address) {
+    return addresses.emplace_back(std::move(type), std::move(address)), *this;
   }
   // As large as real ones are: labels, foreign annotations, managedFields, images.
   NodeFacts& Large() {

@@ -131,7 +131,12 @@ inline std::string NodeFactsJson(const NodeFacts& node, bool typed = true) {
     }
     text += "]";
   }
-  text += R"(},"status":{"nodeInfo":{"machineID":""})";
+  text += R"(},"status":{"nodeInfo":{"machineID":""},"addresses":[)";
+  for (const auto& [type, address] : node.addresses) {
+    text += (&type == &node.addresses[0].first ? "" : ",") +
+            (R"({"address":)" + JsonString(address)) + R"(,"type":)" + JsonString(type) + "}";
+  }
+  text += "]";
   const char* before = R"(,"images":[)";
   for (int i = 0; i < node.images; ++i) {
     const std::string number = std::to_string(i);

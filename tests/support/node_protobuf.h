@@ -67,6 +67,11 @@ inline std::string NodeProtobuf(const NodeFacts& node) {
   {
     pbf_writer status(writer, 3);
     status.add_string(3, "");
+    for (const auto& [type, address] : node.addresses) {
+      pbf_writer entry(status, 5);
+      entry.add_string(1, type);
+      entry.add_string(2, address);
+    }
     for (int i = 0; i < node.images; ++i) {
       pbf_writer image(status, 8);
       const std::string number = std::to_string(i);

@@ -47,6 +47,7 @@ Json JsonOf(const EmulatedAdapter& each) {
               {"mtu", adapter.mtu},
               {"up", adapter.up}};
   if (adapter.loopback) out["loopback"] = true;
+  if (adapter.wireless) out["wireless"] = true;
   out["addresses"] = Json::array();
   for (const AssignedAddress& address : adapter.addresses)
     out["addresses"].push_back(AssignedText(address));
@@ -70,6 +71,7 @@ EmulatedAdapter ReadAdapter(const Json& json, const std::string& place, absl::St
   out.adapter.mtu = in.U32("mtu", 1500);
   out.adapter.up = in.Bool("up", true);
   out.adapter.loopback = in.Bool("loopback", false);
+  out.adapter.wireless = in.Bool("wireless", false);
   in.List("addresses", [&](const Json& each, const std::string& at) {
     const auto address = each.is_string() ? ParseAssigned(each.get<std::string>()) : std::nullopt;
     if (address)

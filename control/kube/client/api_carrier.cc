@@ -41,15 +41,19 @@ Carrier::Carrier(asio::io_context& io, CarrierOptions options, HttpRequest reque
       resolver_(io),
       dial_timer_(io),
       limit_timer_(io),
-      connect_timer_(io) {}
+      connect_timer_(io),
+      exec_timer_(io) {}
 
 Carrier::~Carrier() = default;
 
-void Carrier::Start() {
+void Carrier::ArmDial() {
   Arm(dial_timer_, options_.dial_limit,
       absl::DeadlineExceededError(
           absl::StrCat("no connection within ", Seconds(options_.dial_limit),
                        "; check that the API server runs and that no firewall blocks it")));
+}
+
+void Carrier::Start() {
   if (options_.limit != milliseconds::max()) {
     Arm(limit_timer_, options_.limit,
         absl::DeadlineExceededError(
@@ -91,11 +95,13 @@ void Carrier::Finish(const absl::Status& status) {
 
 void Carrier::Close() {
   resolver_.cancel();
-  for (Timer* timer : {&dial_timer_, &limit_timer_, &connect_timer_}) timer->cancel();
+  for (Timer* timer : {&dial_timer_, &limit_timer_, &connect_timer_, &exec_timer_}) timer->cancel();
   stream_.Close();
 }
 
 bool Carrier::OnHead(const HttpHead& head) {
+  if (head.status == 401 && exec_result_ && exec_result_->ok())
+    options_.exec->Refused(**exec_result_);
   handler_->OnHead(head);
   return !over();
 }
@@ -105,8 +111,33 @@ bool Carrier::OnBody(std::string_view bytes) {
   return !over();
 }
 
+Carrier::Task<absl::StatusOr<std::shared_ptr<const ClusterAccess>>> Carrier::Credentials() {
+  if (!options_.exec) co_return options_.access;
+  exec_timer_.expires_at(Timer::time_point::max());
+  // Called at once, or later within another function of the event loop.
+  // Weak: the plugin is killed when nothing waits for it any more.
+  options_.exec->Get([weak = weak_from_this()](const auto& result) {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->exec_result_ = result;
+    self->exec_timer_.cancel();
+  });
+  if (!exec_result_) co_await exec_timer_.async_wait(kErrorsReturned);
+  if (over()) co_return Abandoned();
+  if (!exec_result_->ok()) co_return exec_result_->status();
+  const ExecCredential& given = ***exec_result_;
+  ClusterAccess access = *options_.access;
+  access.token.text = given.token;
+  access.client_certificate.text = given.client_certificate;
+  access.client_key.text = given.client_key;
+  co_return std::make_shared<const ClusterAccess>(std::move(access));
+}
+
 Carrier::Task<absl::Status> Carrier::Carry() {
-  const ClusterAccess& access = *options_.access;
+  const auto credentials = co_await Credentials();
+  if (!credentials.ok()) co_return credentials.status();
+  const ClusterAccess& access = **credentials;
+  ArmDial();
   const auto authorization = AuthorizationLine(access);
   if (!authorization.ok()) co_return authorization.status();
   std::unique_ptr<TlsSession> session;
@@ -116,6 +147,7 @@ Carrier::Task<absl::Status> Carrier::Carry() {
     session = *std::move(made);
   }
   const bool by_proxy = access.proxy.has_value();
+  dialled_ = true;
   absl::Status status = co_await Dial(by_proxy ? access.proxy->host : access.host,
                                       by_proxy ? access.proxy->port : access.port);
   if (!status.ok()) co_return status;

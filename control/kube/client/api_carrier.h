@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "control/http1/answer_parser.h"
 #include "control/kube/client/api_carrier_stream.h"
 #include "control/kube/client/cluster_access.h"
+#include "control/kube/client/exec_credentials.h"
 #include "control/kube/client/http_exchange.h"
 
 namespace weft::kube {
@@ -33,8 +35,9 @@ struct CarrierOptions {
   std::string server;  // for people, in front of every error
   std::string user_agent;
   std::chrono::milliseconds dial_limit;
-  std::chrono::milliseconds limit;         // milliseconds::max(): none
-  std::shared_ptr<std::string> reached{};  // shared by all exchanges: the last connected address
+  std::chrono::milliseconds limit;          // milliseconds::max(): none
+  std::shared_ptr<ExecCredentials> exec{};  // if `access` has a plugin
+  std::shared_ptr<std::string> reached{};   // shared by all exchanges: the last connected address
 };
 
 // Exists as long as its coroutine.
@@ -51,6 +54,8 @@ class Carrier final : public std::enable_shared_from_this<Carrier>, private Answ
   void Start();
   // Ends the exchange without calling the handler.
   void Abandon();
+  // The credentials could be read, and a connection was tried.
+  bool dialled() const { return dialled_; }
 
  private:
   using Timer = boost::asio::steady_timer;
@@ -64,6 +69,9 @@ class Carrier final : public std::enable_shared_from_this<Carrier>, private Answ
   // Waits until the stream is ready; returns an error at once if it has failed.
   Task<absl::Status> Wait(CarrierStream::Outcome desired);
 
+  // The server's access with the credentials of this exchange.
+  Task<absl::StatusOr<std::shared_ptr<const ClusterAccess>>> Credentials();
+
   // api_carrier_dial.cc
   Task<absl::Status> Dial(std::string host, std::uint16_t port);
   Task<absl::StatusOr<std::vector<Endpoint>>> Resolve(std::string host, std::uint16_t port);
@@ -74,6 +82,7 @@ class Carrier final : public std::enable_shared_from_this<Carrier>, private Answ
   bool OnHead(const HttpHead& head) override;
   bool OnBody(std::string_view bytes) override;
 
+  void ArmDial();
   void Arm(Timer& timer, std::chrono::milliseconds time, absl::Status status);
   void Finish(const absl::Status& status);
   void Close();
@@ -86,9 +95,11 @@ class Carrier final : public std::enable_shared_from_this<Carrier>, private Answ
   ExchangeHandler* handler_;  // null: finished or abandoned
   CarrierStream stream_;
   boost::asio::ip::tcp::resolver resolver_;
-  Timer dial_timer_, limit_timer_, connect_timer_;
+  Timer dial_timer_, limit_timer_, connect_timer_, exec_timer_;
+  std::optional<absl::StatusOr<ExecCredentials::Credential>> exec_result_;
   std::size_t attempt_ = 0;  // number of connection attempts
-  bool late_ = false;        // the current attempt timed out
+  bool dialled_ = false;
+  bool late_ = false;  // the current attempt timed out
   std::unique_ptr<char[]> buffer_;
 };
 

@@ -1,63 +1,199 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/kube/client/api_client.h"
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "control/kube/client/api_carrier.h"
 #include "control/kube/client/url.h"
 
 namespace weft::kube {
 namespace {
 
-class Carried final : public Exchange {
- public:
-  explicit Carried(std::shared_ptr<Carrier> carrier) : carrier_(std::move(carrier)) {}
-  ~Carried() override { carrier_->Abandon(); }
+using std::chrono::seconds;
+using Clock = std::chrono::steady_clock;
+
+// A request that is abandoned without an answer after this many times the limit of a connection was
+// not answered in time.
+constexpr int kAnswerLimit = 2;
+// An answer that ends with an error before this time is no sign of a working server.
+constexpr seconds kCutSoon(5);
+
+std::string NameOf(const ClusterAccess& access) {
+  return absl::StrCat(access.tls ? "https://" : "http://", HostAndPort(access.host, access.port),
+                      access.path, " (", access.origin, ")");
+}
+
+// The server, or what it needs, is down; another server may answer the same request.
+bool CannotServe(int status) {
+  return status == 500 || status == 502 || status == 503 || status == 504;
+}
+
+}  // namespace
+
+struct ApiClient::Impl {
+  Impl(boost::asio::io_context& loop, ClusterServers servers);
+  void Failed(std::size_t server, const std::string& why);
+  absl::StatusOr<std::string> OpenFallback();
+
+  boost::asio::io_context& io;
+  std::vector<std::shared_ptr<const ClusterAccess>> accesses;  // null: not read yet
+  std::vector<std::shared_ptr<ExecCredentials>> plugins;       // null: without
+  std::function<absl::StatusOr<ClusterAccess>()> fallback;
+  ServerChoice choice;
+  CarrierOptions options;
+  std::function<void(const std::string&)> on_switch;
 
  private:
+  std::vector<ServerChoice::Server> Rows(ClusterServers servers);
+};
+
+std::vector<ServerChoice::Server> ApiClient::Impl::Rows(ClusterServers servers) {
+  std::vector<ServerChoice::Server> rows;
+  for (ClusterAccess& access : servers.servers) {
+    rows.push_back({NameOf(access)});
+    plugins.push_back(access.exec ? std::make_shared<ExecCredentials>(io, access, absl::Now)
+                                  : nullptr);
+    accesses.push_back(std::make_shared<const ClusterAccess>(std::move(access)));
+  }
+  if (servers.fallback) {
+    fallback = std::move(servers.fallback);
+    accesses.emplace_back();
+    plugins.emplace_back();
+    rows.push_back({std::move(servers.fallback_name), [this] { return OpenFallback(); }});
+  }
+  return rows;
+}
+
+ApiClient::Impl::Impl(boost::asio::io_context& loop, ClusterServers servers)
+    : io(loop), choice(Rows(std::move(servers))) {}
+
+absl::StatusOr<std::string> ApiClient::Impl::OpenFallback() {
+  absl::StatusOr<ClusterAccess> access = fallback();
+  if (!access.ok()) return access.status();
+  accesses.back() = std::make_shared<const ClusterAccess>(*std::move(access));
+  return NameOf(*accesses.back());
+}
+
+void ApiClient::Impl::Failed(std::size_t server, const std::string& why) {
+  if (!choice.Failed(server, why) || !on_switch) return;
+  on_switch(absl::StrCat("the API server ", choice.name(server), " failed: ", why, "; ",
+                         choice.name(choice.current()), " is used from now on"));
+}
+
+namespace {
+
+// Reports to the client what an exchange shows of its server.
+class Observed final : public Exchange, private ExchangeHandler {
+ public:
+  struct Reports {
+    std::function<void()> answered;
+    std::function<bool(const std::string&)> failed;  // true: another server is used now
+  };
+  Observed(boost::asio::io_context& io, CarrierOptions options, HttpRequest request,
+           ExchangeHandler& handler, Reports reports)
+      : handler_(handler),
+        reports_(std::move(reports)),
+        server_(options.server),
+        limit_(kAnswerLimit * options.dial_limit) {
+    carrier_ = std::make_shared<Carrier>(io, std::move(options), std::move(request),
+                                         static_cast<ExchangeHandler&>(*this));
+    carrier_->Start();
+  }
+  ~Observed() override {
+    carrier_->Abandon();
+    const auto age = Clock::now() - began_;
+    if (ended_ || head_at_ || !carrier_->dialled() || age < limit_) return;
+    reports_.failed(
+        absl::StrCat("no answer within ", std::chrono::duration_cast<seconds>(age).count(), " s"));
+  }
+
+ private:
+  // The exchange may be destroyed within the handler's functions.
+  void OnHead(const HttpHead& head) override {
+    head_at_ = Clock::now();
+    HttpHead shown = head;
+    if (!CannotServe(head.status)) {
+      reports_.answered();
+    } else if (reports_.failed(absl::StrCat("it answers ", head.status))) {
+      shown.retry_after.reset();  // of that server
+    }
+    handler_.OnHead(shown);
+  }
+  void OnBody(std::string_view bytes) override { handler_.OnBody(bytes); }
+  void OnEnd(const absl::Status& status) override {
+    ended_ = true;
+    const bool cut_soon = head_at_ && Clock::now() - *head_at_ < kCutSoon;
+    if (!status.ok() && carrier_->dialled() && (!head_at_ || cut_soon)) {
+      // The message begins with the server's name.
+      std::string_view why = status.message();
+      if (why.starts_with(server_)) why.remove_prefix(std::min(server_.size() + 2, why.size()));
+      reports_.failed(std::string(why));
+    }
+    handler_.OnEnd(status);
+  }
+
+  ExchangeHandler& handler_;
+  const Reports reports_;
+  const std::string server_;
+  const std::chrono::milliseconds limit_;
+  const Clock::time_point began_ = Clock::now();
+  std::optional<Clock::time_point> head_at_;
+  bool ended_ = false;
   std::shared_ptr<Carrier> carrier_;
 };
 
 }  // namespace
 
-struct ApiClient::Impl {
-  boost::asio::io_context& io;
-  CarrierOptions options;
-};
-
-ApiClient::ApiClient(boost::asio::io_context& io, ClusterAccess access, std::string user_agent,
+ApiClient::ApiClient(boost::asio::io_context& io, ClusterServers servers, std::string user_agent,
                      std::chrono::milliseconds dial_limit)
-    : impl_(std::make_shared<Impl>(Impl{io, {}})) {
-  impl_->options.server =
-      absl::StrCat(access.tls ? "https://" : "http://", HostAndPort(access.host, access.port),
-                   access.path, " (", access.origin, ")");
-  impl_->options.access = std::make_shared<const ClusterAccess>(std::move(access));
+    : impl_(std::make_shared<Impl>(io, std::move(servers))) {
   impl_->options.user_agent = std::move(user_agent);
-  impl_->options.dial_limit = dial_limit;
+  impl_->options.dial_limit =
+      impl_->choice.size() == 1 ? dial_limit : std::min(dial_limit, kDialLimitOfSeveral);
   impl_->options.reached = std::make_shared<std::string>();
 }
 
-ApiClient::~ApiClient() = default;
+ApiClient::~ApiClient() { impl_->on_switch = nullptr; }
 
 std::unique_ptr<Exchange> ApiClient::Start(HttpRequest request, ExchangeHandler& handler,
                                            std::chrono::milliseconds limit) {
+  const std::size_t server = impl_->choice.current();
   CarrierOptions options = impl_->options;
+  options.access = impl_->accesses[server];
+  options.exec = impl_->plugins[server];
+  options.server = impl_->choice.name(server);
   options.limit = limit;
-  auto carrier =
-      std::make_shared<Carrier>(impl_->io, std::move(options), std::move(request), handler);
-  carrier->Start();
-  return std::make_unique<Carried>(std::move(carrier));
+  Observed::Reports reports;
+  reports.answered = [impl = impl_, server] { impl->choice.Answered(server); };
+  reports.failed = [impl = impl_, server](const std::string& why) {
+    impl->Failed(server, why);
+    return impl->choice.current() != server;
+  };
+  return std::make_unique<Observed>(impl_->io, std::move(options), std::move(request), handler,
+                                    std::move(reports));
 }
 
-std::string ApiClient::Describe() const { return impl_->options.server; }
+std::string ApiClient::Describe() const { return impl_->choice.name(impl_->choice.current()); }
+
+std::vector<ServerState> ApiClient::Servers() const { return impl_->choice.States(); }
+
+void ApiClient::OnSwitch(std::function<void(const std::string&)> on_switch) {
+  impl_->on_switch = std::move(on_switch);
+}
 
 std::vector<IpAddress> ApiClient::ServerAddresses() const {
+  std::vector<std::string> texts;
+  for (const auto& access : impl_->accesses)
+    if (access) texts.push_back(access->host);
+  texts.push_back(*impl_->options.reached);
   std::vector<IpAddress> addresses;
-  for (const std::string& text : {impl_->options.access->host, *impl_->options.reached}) {
+  for (const std::string& text : texts) {
     const auto address = IpAddress::Parse(text.substr(0, text.find('%')));
-    if (address && (addresses.empty() || addresses.front() != *address))
+    if (address && std::find(addresses.begin(), addresses.end(), *address) == addresses.end())
       addresses.push_back(*address);
   }
   return addresses;

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "control/kube/client/cluster_access.h"
+#include "control/kube/client/cluster_servers.h"
 #include "control/kube/client/http_exchange.h"
+#include "control/kube/client/server_choice.h"
 #include "vxlan/ip_address.h"
 
 namespace boost::asio {
@@ -24,15 +26,20 @@ class Exchange {
   virtual ~Exchange() = default;
 };
 
+// With several servers, a request goes to the one in use (ServerChoice). A server fails by no
+// connection, a TLS error, no answer in time, 500, 502, 503, 504 and an answer that is cut soon.
+//
 // One thread: the io_context's.
 class ApiClient {
  public:
   // The limit from Start until the request can be sent: name resolution, connection, TLS.
   static constexpr std::chrono::milliseconds kDialLimit = std::chrono::seconds(30);
+  // The same where another server could be used instead.
+  static constexpr std::chrono::milliseconds kDialLimitOfSeveral = std::chrono::seconds(5);
   static constexpr std::chrono::milliseconds kNoLimit = std::chrono::milliseconds::max();
 
   // `io` outlives the client and its exchanges.
-  ApiClient(boost::asio::io_context& io, ClusterAccess access, std::string user_agent,
+  ApiClient(boost::asio::io_context& io, ClusterServers servers, std::string user_agent,
             std::chrono::milliseconds dial_limit = kDialLimit);
   ~ApiClient();
 
@@ -40,10 +47,14 @@ class ApiClient {
   // outlives the exchange, which may outlive the client.
   std::unique_ptr<Exchange> Start(HttpRequest request, ExchangeHandler& handler,
                                   std::chrono::milliseconds limit = kNoLimit);
-  // For people: "https://10.0.0.1:6443 (in-cluster)".
+  // For people: "https://10.0.0.1:6443 (in-cluster)", the server in use.
   std::string Describe() const;
-  // The addresses of requests: the server's, if it is given as an address; and that of the last
-  // connection, the server's or the proxy's.
+  // All, in order, with why each is used or not.
+  std::vector<ServerState> Servers() const;
+  // Called with a sentence for the log when another server is used from now on.
+  void OnSwitch(std::function<void(const std::string&)> on_switch);
+  // The addresses of requests: the servers', if they are given as addresses; and that of the last
+  // connection, a server's or the proxy's.
   std::vector<IpAddress> ServerAddresses() const;
 
  private:

@@ -12,6 +12,7 @@
 #include "control/kube/client/credentials_file.h"
 #include "control/kube/client/credentials_kubeconfig.h"
 #include "control/kube/client/url.h"
+#include "control/own_files.h"
 
 namespace weft::kube {
 namespace {
@@ -88,7 +89,16 @@ absl::StatusOr<ClusterAccess> OfKubeconfig(const std::string& file, const std::s
                         absl::StrCat("kubeconfig ", *path, " ", text.status().message(),
                                      "; put it there or correct --kubeconfig-file"));
   }
-  return ParseKubeconfig(*text, *path, api_url);
+  auto access = ParseKubeconfig(*text, *path, api_url);
+  if (access.ok() && access->exec) {
+    if (const absl::Status own = control::CheckOwn(*path); !own.ok()) {
+      return absl::PermissionDeniedError(
+          absl::StrCat("kubeconfig ", own.message(),
+                       ", and it has an exec plugin: that user could run any program as flanneld; "
+                       "let only root or Administrators own and write it"));
+    }
+  }
+  return access;
 }
 
 absl::StatusOr<ClusterAccess> OfUrl(const std::string& api_url) {

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "control/kube/client/exec_plugin.h"
 
 namespace weft::kube {
 
@@ -41,6 +42,7 @@ struct ClusterAccess {
   Secret client_certificate, client_key;  // PEM; both or none
   Secret token;
   std::string username, password;  // basic authentication
+  std::optional<ExecPlugin> exec;  // supplies the token or client certificate
   std::optional<Proxy> proxy;
   std::string origin;                 // for people: "kubeconfig /etc/x (context y)", "in-cluster"
   std::vector<std::string> warnings;  // each one sentence

@@ -71,6 +71,24 @@ class Kubeconfig {
     return access;
   }
 
+  absl::StatusOr<ClusterAccess> ServerFor(const ClusterAccess& own) {
+    const auto name = CurrentName();
+    if (!name.ok()) return name.status();
+    const auto context = Entry("context", *name, "current-context");
+    if (!context.ok()) return context.status();
+    const auto cluster = Referred(*context, "cluster");
+    if (!cluster.ok()) return cluster.status();
+    ClusterAccess access = own;
+    access.proxy.reset();
+    access.origin =
+        absl::StrCat("our own credentials, address of the kubelet's kubeconfig ", file_);
+    if (auto read = ReadAddress(*cluster, access); !read.ok()) return read;
+    if (access.tls) return access;
+    return Bad(cluster->where,
+               "server is not \"https://\"; our token is sent only to a server that proves its "
+               "identity");
+  }
+
  private:
   static bool HasName(const YAML::Node& entry) {
     return entry.IsMap() && entry["name"].IsDefined() && entry["name"].IsScalar();
@@ -166,20 +184,24 @@ class Kubeconfig {
     return absl::OkStatus();
   }
 
+  static absl::Status ReadAddress(const Fields& cluster, ClusterAccess& access) {
+    const auto server = cluster.Text("server");
+    if (!server.ok()) return server.status();
+    if (server->empty())
+      return Bad(cluster.where, "server is not set; write \"server: https://ADDRESS:PORT\" there");
+    if (auto set = SetServer(*server, cluster.where + "server", access); !set.ok()) return set;
+    auto name = cluster.Text("tls-server-name");
+    if (!name.ok()) return name.status();
+    access.tls_server_name = *std::move(name);
+    return absl::OkStatus();
+  }
+
   absl::Status ReadServer(const Fields& cluster, const std::string& api_url,
                           ClusterAccess& access) const {
     if (!api_url.empty()) {
       if (auto set = SetServer(api_url, "kube-api-url", access); !set.ok()) return set;
-    } else {
-      const auto server = cluster.Text("server");
-      if (!server.ok()) return server.status();
-      if (server->empty())
-        return Bad(cluster.where,
-                   "server is not set; write \"server: https://ADDRESS:PORT\" there");
-      if (auto set = SetServer(*server, cluster.where + "server", access); !set.ok()) return set;
-      auto name = cluster.Text("tls-server-name");
-      if (!name.ok()) return name.status();
-      access.tls_server_name = *std::move(name);
+    } else if (auto read = ReadAddress(cluster, access); !read.ok()) {
+      return read;
     }
     const auto proxy_url = cluster.Text("proxy-url");
     if (!proxy_url.ok()) return proxy_url.status();
@@ -191,11 +213,10 @@ class Kubeconfig {
   }
 
   absl::Status ReadUser(const Fields& user, ClusterAccess& access) const {
-    for (const char* const program : {"exec", "auth-provider"}) {
-      if (!user.Has(program)) continue;
-      return Bad(user.where, absl::StrCat(program,
-                                          " is not supported; give tokenFile, token or a "
-                                          "client certificate instead"));
+    if (user.Has("auth-provider")) {
+      return Bad(user.where,
+                 "auth-provider is not supported; give exec, tokenFile, token or a client "
+                 "certificate instead");
     }
     for (const char* const other : {"as", "as-uid", "as-groups", "as-user-extra"}) {
       if (!user.Has(other)) continue;
@@ -213,7 +234,79 @@ class Kubeconfig {
                               " without a client-",
                               access.client_key.empty() ? "key" : "certificate", "; give both"));
     }
-    return ReadTexts(user, access);
+    if (auto read = ReadTexts(user, access); !read.ok()) return read;
+    return user.Has("exec") ? ReadExec(user, access) : absl::OkStatus();
+  }
+
+  absl::Status ReadExec(const Fields& user, ClusterAccess& access) const {
+    const Fields exec{user.node["exec"], absl::StrCat(user.where, "exec: ")};
+    if (!exec.node.IsMap()) return Bad(exec.where, "is not a mapping");
+    if (!access.token.empty() || !access.username.empty() || !access.password.empty() ||
+        !access.client_certificate.empty())
+      return Bad(exec.where, "other credentials are given too; remove them or exec");
+    ExecPlugin plugin;
+    plugin.kubeconfig = file_;
+    std::string mode;
+    const std::pair<const char*, std::string*> texts[] = {{"command", &plugin.command},
+                                                          {"apiVersion", &plugin.api_version},
+                                                          {"installHint", &plugin.install_hint},
+                                                          {"interactiveMode", &mode}};
+    for (const auto& [key, into] : texts) {
+      auto text = exec.Text(key);
+      if (!text.ok()) return text.status();
+      *into = *std::move(text);
+    }
+    if (plugin.command.empty()) return Bad(exec.where, "command is not set");
+    constexpr std::string_view kGroup = "client.authentication.k8s.io/";
+    if (plugin.api_version != absl::StrCat(kGroup, "v1") &&
+        plugin.api_version != absl::StrCat(kGroup, "v1beta1")) {
+      return Bad(exec.where, absl::StrCat("apiVersion is ", Quoted(plugin.api_version),
+                                          "; supported are ", kGroup, "v1 and v1beta1"));
+    }
+    if (mode == "Always") {
+      return Bad(exec.where,
+                 "interactiveMode is Always, but flanneld has no terminal; give another plugin");
+    }
+    // v1 requires it; v1beta1's default is IfAvailable.
+    const bool may_be_empty = plugin.api_version.ends_with("v1beta1");
+    if (mode != "Never" && mode != "IfAvailable" && !(mode.empty() && may_be_empty)) {
+      return Bad(exec.where, absl::StrCat("interactiveMode is ", Quoted(mode),
+                                          ", neither Never nor IfAvailable"));
+    }
+    const auto info = exec.Bool("provideClusterInfo");
+    if (!info.ok()) return info.status();
+    plugin.provide_cluster_info = *info;
+    if (auto read = ReadWords(exec, plugin); !read.ok()) return read;
+    access.exec = std::move(plugin);
+    return absl::OkStatus();
+  }
+
+  static absl::Status ReadWords(const Fields& exec, ExecPlugin& plugin) {
+    // A process's words and variables end at a zero byte.
+    const auto fits = [](const std::string& text) { return text.find('\0') == std::string::npos; };
+    if (!fits(plugin.command)) return Bad(exec.where, "command has a zero byte");
+    if (exec.Has("args")) {
+      if (!exec.node["args"].IsSequence()) return Bad(exec.where, "args is not a list");
+      for (const YAML::Node& each : exec.node["args"]) {
+        if (!each.IsScalar() || !fits(each.Scalar()))
+          return Bad(exec.where, "args has an entry that is not a text");
+        plugin.args.push_back(each.Scalar());
+      }
+    }
+    if (!exec.Has("env")) return absl::OkStatus();
+    if (!exec.node["env"].IsSequence()) return Bad(exec.where, "env is not a list");
+    for (const YAML::Node& each : exec.node["env"]) {
+      const Fields pair{each, absl::StrCat(exec.where, "env: ")};
+      if (!each.IsMap()) return Bad(pair.where, "an entry is not a mapping of name and value");
+      const auto name = pair.Text("name");
+      if (!name.ok()) return name.status();
+      const auto value = pair.Text("value");
+      if (!value.ok()) return value.status();
+      if (name->empty() || name->find('=') != std::string::npos || !fits(*name) || !fits(*value))
+        return Bad(pair.where, "a name is empty or has \"=\", or a text has a zero byte");
+      plugin.env.emplace_back(*name, *value);
+    }
+    return absl::OkStatus();
   }
 
   absl::Status ReadTexts(const Fields& user, ClusterAccess& access) const {
@@ -240,10 +333,11 @@ class Kubeconfig {
 
   static void Warn(ClusterAccess& access) {
     if (!access.tls) {
-      const bool had =
-          !access.token.empty() || !access.username.empty() || !access.client_certificate.empty();
+      const bool had = !access.token.empty() || !access.username.empty() ||
+                       !access.client_certificate.empty() || access.exec.has_value();
       access.token = access.client_certificate = access.client_key = Secret();
       access.username = access.password = std::string();
+      access.exec.reset();
       if (had) {
         access.warnings.push_back(
             absl::StrCat(access.origin,
@@ -262,15 +356,15 @@ class Kubeconfig {
   Fields document_;
 };
 
-}  // namespace
-
-absl::StatusOr<ClusterAccess> ParseKubeconfig(std::string_view text, const std::string& file,
-                                              const std::string& api_url) {
-  const std::string where = absl::StrCat("kubeconfig ", file, ": ");
+// `read`, given the document, may throw what yaml-cpp throws.
+template <typename Read>
+absl::StatusOr<ClusterAccess> Parse(std::string_view text, const std::string& file,
+                                    std::string_view what, const Read& read) {
+  const std::string where = absl::StrCat(what, " ", file, ": ");
   try {
     Fields document{YAML::Load(std::string(text)), where};
     if (!document.node.IsMap()) return Bad(where, "is not a kubeconfig: no mapping of fields");
-    return Kubeconfig(file, std::move(document)).CurrentContext(api_url);
+    return read(Kubeconfig(file, std::move(document)));
   } catch (const YAML::ParserException& error) {
     // The exception's message may contain a piece of the text, so it is not used.
     return Bad(where, absl::StrCat("line ", error.mark.line + 1, ", column ", error.mark.column + 1,
@@ -278,6 +372,20 @@ absl::StatusOr<ClusterAccess> ParseKubeconfig(std::string_view text, const std::
   } catch (const std::exception&) {
     return Bad(where, "cannot be read as YAML or JSON");
   }
+}
+
+}  // namespace
+
+absl::StatusOr<ClusterAccess> ParseKubeconfig(std::string_view text, const std::string& file,
+                                              const std::string& api_url) {
+  return Parse(text, file, "kubeconfig",
+               [&](Kubeconfig document) { return document.CurrentContext(api_url); });
+}
+
+absl::StatusOr<ClusterAccess> WithKubeletServer(std::string_view text, const std::string& file,
+                                                const ClusterAccess& own) {
+  return Parse(text, file, "the kubelet's kubeconfig",
+               [&](Kubeconfig document) { return document.ServerFor(own); });
 }
 
 }  // namespace weft::kube

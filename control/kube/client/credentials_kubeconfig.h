@@ -14,9 +14,14 @@ namespace weft::kube {
 // empty, it replaces the cluster's server (and removes its tls-server-name, as upstream does).
 //
 // As in upstream v0.28.9: inline data take precedence over files, tokenFile over token; credentials
-// are not sent over "http://". Unknown fields are ignored; exec, auth-provider and impersonation
-// are refused.
+// are not sent over "http://". Unknown fields are ignored; auth-provider, impersonation, and exec
+// plugins that need a terminal are refused.
 absl::StatusOr<ClusterAccess> ParseKubeconfig(std::string_view text, const std::string& file,
                                               const std::string& api_url);
+
+// `own` with the address of the current context's server and its tls-server-name; nothing else of
+// the kubeconfig `file` is read, whatever users, certificates and tokens it has. Only "https://".
+absl::StatusOr<ClusterAccess> WithKubeletServer(std::string_view text, const std::string& file,
+                                                const ClusterAccess& own);
 
 }  // namespace weft::kube

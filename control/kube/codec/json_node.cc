@@ -134,6 +134,18 @@ void ReadPodCidrs(element spec, NodeFields& fields) {
   fields.pod_cidr = TextOf(Find(*members, "podCIDR"), "spec.podCIDR", problem);
 }
 
+// A lease does not depend on it: an entry that cannot be read is left out.
+void ReadInternalIps(element status, NodeFields& fields) {
+  simdjson::dom::array entries;
+  if (status.at_key("addresses").get(entries) != simdjson::SUCCESS) return;
+  for (const element entry : entries) {
+    std::string_view type, address;
+    if (entry.at_key("type").get(type) == simdjson::SUCCESS &&
+        entry.at_key("address").get(address) == simdjson::SUCCESS)
+      fields.AddAddress(type, address);
+  }
+}
+
 }  // namespace
 
 void ReadJsonNode(element node, const AnnotationKeys& keys, NodeFields& fields) {
@@ -144,7 +156,7 @@ void ReadJsonNode(element node, const AnnotationKeys& keys, NodeFields& fields) 
     return;
   }
   // In one pass, so that `status`, most of a Node, is skipped only once.
-  Member kind, metadata, spec;
+  Member kind, metadata, spec, status;
   for (const auto [key, value] : *object) {
     if (key == "kind") {
       kind = value;
@@ -152,6 +164,8 @@ void ReadJsonNode(element node, const AnnotationKeys& keys, NodeFields& fields) 
       metadata = value;
     } else if (key == "spec") {
       spec = value;
+    } else if (key == "status") {
+      status = value;
     }
   }
   fields.kind = TextOf(kind, "kind", fields.problem);
@@ -167,6 +181,8 @@ void ReadJsonNode(element node, const AnnotationKeys& keys, NodeFields& fields) 
   }
   ReadMetadata(*members, keys, fields);
   if (Has(spec)) ReadPodCidrs(*spec, fields);
+  if (Has(status) && !fields.own_name.empty() && fields.name == fields.own_name)
+    ReadInternalIps(*status, fields);
 }
 
 }  // namespace weft::kube

@@ -85,6 +85,18 @@ void ReadNodeSpec(std::string_view bytes, NodeFields& fields) {
   });
 }
 
+void ReadNodeStatus(std::string_view bytes, NodeFields& fields) {
+  ForEachField(bytes, [&](const Field& field) {
+    if (field.key != Text(5)) return;
+    std::string_view type, address;
+    ForEachField(field.text, [&](const Field& part) {
+      if (part.key == Text(1)) type = part.text;
+      if (part.key == Text(2)) address = part.text;
+    });
+    fields.AddAddress(type, address);
+  });
+}
+
 std::string_view ReadKind(std::string_view type_meta) {
   std::string_view kind;
   ForEachField(type_meta, [&](const Field& field) {
@@ -141,6 +153,8 @@ class BegunMessage {
     if (length) left_ = *length;
     return length.has_value();
   }
+  // The next `bytes`, or what has arrived of them.
+  std::string_view Next(std::size_t bytes) const { return come_.substr(0, bytes); }
   bool Skip(std::size_t bytes) {
     if (bytes > come_.size() || bytes > left_) return false;
     come_.remove_prefix(bytes);
@@ -193,7 +207,8 @@ absl::Status DecodeProtobufWatchEvent(std::string_view bytes, ProtobufWatchEvent
   });
 }
 
-ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size) {
+ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size,
+                                     std::string_view own_name) {
   BegunMessage message(begun, size);
   if (!message.Over(Text(1))) return {};
   // All of an ERROR event's Status is read.
@@ -202,7 +217,12 @@ ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size) {
   if (!message.Into(Text(2)) || begun.size() - message.come() + message.left() != size) return {};
   if (!message.Into(Text(1)) || !message.Skip(kProtobufMagic.size())) return {};
   if (!message.Over(Text(1)) || !message.Into(Text(2))) return {};  // the kind, the Node
+  BegunMessage metadata = message;
   if (!message.Over(Text(1)) || !message.Over(Text(2))) return {};  // its metadata and spec
+  // API servers write the name first.
+  (void)metadata.Into(Text(1));
+  const auto name_length = metadata.LengthOf(Text(1));
+  if (!name_length || metadata.Next(*name_length) == own_name) return {};
   const auto status = message.LengthOf(Text(3));
   if (!status) return {};
   const std::size_t from = begun.size() - message.come();
@@ -222,13 +242,20 @@ absl::Status DecodeProtobufListMeta(std::string_view bytes, ProtobufListMeta& me
 absl::Status DecodeProtobufNode(std::string_view bytes, const AnnotationKeys& keys,
                                 NodeFields& fields) {
   fields.Clear();
-  return Decoded("Node", [&] {
-    // `status`, most of a Node, is skipped by its length.
+  // `status`, most of a Node, is skipped by its length, but for our own Node's.
+  std::string_view node_status;
+  auto status = Decoded("Node", [&] {
     ForEachField(bytes, [&](const Field& field) {
       if (field.key == Text(1)) ReadObjectMeta(field.text, keys, fields);
       if (field.key == Text(2)) ReadNodeSpec(field.text, fields);
+      if (field.key == Text(3)) node_status = field.text;
     });
   });
+  if (!status.ok() || fields.own_name.empty() || fields.name != fields.own_name) return status;
+  // A lease does not depend on it.
+  if (!Decoded("status", [&] { ReadNodeStatus(node_status, fields); }).ok())
+    fields.internal_ip_count = 0;
+  return absl::OkStatus();
 }
 
 absl::Status DecodeProtobufBookmark(std::string_view bytes, ProtobufBookmark& bookmark) {

@@ -28,7 +28,7 @@ void NodeFields::Clear() {
   kind = name = uid = resource_version = pod_cidr = {};
   created = 0;
   pod_cidrs = {};
-  pod_cidr_count = 0;
+  pod_cidr_count = internal_ip_count = 0;
   for (const auto& [key, value] : kAnnotations) this->*value = {};
   problem.clear();
   created_problem.clear();
@@ -43,6 +43,11 @@ void NodeFields::SetAnnotation(const AnnotationKeys& keys, std::string_view key,
       return;
     }
   }
+}
+
+void NodeFields::AddAddress(std::string_view type, std::string_view address) {
+  if (type == "InternalIP" && internal_ip_count < internal_ips.size())
+    internal_ips[internal_ip_count++] = address;
 }
 
 }  // namespace weft::kube

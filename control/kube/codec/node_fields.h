@@ -25,6 +25,11 @@ struct NodeFields {
   std::array<std::string_view, 2> pod_cidrs;  // the first ones
   std::size_t pod_cidr_count = 0;             // of podCIDRs, however many
 
+  std::string_view own_name;  // given: of the Node whose status is read; Clear keeps it
+  // status.addresses of the type InternalIP, the first ones, of the Node `own_name`.
+  std::array<std::string_view, 8> internal_ips;
+  std::size_t internal_ip_count = 0;
+
   // Annotations, by the names of AnnotationKeys.
   std::string_view subnet_manager;
   std::string_view backend_type;
@@ -45,6 +50,8 @@ struct NodeFields {
   void Clear();
   // Stores the annotation if a lease can depend on it. Of two with one key the last counts.
   void SetAnnotation(const AnnotationKeys& keys, std::string_view key, std::string_view value);
+  // Stores an entry of status.addresses if it is an InternalIP.
+  void AddAddress(std::string_view type, std::string_view address);
 };
 
 }  // namespace weft::kube

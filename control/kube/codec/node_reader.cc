@@ -174,6 +174,10 @@ lease::OwnNode NodeReader::ReadOwn(const NodeFields& fields, const lease::NodeKe
   } else {
     own.problems.emplace_back(cidrs.status().message());
   }
+  for (std::size_t i = 0; i < fields.internal_ip_count; ++i) {
+    if (const auto address = IpAddress::Parse(fields.internal_ips[i]))
+      own.internal_ips.push_back(*address);
+  }
   return own;
 }
 

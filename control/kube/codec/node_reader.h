@@ -34,6 +34,7 @@ class NodeReader {
   NodeReader(AnnotationKeys keys, std::string own_node_name);
 
   const AnnotationKeys& keys() const { return keys_; }
+  const std::string& own_node_name() const { return own_node_name_; }
   // Overwrites `node`, keeping the memory of its strings. An unreadable field of a family that has
   // a podCIDR makes the whole Node refused; the reason names field and value.
   void Read(const NodeFields& fields, DecodedNode& node) const;

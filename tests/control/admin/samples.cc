@@ -81,6 +81,14 @@ Status SampleStatus() {
   status.v6 = {.subnet = IpPrefix::Parse("fd00:244:4::/64"), .public_ip = {}, .vtep_mac = {}};
   status.source = {
       .description = "kubernetes https://10.96.0.1:443", .in_sync = true, .condition = ""};
+  status.source.servers = {
+      {.server = "https://10.96.0.1:443 (in-cluster)",
+       .in_use = false,
+       .text = "failed: no connection within 5 s; check that the API server runs and that no "
+               "firewall blocks it"},
+      {.server = "https://192.0.2.1:6443 (in-cluster)",
+       .in_use = true,
+       .text = "in use, taken over from https://10.96.0.1:443 (in-cluster)"}};
   status.conditions = {{.subject = "net-conf", .condition = "", .times = 1}};
   status.leases = {Count(PeerState::kUsable, 2), Count(PeerState::kSelf, 1),
                    Count(PeerState::kDuplicatePublicIp, 1), Count(PeerState::kMissingMac, 1),

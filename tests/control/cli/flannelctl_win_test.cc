@@ -8,14 +8,13 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>
 #include <thread>
-#include <utility>
 #include <vector>
 
+#include "tests/support/program_win.h"
 #include "tests/support/test_path.h"
 
 namespace weft::cli {
@@ -24,66 +23,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+using weft::testing::Program;
 
 namespace fs = std::filesystem;
-
-std::string ReadText(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  std::erase(text, '\r');
-  return text;
-}
-
-HANDLE Inheritable(const fs::path& path) {
-  SECURITY_ATTRIBUTES attributes{sizeof attributes, nullptr, TRUE};
-  return ::CreateFileW(path.c_str(), GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, &attributes,
-                       CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, nullptr);
-}
-
-// A program whose output is written to files; the destructor ends it.
-class Program {
- public:
-  Program(const std::string& program, const std::vector<std::string>& words, fs::path out,
-          fs::path err)
-      : out_(std::move(out)), err_(std::move(err)) {
-    std::string line = "\"" + program + "\"";
-    for (const std::string& word : words) line += " \"" + word + "\"";
-    STARTUPINFOW start{};
-    start.cb = sizeof start;
-    start.dwFlags = STARTF_USESTDHANDLES;
-    start.hStdOutput = Inheritable(out_);
-    start.hStdError = Inheritable(err_);
-    std::wstring wide = fs::path(std::u8string(line.begin(), line.end())).wstring();
-    EXPECT_TRUE(::CreateProcessW(nullptr, wide.data(), nullptr, nullptr, TRUE, CREATE_NO_WINDOW,
-                                 nullptr, nullptr, &start, &process_))
-        << line << ": " << ::GetLastError();
-    ::CloseHandle(start.hStdOutput);
-    ::CloseHandle(start.hStdError);
-  }
-  ~Program() {
-    if (Running()) ::TerminateProcess(process_.hProcess, 99);
-    Wait();
-    ::CloseHandle(process_.hThread);
-    ::CloseHandle(process_.hProcess);
-  }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  bool Running() const { return ::WaitForSingleObject(process_.hProcess, 0) == WAIT_TIMEOUT; }
-  DWORD id() const { return process_.dwProcessId; }
-  DWORD Wait() const {
-    DWORD code = 4711;
-    EXPECT_EQ(::WaitForSingleObject(process_.hProcess, 30'000), DWORD{WAIT_OBJECT_0});
-    ::GetExitCodeProcess(process_.hProcess, &code);
-    return code;
-  }
-  std::string output() const { return ReadText(out_); }
-  std::string error() const { return ReadText(err_); }
-
- private:
-  const fs::path out_, err_;
-  PROCESS_INFORMATION process_{};
-};
 
 struct Answer {
   DWORD code = 0;

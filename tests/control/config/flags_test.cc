@@ -196,7 +196,7 @@ TEST(FlagTable, HasEveryUpstreamFlagWithItsTypeAndDefault) {
       {"etcd-password", "string", ""},
       {"kube-subnet-mgr", "bool", "false"},
       {"kubeconfig-file", "string", ""},
-      {"kube-api-url", "string", ""},
+      {"kube-api-url", "list", ""},
       {"kube-annotation-prefix", "string", "flannel.alpha.coreos.com"},
       {"net-config-path", "string", "/etc/kube-flannel/net-conf.json"},
       {"set-node-network-unavailable", "bool", "true"},

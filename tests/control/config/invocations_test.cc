@@ -86,7 +86,7 @@ TEST(Invocation, HostProcess) {
   EXPECT_EQ(started.options.pod_name, "kube-flannel-ds-windows-x7");
   EXPECT_EQ(started.options.pod_namespace, "kube-flannel");
   EXPECT_EQ(started.options.kubeconfig_file, "");
-  EXPECT_EQ(started.options.kube_api_url, "");
+  EXPECT_TRUE(started.options.kube_api_url.empty());
   EXPECT_EQ(started.options.net_config_path, "/etc/kube-flannel/net-conf.json");
   EXPECT_EQ(started.options.subnet_file, control::OnSystemDrive("/run/flannel/subnet.env"));
   EXPECT_THAT(started.options.iface, ElementsAre("10.0.0.4"));

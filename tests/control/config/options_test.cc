@@ -41,6 +41,21 @@ TEST(MakeOptions, NamesTheNodeFromFlagThenVariable) {
   EXPECT_EQ(Make("--lease-source=file:x --dataplane=none", {{"NODE_NAME", "b"}})->node_name, "b");
 }
 
+// Upstream's form, repeated, and separated by commas: kube::ReadClusterServers separates them.
+TEST(MakeOptions, NamesOneOrSeveralApiServers) {
+  const std::string base = "--kube-subnet-mgr --dataplane=none ";
+  const Variables variables = {{"NODE_NAME", "a"},
+                               {"FLANNELD_KUBE_API_URL", "https://v,https://w"}};
+  using Urls = std::vector<std::string>;
+  EXPECT_EQ(Make(base + "--kube-api-url=https://a", variables)->kube_api_url, Urls{"https://a"});
+  EXPECT_EQ(Make(base + "--kube-api-url=https://a --kube-api-url https://b,https://c", variables)
+                ->kube_api_url,
+            (Urls{"https://a", "https://b,https://c"}));
+  EXPECT_EQ(Make(base, variables)->kube_api_url, Urls{"https://v,https://w"});
+  EXPECT_EQ(Make(base, variables)->kubelet_kubeconfig, "/etc/kubernetes/kubelet.conf");
+  EXPECT_EQ(Make(base + "--kubelet-kubeconfig=", variables)->kubelet_kubeconfig, "");
+}
+
 TEST(MakeOptions, FlagsBecomeValues) {
   const absl::StatusOr<Options> usual =
       Make("--lease-source=file:x --dataplane=none", {{"NODE_NAME", "a"}});

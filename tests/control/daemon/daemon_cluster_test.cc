@@ -107,8 +107,8 @@ TEST_F(DaemonClusterTest, ARestartOfAHealthyNodeWritesNothingButTheCondition) {
 }
 
 TEST_F(DaemonClusterTest, ALeaseThatContainsTheApiServersAddressIsNotUsed) {
-  config_.cluster->host = "10.244.9.9";
-  config_.cluster->proxy = kube::Proxy{"127.0.0.1", server_.port(), "", ""};
+  config_.cluster->servers[0].host = "10.244.9.9";
+  config_.cluster->servers[0].proxy = kube::Proxy{"127.0.0.1", server_.port(), "", ""};
   AnswerStream({Published(), NodeFacts("x").Uid("u").Leased("10.244.9.0/24", "192.168.1.2")});
   Answer("200 OK", "{}");
   ASSERT_TRUE(StartDefault().ok());
@@ -117,6 +117,30 @@ TEST_F(DaemonClusterTest, ALeaseThatContainsTheApiServersAddressIsNotUsed) {
   ASSERT_EQ(list.leases.size(), 2u);
   EXPECT_EQ(list.leases[1].v4->state, "host-conflict");
   EXPECT_THAT(list.leases[1].v4->state_sentence, HasSubstr("the API server's address 10.244.9.9"));
+}
+
+// The first of two servers is away; the second one gives the list and gets the lease.
+TEST_F(DaemonClusterTest, AnotherServerIsUsedAndStatusNamesBoth) {
+  kube::ClusterAccess away = config_.cluster->servers[0];
+  away.port = weft::testing::ScriptedServer(loop_.io(), {}).port();  // closed again
+  config_.cluster->servers.insert(config_.cluster->servers.begin(), away);
+  AnswerStream({Published()});
+  Answer("200 OK", "{}");
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const std::string first = "http://127.0.0.1:" + std::to_string(away.port) + " (a script)";
+  const std::string second = "http://127.0.0.1:" + std::to_string(server_.port()) + " (a script)";
+  const admin::Status status = daemon_->ReadStatus();
+  EXPECT_EQ(status.source.description, "Kubernetes API " + second);
+  ASSERT_EQ(status.source.servers.size(), 2u);
+  EXPECT_EQ(status.source.servers[0].server, first);
+  EXPECT_FALSE(status.source.servers[0].in_use);
+  EXPECT_THAT(status.source.servers[0].text, StartsWith("failed: connection refused"));
+  EXPECT_TRUE(status.source.servers[1].in_use);
+  EXPECT_EQ(status.source.servers[1].text, "in use, taken over from " + first);
+  EXPECT_TRUE(CheckNamed("api-server").ok);
+  EXPECT_THAT(CheckNamed("api-server").text,
+              AllOf(HasSubstr(first + ": failed"), HasSubstr(second + ": in use")));
 }
 
 TEST_F(DaemonClusterTest, OurNodeIsKnownBeforeTheListHasEnded) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "control/admin/endpoint.h"
+#include "control/log.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/support/fake_host.h"
 
@@ -65,6 +66,40 @@ TEST_F(DaemonStateTest, WaitsForTheLeaseFile) {
   WriteNodes({Own()});
   EXPECT_TRUE(RunUntilReady());
   EXPECT_EQ(Read("subnet.env"), kEnv);
+}
+
+// For systemd and the event log.
+TEST_F(DaemonStateTest, ItsHealthIsReportedWithTheReasonAndEachCondition) {
+  service::Health last;
+  config_.on_health = [&last](const service::Health& health) { last = health; };
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntil([&] { return last.reason.starts_with("source: "); }));
+  EXPECT_FALSE(last.ready);
+  WriteNodes({Own()});
+  ASSERT_TRUE(RunUntil([&] { return last.ready; }));
+  EXPECT_EQ(last.reason, "");
+  EXPECT_TRUE(last.conditions.empty());
+  Write("net-conf.json", "{");
+  ASSERT_TRUE(RunUntil([&] { return !last.conditions.empty(); }));
+  EXPECT_EQ(last.conditions[0].first, "net-conf");
+  EXPECT_THAT(last.conditions[0].second, HasSubstr("net-conf.json"));
+  EXPECT_TRUE(last.ready);
+}
+
+TEST_F(DaemonStateTest, ALogFileThatCannotBeWrittenIsACondition) {
+  Write("log", "a file in the folder's place");
+  control::StartLog(control::LogFormat::kKlog, 0, /*to_stderr=*/true,
+                    control::LogFile{.folder = (folder_ / "log").string(), .bytes = 1000});
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_TRUE(RunUntil([&] {
+    for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
+      if (each.subject == "log" && each.condition.find("/flanneld.log: ") != std::string::npos)
+        return true;
+    return false;
+  }));
+  EXPECT_TRUE(Ready());
+  control::StartLog(control::LogFormat::kKlog, 0);
 }
 
 TEST_F(DaemonStateTest, WaitsForAFileThatIsBroken) {

@@ -6,16 +6,20 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/test_path.h"
@@ -29,7 +33,7 @@ using ::testing::HasSubstr;
 // starts it; and the choice of tests/soak/mutation.py.
 class Program {
  public:
-  explicit Program(std::vector<std::string> words, std::string variable = "UNUSED=") {
+  explicit Program(std::vector<std::string> words, std::vector<std::string> variables = {}) {
     int out[2], err[2];
     EXPECT_EQ(::pipe2(out, O_CLOEXEC), 0);
     EXPECT_EQ(::pipe2(err, O_CLOEXEC), 0);
@@ -44,8 +48,11 @@ class Program {
     std::string name = "NODE_NAME=a", path = "PATH=/usr/bin";
     const char* const chosen = std::getenv("WEFT_MUTANT");
     std::string mutant = std::string("WEFT_MUTANT=") + (chosen ? chosen : "0");
-    char* environment[] = {name.data(), path.data(), mutant.data(), variable.data(), nullptr};
-    EXPECT_EQ(::posix_spawn(&pid_, FLANNELD, &actions, nullptr, arguments.data(), environment), 0);
+    std::vector<char*> environment = {name.data(), path.data(), mutant.data()};
+    for (std::string& variable : variables) environment.push_back(variable.data());
+    environment.push_back(nullptr);
+    EXPECT_EQ(
+        ::posix_spawn(&pid_, FLANNELD, &actions, nullptr, arguments.data(), environment.data()), 0);
     posix_spawn_file_actions_destroy(&actions);
     ::close(out[1]);
     ::close(err[1]);
@@ -62,6 +69,10 @@ class Program {
   }
 
   void Signal(int number) const { ::kill(pid_, number); }
+  void LimitFiles(rlim_t bytes) const {
+    const rlimit limit{bytes, RLIM_INFINITY};
+    EXPECT_EQ(::prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr), 0);
+  }
   // Reads stderr until `text` has been there; false at the end or after a minute.
   bool Prints(const std::string& text) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -100,6 +111,10 @@ class Program {
   int stdout_ = -1, stderr_ = -1;
 };
 
+constexpr char kNodes[] =
+    R"({"items":[{"metadata":{"name":"a","annotations":{"flannel.alpha.coreos.com/kube-subnet-manager":
+"true"}},"spec":{"podCIDR":"10.244.1.0/24"}}]})";
+
 class FlanneldTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -107,10 +122,7 @@ class FlanneldTest : public ::testing::Test {
     std::filesystem::create_directories(folder_);
     Write("net-conf.json",
           R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":4096,"Port":4789}})");
-    Write(
-        "nodes.json",
-        R"({"items":[{"metadata":{"name":"a","annotations":{"flannel.alpha.coreos.com/kube-subnet-manager":
-"true"}},"spec":{"podCIDR":"10.244.1.0/24"}}]})");
+    Write("nodes.json", kNodes);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   void Write(const std::string& name, const std::string& text) {
@@ -274,38 +286,137 @@ TEST_F(FlanneldTest, ItStopsWhileItWaits) {
   EXPECT_EQ(program.Wait(), 0) << program.error;
 }
 
-// systemd's Type=notify, sd_notify(3).
-TEST_F(FlanneldTest, NotifiesSystemdWhenReady) {
-  const std::string path = (folder_ / "notify").string();
-  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  Program program(Words({"-v=1"}), "NOTIFY_SOCKET=" + path);
-  pollfd wait{socket, POLLIN, 0};
-  ASSERT_EQ(::poll(&wait, 1, 10'000), 1) << program.error;
-  char text[64];
-  const ssize_t length = ::recv(socket, text, sizeof text, 0);
-  ASSERT_GT(length, 0);
-  EXPECT_EQ(std::string(text, static_cast<std::size_t>(length)), "READY=1");
+// systemd's end of NOTIFY_SOCKET, sd_notify(3).
+class NotifySocket {
+ public:
+  explicit NotifySocket(std::string path) : path_(std::move(path)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+  ~NotifySocket() { ::close(socket_); }
+  NotifySocket(const NotifySocket&) = delete;
+  NotifySocket& operator=(const NotifySocket&) = delete;
+
+  std::string variable() const { return "NOTIFY_SOCKET=" + path_; }
+  // The next datagram; empty: none came in time.
+  std::string Next(int milliseconds = 30'000) const {
+    pollfd wait{socket_, POLLIN, 0};
+    if (::poll(&wait, 1, milliseconds) != 1) return "";
+    char text[1024];
+    const ssize_t length = ::recv(socket_, text, sizeof text, 0);
+    return {text, static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+  }
+
+ private:
+  const std::string path_;
+  const int socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+};
+
+TEST_F(FlanneldTest, NotifiesSystemdOfItsState) {
+  const NotifySocket socket((folder_ / "notify").string());
+  Program program(Words({"-v=1"}), {socket.variable()});
+  EXPECT_EQ(socket.Next(), "READY=1\nSTATUS=ready") << program.error;
   EXPECT_TRUE(std::filesystem::exists(folder_ / "subnet.env"));
-  Write("nodes.json", R"({"items":[]})");  // another round, in which it is no longer ready
-  ASSERT_TRUE(program.Prints("not ready any more: own-node")) << program.error;
-  EXPECT_EQ(program.error.find("] ready\n"), program.error.rfind("] ready\n"));
+  Write("nodes.json", R"({"items":[]})");
+  EXPECT_THAT(socket.Next(), ::testing::StartsWith("STATUS=not ready: own-node"));
+  Write("nodes.json", kNodes);
+  EXPECT_EQ(socket.Next(), "STATUS=ready") << "READY=1 is sent once";
   program.Signal(SIGTERM);
   EXPECT_EQ(program.Wait(), 0) << program.error;
-  EXPECT_EQ(::recv(socket, text, sizeof text, MSG_DONTWAIT), -1) << "once is enough";
-  ::close(socket);
+  EXPECT_EQ(socket.Next(), "STOPPING=1\nSTATUS=stopping on SIGTERM");
+  EXPECT_EQ(socket.Next(0), "");
+}
+
+TEST_F(FlanneldTest, WhatItWaitsForIsItsStatusAndNotYetReady) {
+  std::filesystem::remove(folder_ / "nodes.json");
+  const NotifySocket socket((folder_ / "notify").string());
+  Program program(Words(), {socket.variable()});
+  EXPECT_THAT(socket.Next(), ::testing::StartsWith("STATUS=not ready: source"));
+}
+
+// A line break would let a Node's name forge READY=1.
+TEST_F(FlanneldTest, AStatusIsOneLine) {
+  Write("nodes.json", "{\"items\":[]}");
+  const NotifySocket socket((folder_ / "notify").string());
+  Program program(Words({"--lease-source=file:" + (folder_ / "no\nREADY=1").string()}),
+                  {socket.variable()});
+  const std::string status = socket.Next();
+  EXPECT_THAT(status, ::testing::StartsWith("STATUS=not ready: source"));
+  EXPECT_EQ(status.find('\n'), std::string::npos) << status;
+}
+
+TEST_F(FlanneldTest, TheEventLoopPingsSystemdsWatchdog) {
+  const NotifySocket socket((folder_ / "notify").string());
+  Program program(Words(), {socket.variable(), "WATCHDOG_USEC=100000"});
+  for (int pings = 0; pings < 5;) {
+    const std::string text = socket.Next();
+    ASSERT_NE(text, "") << "no ping";
+    if (text == "WATCHDOG=1") ++pings;
+  }
+  program.Signal(SIGSTOP);
+  while (socket.Next(0) != "") {
+  }
+  EXPECT_EQ(socket.Next(300), "") << "the loop does not turn";
+  program.Signal(SIGCONT);
+  EXPECT_EQ(socket.Next(), "WATCHDOG=1");
+}
+
+TEST_F(FlanneldTest, NoPingsWithoutAWatchdogOfThisProcess) {
+  for (const std::vector<std::string>& variables : {std::vector<std::string>{},
+                                                    {"WATCHDOG_USEC=0"},
+                                                    {"WATCHDOG_USEC=x"},
+                                                    {"WATCHDOG_USEC=-100000"},
+                                                    {"WATCHDOG_USEC=100000", "WATCHDOG_PID=1"}}) {
+    const NotifySocket socket((folder_ / "notify").string());
+    std::vector<std::string> all = variables;
+    all.push_back(socket.variable());
+    Program program(Words(), all);
+    ASSERT_EQ(socket.Next(), "READY=1\nSTATUS=ready");
+    EXPECT_EQ(socket.Next(250), "") << ::testing::PrintToString(variables);
+    std::filesystem::remove(folder_ / "notify");
+  }
 }
 
 TEST_F(FlanneldTest, AnInvalidNotifySocketIsIgnored) {
   for (const std::string& path : {std::string(), std::string("/"), std::string(4096, 'x')}) {
-    Program program(Words(), "NOTIFY_SOCKET=" + path);
+    Program program(Words(), {"NOTIFY_SOCKET=" + path});
     ASSERT_TRUE(program.Prints("] ready\n")) << program.error;
     program.Signal(SIGTERM);
     EXPECT_EQ(program.Wait(), 0) << program.error;
   }
+}
+
+TEST_F(FlanneldTest, ServiceIsForWindows) {
+  Program program({"service", "install"});
+  EXPECT_EQ(program.Wait(), 2);
+  EXPECT_THAT(program.error, HasSubstr("systemd unit flanneld.service: systemctl enable --now"));
+}
+
+TEST_F(FlanneldTest, TheLogIsAlsoInAFile) {
+  Program program(Words({"--log-dir=" + (folder_ / "a/log").string()}));
+  ASSERT_TRUE(program.Prints("] ready\n")) << program.error;
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 0);
+  std::ifstream file(folder_ / "a/log/flanneld.log");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), program.error);
+}
+
+// A disk that fills up: a limit on the size of files plays it.
+TEST_F(FlanneldTest, AFullDiskUnderTheLogIsReportedOnceAndStopsNothing) {
+  ::signal(SIGXFSZ, SIG_IGN);  // inherited
+  Program program(Words({"--log-dir=" + (folder_ / "log").string()}));
+  ASSERT_TRUE(program.Prints("] ready\n")) << program.error;
+  program.LimitFiles(1);
+  Write("nodes.json", R"({"items":[]})");
+  ASSERT_TRUE(program.Prints("flanneld.log: File too large")) << program.error;
+  Write("nodes.json", "broken");
+  ASSERT_TRUE(program.Prints("correct the file")) << program.error;
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 0);
+  const std::string report = "lines are missing there; flanneld tries again";
+  EXPECT_EQ(program.error.find(report), program.error.rfind(report)) << program.error;
 }
 
 TEST_F(FlanneldTest, EveryLineIsJsonOnRequest) {

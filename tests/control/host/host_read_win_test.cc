@@ -65,8 +65,11 @@ TEST_F(WindowsReadTest, AnAdapterHasOnlyItsOwnFacts) {
   adapter_.type = IF_TYPE_SOFTWARE_LOOPBACK;
   adapter_.up = false;
   fake_.AddAdapter(adapter_);
+  Add(3, L"Wi-Fi", {});
+  adapter_.type = IF_TYPE_IEEE80211;
+  fake_.AddAdapter(adapter_);
   const std::vector<Adapter> adapters = Adapters();
-  ASSERT_EQ(adapters.size(), 2u);
+  ASSERT_EQ(adapters.size(), 3u);
   EXPECT_EQ(adapters[0], (Adapter{.index = 7,
                                   .name = "vEthernet (\u00c9thernet \u7f51)",
                                   .mtu = 1450,
@@ -77,6 +80,8 @@ TEST_F(WindowsReadTest, AnAdapterHasOnlyItsOwnFacts) {
   EXPECT_EQ(adapters[1].mac, MacAddress());
   EXPECT_TRUE(adapters[1].loopback);
   EXPECT_FALSE(adapters[1].up);
+  EXPECT_FALSE(adapters[1].wireless);
+  EXPECT_TRUE(adapters[2].wireless);
 }
 
 TEST_F(WindowsReadTest, AnAdapterWithoutIpv4HasTheIndexOfItsIpv6) {

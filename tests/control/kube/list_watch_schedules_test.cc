@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random schedules: a cluster that changes, an API server and a network that misbehave, and between
-// them and a sink the real list-and-watch, reconciler and lease table. A seed is a schedule.
+// Random schedules: a cluster that changes, up to three API servers and a network that misbehave,
+// and between them and a sink the real choice of a server, list-and-watch, reconciler and lease
+// table. A seed is a schedule.
 //   WEFT_SCHEDULES: how many (200)    WEFT_SEED: the first one's seed
 #include <algorithm>
 #include <array>
@@ -16,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "control/kube/client/server_choice.h"
 #include "control/kube/list_watch.h"
 #include "control/reconciler.h"
 #include "gtest/gtest.h"
@@ -114,7 +116,12 @@ class History {
 
 class Schedule {
  public:
-  explicit Schedule(std::uint32_t seed) : random_(seed) {
+  explicit Schedule(std::uint32_t seed)
+      : random_(seed),
+        servers_(1 + seed % 3),
+        choice_(std::vector<ServerChoice::Server>(servers_.size(), {"server"})) {
+    carrier_.on_send = [this] { return Serve(); };
+    carrier_.on_answer = [this](int status) { Judge(status); };
     reconciler_.SetOwn(testing::OwnIdentityOf("us"));
     reconciler_.AddSink(sink_);
   }
@@ -196,29 +203,58 @@ class Schedule {
     server_.Put(std::move(node));
   }
 
-  // ---- the server
+  // ---- the servers
+
+  // One of those that serve the cluster; each has its own cache of etcd.
+  struct Server {
+    FakeApiServer::StreamedList streamed_list = FakeApiServer::StreamedList::kServed;
+    FakeApiServer::Protobuf protobuf = FakeApiServer::Protobuf::kServed;
+    int lag = 0;
+    bool waits = true;
+    bool down = false;
+  };
+  Server& AnyServer() { return servers_[Below(static_cast<int>(servers_.size()))]; }
+  // The next request meets the server in use. False: it is down.
+  bool Serve() {
+    const Server& server = servers_[choice_.current()];
+    server_.streamed_list = server.streamed_list;
+    server_.protobuf = server.protobuf;
+    server_.lag = server.lag;
+    server_.waits = server.waits;
+    return !server.down;
+  }
+  void Judge(int status) {
+    if (status == 0 || status == 500 || (status >= 502 && status <= 504)) {
+      choice_.Failed(choice_.current(), "down");
+    } else {
+      choice_.Answered(choice_.current());
+    }
+  }
 
   void ChangeManners() {
     using StreamedList = FakeApiServer::StreamedList;
     using Protobuf = FakeApiServer::Protobuf;
-    switch (Below(5)) {
+    switch (Below(6)) {
       case 0:
-        server_.streamed_list =
+        AnyServer().streamed_list =
             Any({StreamedList::kServed, StreamedList::kServed, StreamedList::kRefused,
                  StreamedList::kRefusedByEvent, StreamedList::kIgnored});
         break;
       case 1:
-        server_.protobuf = Any({Protobuf::kServed, Protobuf::kServed, Protobuf::kAbsent,
-                                Protobuf::kRefused, Protobuf::kFeigned});
+        AnyServer().protobuf = Any({Protobuf::kServed, Protobuf::kServed, Protobuf::kAbsent,
+                                    Protobuf::kRefused, Protobuf::kFeigned});
         break;
       case 2:
-        server_.waits = Below(2) == 0;
+        AnyServer().waits = Below(2) == 0;
         break;
       case 3:
         server_.most_in_page = static_cast<std::size_t>(1 + Below(4));
         break;
       case 4:
         server_.wrong_lengths = Below(3) == 0;
+        break;
+      case 5:
+        AnyServer().down = Below(2) == 0;
         break;
     }
   }
@@ -273,7 +309,7 @@ class Schedule {
     } else if (dice < 87) {
       server_.SendBookmarks();
     } else if (dice < 95) {
-      server_.lag = Below(5);  // the next request meets another server
+      AnyServer().lag = Below(5);  // the next request meets another cache
     } else if (dice < 98) {
       ChangeManners();
     } else {
@@ -338,9 +374,12 @@ class Schedule {
     }
   }
   void Quiesce() {
-    server_.streamed_list = FakeApiServer::StreamedList::kServed;
-    server_.protobuf = FakeApiServer::Protobuf::kServed;
-    server_.lag = 0;
+    for (Server& each : servers_) {
+      const bool waits = each.waits;
+      each = Server();
+      each.waits = waits;
+    }
+    Serve();
     server_.wrong_lengths = false;
     server_.refusals.clear();
     Calm(minutes(10));
@@ -371,6 +410,8 @@ class Schedule {
   }
 
   std::mt19937 random_;
+  std::vector<Server> servers_;
+  ServerChoice choice_;
   testing::ManualClock clock_;
   FakeApiServer server_;
   History history_;

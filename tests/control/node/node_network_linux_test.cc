@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "control/backend/userspace/pod_device.h"
-#include "control/daemon/service.h"
+#include "control/daemon/process.h"
 #include "control/log.h"
 #include "tests/control/node/node_network_fixture.h"
 #include "tests/support/host_view.h"

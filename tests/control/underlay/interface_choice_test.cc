@@ -135,6 +135,33 @@ TEST_F(InterfaceChoiceTest, OfTwoDefaultRoutesTheLowestMetricCounts) {
   EXPECT_EQ(Choose().name, "eth0");  // the system's order
 }
 
+// 50 addresses, as kube-proxy of old put services' addresses on an adapter.
+TEST_F(InterfaceChoiceTest, AnAddressOfTheNodeComesBeforeTheAdaptersFirst) {
+  facts_.routes_v4 = {DefaultVia(4, 100)};
+  facts_.adapters.push_back(AdapterWith(4, "Ethernet0 2", {}));
+  for (int i = 0; i < 50; ++i)
+    facts_.adapters.back().addresses.push_back({IpAddress::V4(0xC0A8'4700U + unsigned(i)), 24});
+  EXPECT_EQ(Choose().v4->address, Address("192.168.71.0"));
+  request_.node_ips = {Address("fd00::9"), Address("203.0.113.9"), Address("192.168.71.31")};
+  EXPECT_EQ(Choose().v4->address, Address("192.168.71.31"));
+  request_.iface = {"Ethernet0 2"};
+  EXPECT_EQ(Choose().v4->address, Address("192.168.71.31"));
+  request_.iface = {"192.168.71.7"};
+  EXPECT_EQ(Choose().v4->address, Address("192.168.71.7")) << "as requested";
+}
+
+TEST_F(InterfaceChoiceTest, OfTwoDefaultRoutesOfOneMetricTheNodesCounts) {
+  facts_.routes_v4 = {DefaultVia(3, 100), DefaultVia(2, 100)};
+  request_.node_ips = {Address("172.16.31.200")};
+  EXPECT_EQ(Choose().name, "dummy0");
+  EXPECT_EQ(Choose().v4->address, Address("172.16.31.200"));
+  request_.node_ips = {Address("10.0.0.5"), Address("172.16.31.200")};
+  EXPECT_EQ(Choose().name, "eth0") << "both are the Node's: the system's order";
+  facts_.routes_v4 = {DefaultVia(3, 99), DefaultVia(2, 100)};
+  request_.node_ips = {Address("172.16.31.200")};
+  EXPECT_EQ(Choose().name, "eth0") << "the metric counts first";
+}
+
 TEST_F(InterfaceChoiceTest, OtherRoutesAreNoDefaultRoutes) {
   facts_.routes_v4 = {DefaultVia(3, 100)};
   facts_.routes_v4.push_back(DefaultVia(2, 0));
@@ -266,6 +293,38 @@ TEST_F(InterfaceChoiceTest, OnWindowsApipaIsNoAddressUnlessItIsNamed) {
                     HasSubstr("adapter Ethernet has no IPv4 address"));
     }
   }
+}
+
+TEST_F(InterfaceChoiceTest, OnWindowsWirelessAdaptersAndInternalSwitchesMustBeNamed) {
+  facts_.adapters = {AdapterWith(4, "Wi-Fi", {"10.0.1.4"}),
+                     AdapterWith(5, "vEthernet (nat)", {"10.0.1.5"}),
+                     AdapterWith(6, "vEthernet (WSL (Hyper-V firewall))", {"10.0.1.6"}),
+                     AdapterWith(7, "vEthernet (Ethernet 2)", {"10.0.1.7"})};
+  facts_.adapters[0].wireless = true;
+  facts_.routes_v4 = {DefaultVia(4, 1), DefaultVia(5, 2), DefaultVia(6, 3), DefaultVia(7, 4)};
+  EXPECT_EQ(Choose().name, "Wi-Fi");
+  request_.windows = true;
+  EXPECT_EQ(Choose().name, "vEthernet (Ethernet 2)");
+  request_.iface_regex = {"^10[.]"};
+  EXPECT_EQ(Choose().name, "vEthernet (Ethernet 2)");
+  request_.iface_regex = {"^vEthernet .nat"};
+  EXPECT_EQ(Choose().name, "vEthernet (nat)");
+  request_.iface = {"Wi-Fi"};
+  EXPECT_EQ(Choose().name, "Wi-Fi");
+  request_ = InterfaceRequest();
+  request_.windows = true;
+  facts_.routes_v4.pop_back();
+  facts_.adapters[1].mac = facts_.adapters[3].mac = *MacAddress::Parse("02:00:00:00:00:09");
+  EXPECT_EQ(Choose().name, "vEthernet (nat)") << "behind it is the NIC of that MAC";
+  facts_.adapters[3].mac = MacAddress();
+  facts_.adapters[1].name = "vEthernet (nat) 2";
+  EXPECT_EQ(Choose().name, "vEthernet (nat) 2")
+      << "HNS was seen to give a switch with a NIC that name";
+  facts_.adapters[1].name = "vEthernet (nat)";
+  EXPECT_THAT(Error(),
+              AllOf(HasSubstr("this host has none but that of Wi-Fi (it is wireless), and that "
+                              "of vEthernet (nat) (its switch has no NIC), and that of"),
+                    HasSubstr("name the interface with --iface")));
 }
 
 // Once HNS has made its switch the NIC exists without an address: other names match, too.

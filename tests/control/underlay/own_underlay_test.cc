@@ -67,6 +67,16 @@ TEST(OwnUnderlayTest, FlagAnnotationAndWhatTheNodePublishes) {
   }
 }
 
+TEST(OwnUnderlayTest, TheNodesInternalIpDecidesBetweenEqualRoutes) {
+  HostFacts host = TwoAdapters();
+  host.routes_v4.push_back(host.routes_v4[0]);
+  host.routes_v4[1].adapter_index = 2;
+  lease::OwnNode node;
+  EXPECT_EQ(ChooseUnderlay({}, {}, node, host)->name, "eth0");
+  node.internal_ips = {*IpAddress::Parse("192.0.2.129")};
+  EXPECT_EQ(ChooseUnderlay({}, {}, node, host)->name, "eth1");
+}
+
 TEST(OwnUnderlayTest, WithoutANodeTheFlagsDecide) {
   config::Options options;
   options.public_ip = "192.0.2.129";

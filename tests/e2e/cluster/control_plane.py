@@ -12,6 +12,7 @@ from lab import command, daemon, lease, peers, topology
 from . import api, certificates
 
 PORT = 6443
+SECOND_PORT = 6444
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/flannel"
 ETCD = "127.0.0.1:2379"
 ACCOUNT = "system:serviceaccount:kube-flannel:flannel"
@@ -43,9 +44,9 @@ class ControlPlane:
         lease.write_text(self.path("audit.yaml"), AUDIT_POLICY)
         lease.write_text(self.path("admin.kubeconfig"), json.dumps(self.kubeconfig(
             {"client-certificate": self.path("admin.crt"), "client-key": self.path("admin.key")})))
-        tls = ssl.create_default_context(cafile=self.path("ca.crt"))
-        tls.load_cert_chain(self.path("admin.crt"), self.path("admin.key"))
-        self.api = api.Api(where, address, PORT, tls)
+        self.tls = ssl.create_default_context(cafile=self.path("ca.crt"))
+        self.tls.load_cert_chain(self.path("admin.crt"), self.path("admin.key"))
+        self.api = api.Api(where, address, PORT, self.tls)
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -85,16 +86,32 @@ class ControlPlane:
 
     def start_apiserver(self, *flags):
         self.starts += 1
+        self.apiserver = self._run_apiserver(PORT, *flags)
+        command.wait_until(self._ready_or_dead, lambda: f"kube-apiserver is not ready; see {self.log_path('kube-apiserver')}", timeout=60)
+
+    def _run_apiserver(self, port, *flags):
         # Compaction is the tests' own business.
-        self.apiserver = self._start(
-            "kube-apiserver", f"--etcd-servers=http://{ETCD}", "--etcd-compaction-interval=0", f"--secure-port={PORT}",
+        return self._start(
+            "kube-apiserver", f"--etcd-servers=http://{ETCD}", "--etcd-compaction-interval=0", f"--secure-port={port}",
             "--bind-address=0.0.0.0", f"--advertise-address={self.address}", f"--tls-cert-file={self.path('server.crt')}",
             f"--tls-private-key-file={self.path('server.key')}", f"--client-ca-file={self.path('ca.crt')}",
             f"--token-auth-file={self.path('tokens.csv')}", "--authorization-mode=RBAC", f"--service-account-key-file={self.path('sa.pub')}",
             f"--service-account-signing-key-file={self.path('sa.key')}", "--service-account-issuer=https://kubernetes",
             "--service-cluster-ip-range=10.96.0.0/16", "--disable-admission-plugins=ServiceAccount", "--allow-privileged=true",
             f"--audit-policy-file={self.path('audit.yaml')}", f"--audit-log-path={self.log_path('audit')}", *flags)
-        command.wait_until(self._ready_or_dead, lambda: f"kube-apiserver is not ready; see {self.log_path('kube-apiserver')}", timeout=60)
+
+    @contextlib.contextmanager
+    def second(self):
+        """While open, another API server on the same etcd; yields it."""
+        made = Second(self)
+        made.start()
+        try:
+            yield made
+        finally:
+            made.stop()
+
+    def run_second(self):
+        return self._run_apiserver(SECOND_PORT)
 
     def stop_apiserver(self, how=signal.SIGKILL):
         """Kills it: a crash to its clients. It has no state beyond etcd's."""
@@ -187,3 +204,22 @@ class ControlPlane:
     def close(self):
         found = command.failures([stop for stop, running in ((self.stop_apiserver, self.apiserver), (self.stop_etcd, self.etcd)) if running])
         command.add_failures(None, found)
+
+
+class Second:
+    """An API server next to the first one."""
+
+    def __init__(self, control):
+        self.control, self.running = control, None
+        self.url = f"https://{control.address}:{SECOND_PORT}"
+        self.api = api.Api(control.where, control.address, SECOND_PORT, control.tls)
+
+    def start(self):
+        self.control.starts += 1
+        self.running = self.control.run_second()
+        command.wait_until(self.api.ready, lambda: f"the second kube-apiserver is not ready; see {self.control.log_path('kube-apiserver')}", timeout=60)
+
+    def stop(self):
+        ending, self.running = self.running, None
+        if ending:
+            ending.stop(signal.SIGKILL)

@@ -130,6 +130,7 @@ class WeftNode(Node):
     """A flanneld with its files in a folder of its own, leases from a file."""
 
     kind = "weft"
+    under = ()  # the words of a command that runs the program
 
     def __init__(self, lab, own, mtu=1500):
         super().__init__(lab, own, mtu)
@@ -182,7 +183,7 @@ class WeftNode(Node):
         flags = [f"--{key}={value}" for key, value in chosen.items() if value is not None]
         self.before = self.before or footprint.take(self.host)
         with open(self.path("flanneld.log"), "a", encoding="utf-8") as log:
-            process = self.host.start(self.lab.program("flanneld"), *flags, stdout=log, stderr=log)
+            process = self.host.start(*self.under, self.lab.program("flanneld"), *flags, stdout=log, stderr=log)
         self.daemon = daemon.Daemon(f"flanneld of {self.name}", process, self.path("flanneld.log"))
 
     def up(self, **options):

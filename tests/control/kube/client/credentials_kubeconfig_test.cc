@@ -22,6 +22,11 @@ std::string Utf8(const std::filesystem::path& path) {
   return {text.begin(), text.end()};
 }
 
+std::string Exec(const std::string& version, const std::string& more) {
+  return "exec: {command: s3cret, apiVersion: client.authentication.k8s.io/" + version + ", " +
+         more + "}";
+}
+
 // An absolute folder of this system ("/k/", "C:\k\"); nothing is read there.
 std::string InFolder(const std::string& name) {
   return Utf8(std::filesystem::absolute("/k").make_preferred() / name);
@@ -207,6 +212,30 @@ TEST(KubeconfigTest, UnknownFieldsAreIgnored) {
   EXPECT_EQ(access->token.text, "1234");
 }
 
+TEST(KubeconfigTest, AnExecPlugin) {
+  const auto access =
+      Parse(With("server: https://api",
+                 "exec: {apiVersion: client.authentication.k8s.io/v1, command: get-token, args: "
+                 "[--a, 'b c', 7], "
+                 "env: [{name: A, value: x=y}, {name: B, value: }], interactiveMode: Never, "
+                 "provideClusterInfo: true, installHint: \"two\\nlines\"}"));
+  ASSERT_TRUE(access.ok()) << access.status();
+  ASSERT_TRUE(access->exec);
+  EXPECT_EQ(access->exec->command, "get-token");
+  EXPECT_THAT(access->exec->args, ElementsAre("--a", "b c", "7"));
+  EXPECT_THAT(access->exec->env, ElementsAre(std::pair("A", "x=y"), std::pair("B", "")));
+  EXPECT_EQ(access->exec->api_version, "client.authentication.k8s.io/v1");
+  EXPECT_TRUE(access->exec->provide_cluster_info);
+  EXPECT_EQ(access->exec->install_hint, "two\nlines");
+  EXPECT_EQ(access->exec->kubeconfig, InFolder("config"));
+  const auto beta = Parse(With("server: https://api", Exec("v1beta1", "args: null")));
+  ASSERT_TRUE(beta.ok()) << beta.status();
+  EXPECT_FALSE(beta->exec->provide_cluster_info);
+  const auto http = Parse(With("server: http://api", Exec("v1beta1", "args: null")));
+  EXPECT_FALSE(http->exec) << "no credentials over http";
+  EXPECT_THAT(http->warnings, SizeIs(1));
+}
+
 // "token:" without a value.
 TEST(KubeconfigTest, NullIsAbsent) {
   const auto access = Parse(
@@ -308,8 +337,33 @@ TEST(KubeconfigTest, Refused) {
                "has both a token and a username or password"},
            Row{"token and password alone", With(server, "{token: s3cret, password: s3cret}"),
                "has both a token and a username or password"},
-           Row{"exec", With(server, "exec: {command: s3cret}"),
-               "user \"u\": exec is not supported; give tokenFile"},
+           Row{"exec as a list", With(server, "exec: [s3cret]"),
+               "user \"u\": exec: is not a mapping"},
+           Row{"exec without a command", With(server, "exec: {apiVersion: x}"),
+               "exec: command is not set"},
+           Row{"exec of another version", With(server, "exec: {command: s3cret, apiVersion: v1}"),
+               "exec: apiVersion is \"v1\"; supported are client.authentication.k8s.io/v1 and "
+               "v1beta1"},
+           Row{"exec without a mode", With(server, Exec("v1", "env: []")),
+               "exec: interactiveMode is \"\", neither Never nor IfAvailable"},
+           Row{"exec with a terminal", With(server, Exec("v1beta1", "interactiveMode: Always")),
+               "exec: interactiveMode is Always, but flanneld has no terminal"},
+           Row{"exec and a token",
+               With(server, Exec("v1beta1", "args: []") + "\n    token: s3cret"),
+               "exec: other credentials are given too"},
+           Row{"args as a text", With(server, Exec("v1beta1", "args: s3cret")),
+               "exec: args is not a list"},
+           Row{"args with a list", With(server, Exec("v1beta1", "args: [[s3cret]]")),
+               "exec: args has an entry that is not a text"},
+           Row{"args with a zero byte", With(server, Exec("v1beta1", "args: [\"s3cret\\0\"]")),
+               "exec: args has an entry"},
+           Row{"env as a mapping", With(server, Exec("v1beta1", "env: {a: s3cret}")),
+               "exec: env is not a list"},
+           Row{"env with a text", With(server, Exec("v1beta1", "env: [s3cret]")),
+               "exec: env: an entry is not a mapping"},
+           Row{"env with an equals sign",
+               With(server, Exec("v1beta1", "env: [{name: a=b, value: s3cret}]")),
+               "exec: env: a name is empty or has \"=\""},
            Row{"auth-provider", With(server, "auth-provider: {name: s3cret}"),
                "auth-provider is not supported"},
            Row{"as", With(server, "{token: s3cret, as: root}"),

@@ -118,7 +118,9 @@ std::string Event(const std::string& type, const std::string& raw, const Behind&
 TEST(ProtobufWatchCut, Nodes) {
   std::string watch = testing::BookmarkProtobuf("2", false);
   watch += testing::NodeEventProtobuf("ADDED", Facts("a"));
-  watch += testing::NodeEventProtobuf("MODIFIED", Facts("us").Leased("10.244.3.0/24", "nonsense"));
+  watch += testing::NodeEventProtobuf(
+      "MODIFIED",
+      Facts("us").Leased("10.244.3.0/24", "nonsense").Address("InternalIP", "192.0.2.3"));
   watch += testing::NodeEventProtobuf("DELETED", NodeFacts("b").Version("4"));
   watch += testing::ErrorEventProtobuf({410, "Expired", "too old", 1, "x", "y"});
   ExpectTheSameHoweverCut(watch);
@@ -127,15 +129,19 @@ TEST(ProtobufWatchCut, Nodes) {
 // Most of a Node, and nothing that a lease needs: it is not buffered until the rest arrives.
 TEST(ProtobufWatchCut, TheStatusOfAPartialNodeIsNotBuffered) {
   const std::string status(300, '\x07');
-  const std::string node = Field(1, Field(1, "a")) + Field(2, "") + Field(3, status);
+  const std::string node = Field(1, Field(1, "a") + Field(2, "")) + Field(2, "") + Field(3, status);
   for (const char* type : {"ADDED", "MODIFIED", "DELETED"}) {
     const std::string event = Event(type, node).substr(4);
     const std::size_t from = event.find(status);
     for (std::size_t come = 0; come <= event.size(); ++come) {
       const ByteRange unread =
-          UnreadOfProtobufWatchEvent(std::string_view(event).substr(0, come), event.size());
+          UnreadOfProtobufWatchEvent(std::string_view(event).substr(0, come), event.size(), "b");
       ASSERT_EQ(unread.from, come > from ? from : 0) << come;
       ASSERT_EQ(unread.to, come > from ? from + status.size() : 0) << come;
+      ASSERT_EQ(
+          UnreadOfProtobufWatchEvent(std::string_view(event).substr(0, come), event.size(), "a").to,
+          0u)
+          << "our own Node's is read";
     }
   }
 }

@@ -58,6 +58,23 @@ TEST_P(NodeContract, ALeaseDoesNotAffectTheNext) {
   EXPECT_FALSE(recorder.nodes.at(1).own.has_value());
 }
 
+TEST_P(NodeContract, TheInternalAddressesOfOurOwnNode) {
+  const auto with = [](const char* name) {
+    return NodeFacts(name)
+        .Address("Hostname", "192.0.2.7")
+        .Address("InternalIP", "192.0.2.8")
+        .Address("ExternalIP", "198.51.100.1")
+        .Address("InternalIP", "no address")
+        .Address("InternalIP", "fd00::8");
+  };
+  EXPECT_EQ(Decode(with("us")).own->internal_ips,
+            (std::vector{testing::Address("192.0.2.8"), testing::Address("fd00::8")}));
+  EXPECT_THAT(Decode(NodeFacts("us")).own->internal_ips, ::testing::IsEmpty());
+  NodeFacts many("us");
+  for (int i = 0; i < 100; ++i) many.Address("InternalIP", absl::StrCat("192.0.2.", i));
+  EXPECT_THAT(Decode(many).own->internal_ips, ::testing::SizeIs(8));
+}
+
 TEST_P(NodeContract, OnlyTheTextTrueMakesAFlannelNode) {
   for (const char* value : {"", "false", "True", "1", "true "}) {
     EXPECT_EQ(Decode(NodeFacts("a").Annotation("kube-subnet-manager", value)).kind,

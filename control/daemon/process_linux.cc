@@ -3,17 +3,12 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <cstddef>
-#include <cstdlib>
-#include <cstring>
 
-#include "control/daemon/service.h"
+#include "control/daemon/process.h"
 
 namespace weft::daemon {
 
@@ -30,23 +25,6 @@ void PrepareProcess() {
 }
 
 void ReleaseFreeMemory() { ::malloc_trim(0); }
-
-void NotifySupervisorReady() {
-  const char* path = std::getenv("NOTIFY_SOCKET");
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::size_t length = path ? std::strlen(path) : 0;
-  if (length < 2 || length >= sizeof address.sun_path) return;
-  std::memcpy(address.sun_path, path, length);
-  if (path[0] == '@') address.sun_path[0] = '\0';  // a name in the abstract namespace
-  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return;
-  constexpr std::string_view kReady = "READY=1";
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
-  (void)::sendto(socket, kReady.data(), kReady.size(), MSG_NOSIGNAL,
-                 reinterpret_cast<const sockaddr*>(&address), size);
-  ::close(socket);
-}
 
 // A descriptor, not a handler: no code runs asynchronously, and under the thread sanitizer, which
 // defers handlers, a signal that arrives right before the loop blocks is not lost.

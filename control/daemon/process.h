@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the system starts and stops this process.
+// This process: its limits, its memory, the signals that stop it.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,6 @@ std::uint64_t ProcessId();
 void PrepareProcess();
 // Returns freed memory to the system: a start needs far more than normal operation.
 void ReleaseFreeMemory();
-// Sends READY=1 to systemd, sd_notify(3), if NOTIFY_SOCKET is set; upstream does the same.
-void NotifySupervisorReady();
 
 // Calls `stop` on the io thread once, with the cause ("SIGTERM", "Ctrl-C"), when the process is to
 // end. The second request ends it at once. SIGHUP is ignored. `io` outlives this. On Linux create

@@ -9,7 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "control/daemon/service.h"
+#include "control/daemon/process.h"
 
 namespace weft::daemon {
 namespace {
@@ -39,8 +39,6 @@ std::uint64_t ProcessId() { return ::GetCurrentProcessId(); }
 void PrepareProcess() {}
 
 void ReleaseFreeMemory() { (void)::_heapmin(); }
-
-void NotifySupervisorReady() {}
 
 struct StopSignals::Impl {
   boost::asio::io_context& io;

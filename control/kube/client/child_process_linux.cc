@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <map>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "control/kube/client/child_process.h"
+#include "vxlan/text/printable.h"
+
+namespace weft::kube {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr int kPollMilliseconds = 20;
+constexpr std::size_t kMostErrors = std::size_t{4} << 10;
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  ~Descriptor() { Close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  void Set(int fd) { fd_ = fd; }
+  void Close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+struct Pipe {
+  Descriptor read, write;
+  bool Open() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+    read.Set(ends[0]);
+    write.Set(ends[1]);
+    return ::fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
+  }
+};
+
+std::vector<std::string> MergedEnvironment(const ChildSpec& spec) {
+  std::map<std::string, std::string> all;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string text = *each;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string::npos) all[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  for (const auto& [name, value] : spec.env) all[name] = value;
+  std::vector<std::string> merged;
+  for (const auto& [name, value] : all) merged.push_back(absl::StrCat(name, "=", value));
+  return merged;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// In a process group of its own, whose number is `child`.
+int SpawnGroup(const ChildSpec& spec, int output, int errors, pid_t& child) {
+  std::vector<std::string> words = {spec.program};
+  words.insert(words.end(), spec.args.begin(), spec.args.end());
+  std::vector<std::string> environment = MergedEnvironment(spec);
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files, errors, STDERR_FILENO);
+  ::posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t none, ours;
+  ::sigemptyset(&none);
+  ::sigemptyset(&ours);
+  ::sigaddset(&ours, SIGPIPE);  // which flanneld ignores
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &ours);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setflags(
+      &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  const int error = ::posix_spawn(&child, spec.program.c_str(), &files, &attributes,
+                                  Pointers(words).data(), Pointers(environment).data());
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&files);
+  return error;
+}
+
+// All that is there now; beyond `most` bytes it is read and dropped. False: `most` was exceeded.
+bool Drain(int fd, std::size_t most, std::string& into) {
+  std::array<char, 4096> chunk;
+  for (;;) {
+    const ssize_t got = ::read(fd, chunk.data(), chunk.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return true;
+    const std::size_t room = most - into.size();
+    into.append(chunk.data(), std::min(room, static_cast<std::size_t>(got)));
+    if (static_cast<std::size_t>(got) > room) return false;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<ChildResult> RunChild(const ChildSpec& spec, const std::atomic<bool>& stop) {
+  const auto deadline = steady_clock::now() + spec.limit;
+  Pipe output, errors;
+  if (!output.Open() || !errors.Open()) return absl::ErrnoToStatus(errno, "cannot be started");
+  pid_t child = 0;
+  const int error = SpawnGroup(spec, output.write.get(), errors.write.get(), child);
+  if (error != 0) return absl::ErrnoToStatus(error, "cannot be started");
+  output.write.Close();
+  errors.write.Close();
+
+  ChildResult result;
+  absl::Status ended;
+  int state = 0;
+  for (;;) {
+    // Before the pipes are read, so that what it printed last is read too. WNOWAIT: its number
+    // stays its own until the group has been killed.
+    siginfo_t info{};
+    const bool exited =
+        ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == child;
+    if (!Drain(output.read.get(), spec.most_output, result.output)) {
+      ended = absl::ResourceExhaustedError(
+          absl::StrCat("printed more than ", spec.most_output, " bytes and was killed"));
+    }
+    Drain(errors.read.get(), kMostErrors, result.errors);
+    if (ended.ok() && !exited && stop) ended = absl::CancelledError("was killed");
+    if (ended.ok() && !exited && steady_clock::now() >= deadline) {
+      ended = absl::DeadlineExceededError(
+          absl::StrCat("did not end within ", spec.limit.count(), " ms and was killed"));
+    }
+    if (exited || !ended.ok()) break;
+    std::array<pollfd, 2> ready{{{output.read.get(), POLLIN, 0}, {errors.read.get(), POLLIN, 0}}};
+    // A closed pipe is always ready; only its end is awaited then.
+    if (::poll(ready.data(), ready.size(), kPollMilliseconds) > 0 &&
+        ((ready[0].revents | ready[1].revents) & POLLIN) == 0)
+      ::poll(nullptr, 0, 1);
+  }
+  ::kill(-child, SIGKILL);
+  while (::waitpid(child, &state, 0) < 0 && errno == EINTR) {
+  }
+  if (!ended.ok()) return ended;
+  result.exit_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+  return result;
+}
+
+absl::StatusOr<std::string> FindProgram(const std::string& command, const std::string& path,
+                                        const std::string&) {
+  const auto is_program = [](const std::string& file) {
+    struct stat info {};
+    return ::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+           ::access(file.c_str(), X_OK) == 0;
+  };
+  if (command.starts_with('/')) {
+    if (is_program(command)) return command;
+    return absl::NotFoundError(absl::StrCat(Quoted(command), " is no program"));
+  }
+  if (command.empty() || command.find('/') != std::string::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Quoted(command), " is a relative path; write the whole path, or a name"));
+  }
+  for (const std::string_view folder : absl::StrSplit(path, ':')) {
+    if (!folder.starts_with('/')) continue;  // relative to the current folder
+    std::string file = absl::StrCat(folder, "/", command);
+    if (is_program(file)) return file;
+  }
+  return absl::NotFoundError(absl::StrCat(Quoted(command), " is in no folder of PATH"));
+}
+
+}  // namespace weft::kube

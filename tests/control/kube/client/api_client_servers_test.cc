@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several API servers over real sockets: which one gets the next request.
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "tests/control/kube/client/client_fixture.h"
+
+namespace weft::kube {
+namespace {
+
+using ::testing::AllOf;
+using testing::Authority;
+using testing::Ending;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class ApiClientServersTest : public ClientFixture {
+ protected:
+  static std::string Answer(int status, const std::string& fields = "") {
+    return absl::StrCat("HTTP/1.1 ", status, " x\r\nContent-Length: 2\r\n", fields, "\r\nok");
+  }
+  ClusterServers Both() const {
+    ClusterServers both;
+    both.servers = {To(first.port(), false), To(second.port(), false)};
+    return both;
+  }
+  Listener Request(ApiClient& client) {
+    Listener listener;
+    const auto exchange = client.Start(Get(), listener);
+    RunUntil([&] { return listener.ends > 0; });
+    return listener;
+  }
+  // A port on which no server listens.
+  std::uint16_t ClosedPort() { return Server(io, {}).port(); }
+
+  Server first{io, {}}, second{io, {}};
+};
+
+TEST_F(ApiClientServersTest, TheAnswerDecidesWhetherAnotherServerIsUsed) {
+  for (const int status : {200, 304, 400, 401, 403, 404, 409, 410, 422, 429, 501}) {
+    ApiClient client(io, Both(), "x");
+    first.Answer({Answer(status)});
+    Request(client);
+    EXPECT_TRUE(client.Servers()[0].in_use) << status;
+  }
+  for (const int status : {500, 502, 503, 504}) {
+    ApiClient client(io, Both(), "x");
+    first.Answer({Answer(status)});
+    EXPECT_EQ(Request(client).head.status, status);
+    EXPECT_EQ(client.Servers()[0].text, absl::StrCat("failed: it answers ", status));
+    EXPECT_TRUE(client.Servers()[1].in_use) << status;
+  }
+}
+
+// The list-and-watch would wait for the time that a broken server names.
+TEST_F(ApiClientServersTest, RetryAfterOfAServerThatIsNotUsedAnyMoreIsNotReported) {
+  const std::string fields = "Retry-After: 240\r\n";
+  ApiClient client(io, Both(), "x");
+  first.Answer({Answer(503, fields)});
+  EXPECT_FALSE(Request(client).head.retry_after);
+  ApiClient single(io, To(first.port(), false), "x");
+  first.Answer({Answer(503, fields)});
+  EXPECT_EQ(Request(single).head.retry_after, std::chrono::seconds(240));
+}
+
+TEST_F(ApiClientServersTest, AServerThatCannotBeReachedIsReplacedAndThatIsLoggedOnce) {
+  ClusterServers both = Both();
+  both.servers[0].port = ClosedPort();
+  ApiClient client(io, both, "x");
+  std::vector<std::string> log;
+  client.OnSwitch([&](const std::string& sentence) { log.push_back(sentence); });
+  EXPECT_EQ(Request(client).end.code(), absl::StatusCode::kUnavailable);
+  for (int i = 0; i < 3; ++i) {
+    second.Answer({Answer(200)});
+    EXPECT_EQ(Request(client).body, "ok");
+  }
+  EXPECT_THAT(second.requests(), SizeIs(3));
+  ASSERT_THAT(log, SizeIs(1));
+  EXPECT_THAT(log[0], AllOf(HasSubstr(absl::StrCat("http://127.0.0.1:", both.servers[0].port,
+                                                   " (test) failed: connection refused")),
+                            HasSubstr(absl::StrCat("http://127.0.0.1:", second.port(),
+                                                   " (test) is used from now on"))));
+}
+
+TEST_F(ApiClientServersTest, BackToTheFirstWhenTheSecondFails) {
+  ApiClient client(io, Both(), "x");
+  first.Answer({Answer(503)});
+  Request(client);
+  second.Answer({Answer(503)});
+  Request(client);
+  first.Answer({Answer(200)});
+  EXPECT_EQ(Request(client).body, "ok");
+  EXPECT_THAT(first.requests(), SizeIs(2));
+}
+
+TEST_F(ApiClientServersTest, AnAnswerThatIsCutSoonIsAFailure) {
+  ApiClient client(io, Both(), "x");
+  first.Answer({"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nok"});
+  EXPECT_FALSE(Request(client).end.ok());
+  EXPECT_TRUE(client.Servers()[1].in_use);
+}
+
+TEST_F(ApiClientServersTest, NoAnswerInTimeIsAFailure) {
+  ApiClient client(io, Both(), "x", std::chrono::milliseconds(10));
+  first.Answer({.bytes = "", .ending = Ending::kHold});
+  Listener listener;
+  auto exchange = client.Start(Get(), listener);
+  RunUntil([&] { return !first.requests().empty(); });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(25);
+  while (std::chrono::steady_clock::now() < end) io.poll();
+  exchange.reset();  // as the list-and-watch does
+  EXPECT_THAT(client.Servers()[0].text, HasSubstr("no answer within"));
+  EXPECT_TRUE(client.Servers()[1].in_use);
+}
+
+TEST_F(ApiClientServersTest, ARequestThatIsNotNeededAnyMoreIsNoFailure) {
+  ApiClient client(io, Both(), "x");
+  first.Answer({.bytes = "", .ending = Ending::kHold});
+  Listener listener;
+  auto exchange = client.Start(Get(), listener);
+  RunUntil([&] { return !first.requests().empty(); });
+  exchange.reset();
+  EXPECT_TRUE(client.Servers()[0].in_use);
+}
+
+TEST_F(ApiClientServersTest, CredentialsThatCannotBeReadAreNotTheServersFailure) {
+  ClusterServers both = Both();
+  for (ClusterAccess& each : both.servers) each.token.file = "/nowhere/token";
+  ApiClient client(io, both, "x");
+  EXPECT_EQ(Request(client).end.code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_TRUE(client.Servers()[0].in_use);
+}
+
+TEST_F(ApiClientServersTest, TheAddressesOfAllAreKnown) {
+  ClusterServers both;
+  both.servers = {To(1, false), To(2, false)};
+  both.servers[0].host = "192.0.2.1";
+  both.servers[1].host = "192.0.2.2";
+  EXPECT_EQ(ApiClient(io, both, "x").ServerAddresses(),
+            (std::vector{*IpAddress::Parse("192.0.2.1"), *IpAddress::Parse("192.0.2.2")}));
+}
+
+// ---- the address in the kubelet's kubeconfig
+
+class FallbackTest : public ApiClientServersTest {
+ protected:
+  ClusterAccess Own(std::uint16_t port) const {
+    ClusterAccess access = To(port, true);
+    access.certificate_authority.text = authority.certificate();
+    access.token.text = "our-token";
+    return access;
+  }
+  // The service does not answer; `port` is what the kubelet's kubeconfig names.
+  ClusterServers InCluster(std::uint16_t port) {
+    ClusterServers servers(Own(ClosedPort()));
+    servers.fallback_name = "the file's";
+    servers.fallback = [this, port]() -> absl::StatusOr<ClusterAccess> {
+      if (!error.ok()) return error;
+      return Own(port);
+    };
+    return servers;
+  }
+
+  Authority authority, other{"other"};
+  absl::Status error;
+};
+
+TEST_F(FallbackTest, TheAddressIsUsedWhenTheServiceDoesNotAnswer) {
+  Server server(io, {.identity = authority.IssueServer({"127.0.0.1"})});
+  server.Answer({Answer(200)});
+  ApiClient client(io, InCluster(server.port()), "x");
+  EXPECT_EQ(client.Servers()[1].server, "the file's");
+  EXPECT_FALSE(Request(client).end.ok());
+  EXPECT_EQ(Request(client).body, "ok");
+  EXPECT_THAT(server.requests()[0], HasSubstr("Authorization: Bearer our-token\r\n"));
+  EXPECT_THAT(client.Describe(), HasSubstr(absl::StrCat("https://127.0.0.1:", server.port())));
+}
+
+TEST_F(FallbackTest, AServerThatAnotherCaProvesGetsNothing) {
+  Server server(io, {.identity = other.IssueServer({"127.0.0.1"})});
+  server.Answer({Answer(200)});
+  ApiClient client(io, InCluster(server.port()), "x");
+  Request(client);
+  const Listener refused = Request(client);
+  EXPECT_THAT(refused.error(), HasSubstr("cannot be verified with"));
+  EXPECT_THAT(server.requests(), IsEmpty());
+  EXPECT_TRUE(client.Servers()[0].in_use) << "the service is tried again";
+  EXPECT_THAT(client.Servers()[1].text, HasSubstr("cannot be verified with"));
+}
+
+TEST_F(FallbackTest, AServerWhoseCertificateHasAnotherNameGetsNothing) {
+  Server server(io, {.identity = authority.IssueServer({"192.0.2.9"})});
+  server.Answer({Answer(200)});
+  ApiClient client(io, InCluster(server.port()), "x");
+  Request(client);
+  EXPECT_THAT(Request(client).error(),
+              HasSubstr("certificate is for 192.0.2.9, not for 127.0.0.1"));
+  EXPECT_THAT(server.requests(), IsEmpty());
+}
+
+TEST_F(FallbackTest, WithoutAUsableFileTheServiceIsTriedAgain) {
+  Server server(io, {.identity = authority.IssueServer({"127.0.0.1"})});
+  error = absl::NotFoundError("the kubelet's kubeconfig /k cannot be opened");
+  ApiClient client(io, InCluster(server.port()), "x");
+  Request(client);
+  EXPECT_TRUE(client.Servers()[0].in_use);
+  EXPECT_EQ(client.Servers()[1].text, "failed: the kubelet's kubeconfig /k cannot be opened");
+  error = absl::OkStatus();
+  server.Answer({Answer(200)});
+  Request(client);
+  EXPECT_EQ(Request(client).body, "ok");
+}
+
+// The kubelet depends on that address too, and a probe of the service would be another load.
+TEST_F(FallbackTest, TheAddressIsKeptWhileItWorks) {
+  Server service(io, {.identity = authority.IssueServer({"127.0.0.1"})});
+  Server server(io, {.identity = authority.IssueServer({"127.0.0.1"})});
+  ClusterServers servers = InCluster(server.port());
+  servers.servers[0].port = service.port();
+  ApiClient client(io, servers, "x");
+  service.Answer({Answer(503)});
+  Request(client);
+  for (int i = 0; i < 3; ++i) {
+    server.Answer({Answer(200)});
+    EXPECT_EQ(Request(client).body, "ok");
+  }
+  EXPECT_THAT(service.requests(), SizeIs(1));
+  server.Answer({Answer(503)});
+  Request(client);
+  service.Answer({Answer(200)});
+  EXPECT_EQ(Request(client).body, "ok") << "the service, when the address fails";
+}
+
+}  // namespace
+}  // namespace weft::kube

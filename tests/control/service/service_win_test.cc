@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// flanneld.exe as a service of the system's own service control manager.
+#include <winsock2.h>
+
+#include <windows.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <winsvc.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "control/service/event_table.h"
+#include "control/service/service_manager.h"
+#include "tests/support/program_win.h"
+#include "tests/support/test_path.h"
+#include "vxlan/text/utf16_win.h"
+
+namespace weft::service {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+namespace fs = std::filesystem;
+
+constexpr wchar_t kServices[] = L"SYSTEM\\CurrentControlSet\\Services";
+
+// Every key and value below `key`, without the services of other runs of these tests.
+void Dump(const std::wstring& key, const std::string& own, std::vector<std::string>& out) {
+  HKEY open = nullptr;
+  if (::RegOpenKeyExW(HKEY_LOCAL_MACHINE, key.c_str(), 0, KEY_READ, &open) != ERROR_SUCCESS) return;
+  std::vector<BYTE> data(64 * 1024);
+  wchar_t name[512];
+  for (DWORD i = 0;; ++i) {
+    DWORD length = std::size(name), type = 0, size = static_cast<DWORD>(data.size());
+    if (::RegEnumValueW(open, i, name, &length, nullptr, &type, data.data(), &size) !=
+        ERROR_SUCCESS)
+      break;
+    out.push_back(Utf8(key) + "\\" + Utf8(name) + "=" + std::to_string(type) + ":" +
+                  std::string(data.begin(), data.begin() + size));
+  }
+  for (DWORD i = 0;; ++i) {
+    DWORD length = std::size(name);
+    if (::RegEnumKeyExW(open, i, name, &length, nullptr, nullptr, nullptr, nullptr) !=
+        ERROR_SUCCESS)
+      break;
+    const std::string text = Utf8(name);
+    if (text.starts_with("weft-test-") && text != own) continue;
+    out.push_back(Utf8(key) + "\\" + text);
+    Dump(key + L"\\" + name, own, out);
+  }
+  ::RegCloseKey(open);
+}
+
+struct Result {
+  DWORD code = 0;
+  std::string out, err;
+};
+
+class ServiceWindowsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    Write("net-conf.json", kNetConf);
+    Write("nodes.json",
+          R"({"items":[{"metadata":{"name":"a","annotations":
+{"flannel.alpha.coreos.com/kube-subnet-manager":"true"}},"spec":{"podCIDR":"10.244.1.0/24"}}]})");
+    auto manager = OpenServiceManager(/*to_change=*/true);
+    ASSERT_TRUE(manager.ok()) << manager.status();
+    manager_ = *std::move(manager);
+  }
+  void TearDown() override {
+    if (manager_ && manager_->Exists(name_)) {
+      manager_->Stop(name_).IgnoreError();
+      manager_->Delete(name_).IgnoreError();
+      manager_->RemoveEventSource(name_).IgnoreError();
+    }
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    std::error_code error;
+    do {
+      fs::remove_all(folder_, error);
+    } while (error && std::chrono::steady_clock::now() < deadline);
+    EXPECT_FALSE(error) << error.message();
+  }
+
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+  }
+  std::string Log() const { return weft::testing::ReadText(folder_ / "log" / "flanneld.log"); }
+  std::vector<std::string> Words(std::vector<std::string> more = {}) const {
+    const std::string folder = folder_.string();
+    std::vector<std::string> words = {"--node-name=a",
+                                      "--lease-source=file:" + folder + "\\nodes.json",
+                                      "--net-config-path=" + folder + "\\net-conf.json",
+                                      "--subnet-file=" + folder + "\\subnet.env",
+                                      "--state-dir=" + folder + "\\state",
+                                      "--log-dir=" + folder + "\\log",
+                                      "--admin=none",
+                                      "--dataplane=none",
+                                      "--iface=127.0.0.1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  // "flanneld service VERB --service-name=... WORD..."
+  Result Run(const std::string& verb, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"service", verb, "--service-name=" + name_};
+    words.insert(words.end(), more.begin(), more.end());
+    const weft::testing::Program program(FLANNELD, words, folder_ / "out", folder_ / "err");
+    const DWORD code = program.Wait();
+    return {code, program.output(), program.error()};
+  }
+  bool Becomes(const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  bool Reaches(State state) {
+    return Becomes([&] { return manager_->Query(name_)->state == state; });
+  }
+
+  static constexpr char kNetConf[] =
+      R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":4096,"Port":4789}})";
+  const fs::path folder_ = weft::testing::TestPath();
+  const std::string name_ = "weft-test-" + std::to_string(::GetCurrentProcessId());
+  std::unique_ptr<ServiceManager> manager_;
+};
+
+TEST_F(ServiceWindowsTest, AWholeLifeLeavesTheRegistryAsItWas) {
+  std::vector<std::string> before, after;
+  Dump(kServices, name_, before);
+  ASSERT_FALSE(before.empty());
+
+  const Result installed = Run("install", Words({"--iface=Ethernet 2", "--start=manual"}));
+  ASSERT_EQ(installed.code, 0u) << installed.err;
+  EXPECT_THAT(installed.out, AllOf(StartsWith("service " + name_ + " installed: \""),
+                                   HasSubstr(R"("--iface=Ethernet 2")")));
+  const absl::StatusOr<Config> config = manager_->Read(name_);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->start, StartType::kManual);
+  EXPECT_EQ(config->account, "LocalSystem");
+  EXPECT_THAT(config->description, HasSubstr("Kubernetes"));
+  EXPECT_TRUE(manager_->EventSource(name_));
+
+  const Result again = Run("install", Words({"--iface=Ethernet 2", "--start=manual"}));
+  EXPECT_THAT(again.out, HasSubstr("is installed like this already"));
+  const Result other = Run("install", Words());
+  EXPECT_THAT(other.out, AllOf(HasSubstr("start: manual -> auto"), HasSubstr("command: ")));
+
+  const Result started = Run("start");
+  ASSERT_EQ(started.code, 0u) << started.err << Log();
+  ASSERT_TRUE(Becomes([&] { return Log().find("] ready\n") != std::string::npos; })) << Log();
+  const Result status = Run("status");
+  EXPECT_EQ(status.code, 0u);
+  EXPECT_THAT(status.out, StartsWith("service " + name_ + ": running, process "));
+  EXPECT_TRUE(fs::exists(folder_ / "subnet.env"));
+
+  const Result stopped = Run("stop");
+  EXPECT_EQ(stopped.code, 0u) << stopped.err;
+  EXPECT_EQ(stopped.out, "service " + name_ + " stopped\n");
+  EXPECT_THAT(Log(), AllOf(HasSubstr("stopping on the service manager's request"),
+                           HasSubstr("exiting cleanly")));
+  EXPECT_THAT(Log(), Not(HasSubstr("event log"))) << "its events were written";
+  EXPECT_EQ(manager_->Query(name_)->error, 0u);
+  EXPECT_EQ(Run("status").code, 1u);
+
+  const Result removed = Run("uninstall");
+  EXPECT_EQ(removed.code, 0u) << removed.err;
+  EXPECT_FALSE(manager_->EventSource(name_));
+  Dump(kServices, name_, after);
+  EXPECT_EQ(after, before);
+  EXPECT_THAT(Run("uninstall").err, HasSubstr("is not installed"));
+}
+
+TEST_F(ServiceWindowsTest, UninstallStopsARunningService) {
+  ASSERT_EQ(Run("install", Words()).code, 0u);
+  ASSERT_EQ(Run("start").code, 0u);
+  const Result removed = Run("uninstall");
+  EXPECT_EQ(removed.code, 0u) << removed.err;
+  EXPECT_THAT(removed.out, HasSubstr("stopped\n"));
+  EXPECT_FALSE(manager_->Exists(name_));
+}
+
+// What it waits for: the file of leases, the API server.
+TEST_F(ServiceWindowsTest, ItRunsAndStopsWhileItWaits) {
+  fs::remove(folder_ / "nodes.json");
+  ASSERT_EQ(Run("install", Words()).code, 0u);
+  ASSERT_EQ(Run("start").code, 0u) << Log();
+  ASSERT_TRUE(Becomes([&] { return Log().find("put the file back") != std::string::npos; }));
+  EXPECT_EQ(Run("stop").code, 0u);
+  EXPECT_THAT(Log(), HasSubstr("exiting cleanly"));
+
+  Write("kubeconfig",
+        "clusters:\n- {name: c, cluster: {server: \"http://127.0.0.1:9\"}}\n"
+        "users:\n- {name: u, user: {token: t}}\n"
+        "contexts:\n- {name: x, context: {cluster: c, user: u}}\ncurrent-context: x\n");
+  std::vector<std::string> words =
+      Words({"--kube-subnet-mgr", "--kubeconfig-file=" + folder_.string() + "\\kubeconfig"});
+  std::erase_if(words, [](const std::string& word) { return word.starts_with("--lease-source"); });
+  ASSERT_EQ(Run("install", words).code, 0u);
+  ASSERT_EQ(Run("start").code, 0u) << Log();
+  ASSERT_TRUE(Becomes([&] { return Log().find("127.0.0.1:9") != std::string::npos; })) << Log();
+  EXPECT_EQ(Run("stop").code, 0u) << Log();
+  EXPECT_EQ(manager_->Query(name_)->error, 0u);
+}
+
+// net-conf comes through a pipe, so that the start lasts until this test writes it.
+TEST_F(ServiceWindowsTest, AStopDuringTheStartEndsItAfterTheStart) {
+  const std::string path = R"(\\.\pipe\weft-test-conf-)" + std::to_string(::GetCurrentProcessId());
+  const HANDLE pipe =
+      ::CreateNamedPipeW(Utf16(path).c_str(), PIPE_ACCESS_DUPLEX, 0, 4, 4096, 4096, 0, nullptr);
+  ASSERT_NE(pipe, INVALID_HANDLE_VALUE);
+  ASSERT_EQ(Run("install", Words({"--net-config-path=" + path})).code, 0u);
+  ASSERT_TRUE(manager_->Start(name_).ok());
+  ::ConnectNamedPipe(pipe, nullptr);  // it reads
+  EXPECT_EQ(manager_->Query(name_)->state, State::kStartPending);
+  EXPECT_GE(manager_->Query(name_)->checkpoint, 1u);
+  ASSERT_TRUE(manager_->Stop(name_).ok());
+  ASSERT_TRUE(manager_->Stop(name_).ok()) << "and again";
+  EXPECT_NE(manager_->Query(name_)->state, State::kRunning);
+  DWORD written = 0;
+  ::WriteFile(pipe, kNetConf, sizeof kNetConf - 1, &written, nullptr);
+  ::FlushFileBuffers(pipe);
+  ::CloseHandle(pipe);
+  ASSERT_TRUE(Reaches(State::kStopped)) << Log();
+  EXPECT_EQ(manager_->Query(name_)->error, 0u) << Log();
+  EXPECT_THAT(Log(), AllOf(HasSubstr("stopping on the service manager's request"),
+                           HasSubstr("exiting cleanly")));
+}
+
+TEST_F(ServiceWindowsTest, AWrongConfigurationIsReportedWithItsExitStatus) {
+  fs::remove(folder_ / "net-conf.json");
+  ASSERT_EQ(Run("install", Words()).code, 0u);
+  const Result started = Run("start");
+  EXPECT_EQ(started.code, 1u);
+  EXPECT_THAT(started.err, HasSubstr("ended at once, exit status 1"));
+  EXPECT_THAT(Log(), HasSubstr("net-conf.json"));
+}
+
+// As `sc create` makes it: no flag is needed for flanneld to run as a service.
+TEST_F(ServiceWindowsTest, AServiceMadeByHand) {
+  Config config;
+  config.command = "\"" + manager_->Words("\"" FLANNELD "\"")[0] + "\" --no-such-flag";
+  config.start = StartType::kManual;
+  config.display_name = name_;
+  ASSERT_TRUE(manager_->Create(name_, config).ok());
+  ASSERT_TRUE(manager_->Start(name_).ok());
+  ASSERT_TRUE(Reaches(State::kStopped));
+  EXPECT_EQ(manager_->Query(name_)->error, kServiceSpecific);
+  EXPECT_EQ(manager_->Query(name_)->exit_status, 2u);
+}
+
+TEST_F(ServiceWindowsTest, AServiceOfAnotherProgramIsLeftAlone) {
+  Config config;
+  config.command = R"("C:\windows\system32\winedevice.exe" x)";
+  config.start = StartType::kManual;
+  config.display_name = name_;
+  ASSERT_TRUE(manager_->Create(name_, config).ok());
+  for (const char* const verb : {"install", "start", "stop", "uninstall"}) {
+    const Result refused = verb == std::string("install") ? Run(verb, Words()) : Run(verb);
+    EXPECT_EQ(refused.code, 1u) << verb;
+    EXPECT_THAT(refused.err,
+                HasSubstr(R"(belongs to another program: "C:\windows\system32\winede)"));
+  }
+  EXPECT_EQ(manager_->Read(name_)->command, config.command);
+}
+
+TEST_F(ServiceWindowsTest, WrongWords) {
+  const Result relative = Run("install", {"--kubeconfig-file=kubeconfig"});
+  EXPECT_EQ(relative.code, 2u);
+  EXPECT_THAT(relative.err, HasSubstr("give the whole path"));
+  EXPECT_FALSE(manager_->Exists(name_));
+  EXPECT_EQ(Run("frobnicate").code, 2u);
+  const Result help = Run("--help");
+  EXPECT_EQ(help.code, 0u);
+  EXPECT_THAT(help.out, StartsWith("usage: flanneld service install"));
+}
+
+// The program has every text of the table: else a viewer shows that a description is missing.
+TEST_F(ServiceWindowsTest, TheProgramHasTheTextsOfTheEvents) {
+  const HMODULE program =
+      ::LoadLibraryExW(Utf16(FLANNELD).c_str(), nullptr, LOAD_LIBRARY_AS_DATAFILE);
+  ASSERT_NE(program, nullptr) << ::GetLastError();
+  for (const EventRow& row : EventTable()) {
+    wchar_t text[512];
+    wchar_t first[] = L"ONE", second[] = L"TWO";
+    DWORD_PTR inserted[] = {reinterpret_cast<DWORD_PTR>(first),
+                            reinterpret_cast<DWORD_PTR>(second)};
+    const DWORD length = ::FormatMessageW(
+        FORMAT_MESSAGE_FROM_HMODULE | FORMAT_MESSAGE_ARGUMENT_ARRAY, program, MessageId(row), 0,
+        text, std::size(text), reinterpret_cast<va_list*>(inserted));
+    ASSERT_NE(length, 0u) << row.name << " " << ::GetLastError();
+    std::string expected(row.text);
+    for (const auto& [place, word] : {std::pair{"%1", "ONE"}, std::pair{"%2", "TWO"}}) {
+      if (const std::size_t at = expected.find(place); at != std::string::npos)
+        expected.replace(at, 2, word);
+    }
+    EXPECT_EQ(Utf8(text), expected + "\r\n");
+  }
+  ::FreeLibrary(program);
+}
+
+}  // namespace
+}  // namespace weft::service
