@@ -47,7 +47,7 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $release" | head
 echo "a bare Debian ..."
 debootstrap --variant=minbase --include=git,ca-certificates "$release" "$root" "$mirror" >"$logs/bare-debootstrap.log" 2>&1 ||
   { tail -n 20 "$logs/bare-debootstrap.log"; exit 1; }
-# How this machine reaches its registries: apt's, Go's, certificates, names.
+# How this machine reaches its registries: apt's, Go's, pip's, certificates, names.
 rm -rf "$root/etc/apt" "$root/etc/ssl/certs"
 cp -aL /etc/apt /etc/resolv.conf /etc/hosts "$root/etc/"
 cp -aL /etc/ssl/certs "$root/etc/ssl/"
@@ -62,6 +62,8 @@ mount -t sysfs sysfs "$root/sys"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs tmpfs "$root/run"
 mount -t tmpfs tmpfs "$root/tmp"
+
+[ ! -f /etc/pip.conf ] || cp -aL /etc/pip.conf "$root/etc/"
 
 go_proxy=$(go env GOPROXY 2>/dev/null)
 command=$1

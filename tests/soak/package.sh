@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packages made twice, from two clones in different folders and without a compiler cache: the same bytes; then what is in them
+# Packages made twice, from two clones in different folders, once without the compiler cache: the same bytes; then what is in them
 #   tests/soak/package.sh [--short]     --short: packs what build/release and build/windows hold, twice
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -12,11 +12,11 @@ if [ "${1:-}" = --short ]; then
   deploy/package.sh --no-build --output="$work/one/dist" >&2
   (umask 077 && TZ=Asia/Kolkata LC_ALL=C.UTF-8 deploy/package.sh --no-build --output="$work/two/dist" >&2)
 else
-  # Of different depth, so that no path has the other's length.
-  for folder in one two/below; do
-    git clone -q --no-hardlinks . "$work/$folder"
-    CCACHE_DISABLE=1 "$work/$folder/deploy/package.sh" >&2
-  done
+  # In folders of different depth. ccache gives the compiler other names of the same files.
+  git clone -q --no-hardlinks . "$work/one"
+  git clone -q --no-hardlinks . "$work/two/below"
+  "$work/one/deploy/package.sh" >&2
+  CCACHE_DISABLE=1 "$work/two/below/deploy/package.sh" >&2
   mv "$work/two/below/dist" "$work/two/dist"
   linux=$work/one/build/release windows=$work/one/build/windows
 fi
