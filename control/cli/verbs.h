@@ -15,6 +15,7 @@ Action AddExplain(CLI::App& parser);
 Action AddHns(CLI::App& parser);
 Action AddPlan(CLI::App& parser);
 Action AddReset(CLI::App& parser);
+Action AddWait(CLI::App& parser);
 Action AddVersion(CLI::App& parser);
 Action AddCompletion(CLI::App& parser);
 
@@ -26,6 +27,7 @@ inline constexpr Verb kVerbs[] = {
     {"hns", "Windows' Host Network Service: inspect it, repair it, emulate it", AddHns},
     {"plan", "What flanneld would change in HNS now, with each document", AddPlan},
     {"reset", "Delete only what flanneld created in HNS and on the host", AddReset},
+    {"wait", "Wait until flanneld is ready, or has its network or subnet.env", AddWait},
     {"version", "This program's version", AddVersion},
     {"completion", "Completion of verbs and options for a shell", AddCompletion},
 };
