@@ -47,7 +47,8 @@
 //   source              |        | {description, inSync, trouble?}
 //     trouble           | string | the condition as a sentence, while it lasts
 //   troubles[]          |        | {subject, trouble?, times}: conditions that fail no check
-//     subject           | string | "net-conf", "health", "admin", "subnet-file", "public-ip",
+//     subject           | string | "net-conf", "health", "admin", "journal", "subnet-file",
+//     "public-ip",
 //                       |        | "interface", "mtu", "vni", "masquerade", "forward-rules", "hns",
 //                       |        | "ledger", "static-routes", "left-routes", "firewall",
 //                       |        | "node-name", "publish", or a sink's name
