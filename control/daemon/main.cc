@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/command_line.h"
 #include "control/config/flags.h"
+#include "control/daemon/awaited_files.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/event_loop.h"
 #include "control/daemon/service.h"
@@ -38,9 +39,37 @@ int Fail(const absl::Status& status) {
   return kWrongConfiguration;
 }
 
+int End() {
+  control::LogInfo("exiting cleanly");
+  EndSoon();
+  return kStopped;
+}
+
 int Run(const config::FlagValues& values) {
-  const absl::StatusOr<config::NodeConfig> node = config::LoadNodeConfig(values, Variable);
-  if (!node.ok()) return Fail(node.status());
+  const absl::StatusOr<config::Options> given = config::MakeOptions(values, Variable);
+  if (!given.ok()) return Fail(given.status());
+  EventLoop loop;
+  std::unique_ptr<Daemon> running;
+  const StopSignals signals(loop.io(), [&](std::string_view name) {
+    control::LogInfo(absl::StrCat("stopping on ", name));
+    if (running) running->Stop();
+    loop.Stop();
+  });
+  absl::StatusOr<config::NodeConfig> node = absl::UnknownError("");
+  std::optional<kube::ClusterAccess> cluster;
+  const absl::Status configured = ReadAwaitedFiles(loop, *given, [&] {
+    node = config::LoadNodeConfig(values, Variable);
+    if (!node.ok() || !given->kube_subnet_mgr) return node.status();
+    absl::StatusOr<kube::ClusterAccess> access =
+        kube::ReadClusterAccess(given->kubeconfig_file, given->kube_api_url, Variable);
+    if (access.ok()) cluster = *std::move(access);
+    return access.status();
+  });
+  if (absl::IsCancelled(configured)) return End();
+  if (!configured.ok()) return Fail(configured);
+  if (cluster) {
+    for (const std::string& warning : cluster->warnings) control::LogWarning(warning);
+  }
   const config::Options& options = node->options;
   const control::NetConf& conf = node->conf;
   if (const absl::Status own = control::CheckOwn(options.net_config_path); !own.ok())
@@ -72,30 +101,14 @@ int Run(const config::FlagValues& values) {
         "that the CNI plugin masquerades");
   }
 
-  std::optional<kube::ClusterAccess> cluster;
-  if (options.kube_subnet_mgr) {
-    absl::StatusOr<kube::ClusterAccess> access =
-        kube::ReadClusterAccess(options.kubeconfig_file, options.kube_api_url, Variable);
-    if (!access.ok()) return Fail(access.status());
-    for (const std::string& warning : access->warnings) control::LogWarning(warning);
-    cluster = *std::move(access);
-  }
-
-  EventLoop loop;
   absl::StatusOr<std::unique_ptr<Daemon>> daemon =
       Daemon::Make(loop, {options, conf, std::move(cluster), *std::move(hns), std::move(filter)},
                    *std::move(host));
   if (!daemon.ok()) return Fail(daemon.status());
-  const StopSignals signals(loop.io(), [&](std::string_view name) {
-    control::LogInfo(absl::StrCat("stopping on ", name));
-    (*daemon)->Stop();
-    loop.Stop();
-  });
-  if (absl::Status status = (*daemon)->Start(); !status.ok()) return Fail(status);
+  running = *std::move(daemon);
+  if (absl::Status status = running->Start(); !status.ok()) return Fail(status);
   loop.Run();
-  control::LogInfo("exiting cleanly");
-  EndSoon();
-  return kStopped;
+  return End();
 }
 
 int Main(int argc, char** argv) {
