@@ -111,7 +111,7 @@ void Reconciler::Resync(Attached& at) {
   std::vector<lease::Peer> all;
   for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     if (!Takes(at.status.families, family)) continue;
-    std::vector<lease::Peer> half = table_.Snapshot(family);
+    std::vector<lease::Peer> half = InUse().Snapshot(family);
     if (all.empty()) {
       all = std::move(half);
     } else {
@@ -129,12 +129,12 @@ void Reconciler::Flush() {
   if (!resync_at_) resync_at_ = clock_.Now() + options_.resync_period;
   if (std::none_of(sinks_.begin(), sinks_.end(),
                    [](const Attached& at) { return at.status.resynced; })) {
-    table_.DropChanges();
+    InUse().DropChanges();
     for (Attached& at : sinks_) Resync(at);
     return;
   }
-  const lease::PeerChanges v4 = table_.DrainChanges(IpFamily::kV4);
-  const lease::PeerChanges v6 = table_.DrainChanges(IpFamily::kV6);
+  const lease::PeerChanges v4 = InUse().DrainChanges(IpFamily::kV4);
+  const lease::PeerChanges v6 = InUse().DrainChanges(IpFamily::kV6);
   for (Attached& at : sinks_) {
     if (!at.status.resynced) {
       Resync(at);
@@ -162,8 +162,17 @@ void Reconciler::FlushSoon() {
   }
 }
 
+void Reconciler::Recall(const lease::OwnNode& node, const std::vector<lease::Lease>& leases) {
+  own_recalled_ = true;
+  own_node_ = node;
+  recalled_ = std::make_unique<lease::LeaseTable>(options_.own, options_.now);
+  for (const lease::Lease& lease : leases) recalled_->Upsert(lease);
+  Changed();
+}
+
 void Reconciler::SetOwn(lease::OwnIdentity own) {
   if (own_known_ && own == table_.own()) return;
+  if (recalled_) recalled_->SetOwn(own);
   table_.SetOwn(std::move(own));
   own_known_ = true;
   if (source_synced_) LogAllStates();
@@ -201,7 +210,7 @@ void Reconciler::Recheck(const lease::Sink& sink) {
 
 void Reconciler::ResyncAll() {
   if (!Ready()) return;
-  table_.DropChanges();
+  InUse().DropChanges();
   flush_at_.reset();
   for (Attached& at : sinks_) Resync(at);
   resync_at_ = clock_.Now() + options_.resync_period;
@@ -241,9 +250,10 @@ void Reconciler::Tick() {
 ReconcilerReport Reconciler::report() const {
   ReconcilerReport report;
   report.source_synced = source_synced_;
-  report.in_sync = report.ready = Ready() && !flush_at_;
-  report.generation = table_.generation();
-  report.leases = table_.size();
+  report.ready = Ready() && !flush_at_;
+  report.in_sync = report.ready && source_synced_;
+  report.generation = generation();
+  report.leases = table().size();
   report.refused = table_.refused();
   report.not_joined = table_.not_joined();
   report.condition = condition_;
@@ -279,6 +289,11 @@ void Reconciler::OnSnapshotEnd() {
   }
   if (log_.logged_all()) return;  // never true at the end of the first snapshot
   LogAllStates();
+  if (recalled_) {
+    former_generations_ = recalled_->generation() + 1;
+    recalled_.reset();
+    ResyncAll();
+  }
   FlushSoon();
   Changed();
 }
@@ -340,7 +355,7 @@ void Reconciler::OnCondition(const absl::Status& status) {
 }
 
 void Reconciler::OnOwnNode(const std::optional<lease::OwnNode>& node) {
-  if (node == own_node_) return;
+  if (!std::exchange(own_recalled_, false) && node == own_node_) return;
   own_node_ = node;
   if (node) {
     for (const std::string& problem : node->problems) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,8 +59,9 @@ struct ReconcilerReport {
   bool source_synced = false;  // the first snapshot is complete
   // The source is synced, our identity is known, and every sink is in sync.
   bool in_sync = false;
-  // The same, but single entries may have failed in a sink that accepts others; each was tried. A
-  // sink that fails as a whole, accepts none of several, or has not answered yet is not ready.
+  // The same, or with recalled leases (Recall); but single entries may have failed in a sink that
+  // accepts others; each was tried. A sink that fails as a whole, accepts none of several, or has
+  // not answered yet is not ready.
   bool ready = false;
   std::uint64_t generation = 0;  // increases with every change of the leases
   std::size_t leases = 0;
@@ -81,6 +83,15 @@ class Reconciler final : public lease::SourceListener {
   Reconciler(const Reconciler&) = delete;
   Reconciler& operator=(const Reconciler&) = delete;
 
+  // What an earlier process knew, before anything was reported: sinks receive these leases. The
+  // first snapshot replaces them, as if they had not been there, and every sink reads back its
+  // state.
+  void Recall(const lease::OwnNode& node, const std::vector<lease::Lease>& leases);
+  // Recalled leases are in use, because the source has not reported a snapshot.
+  bool is_recalled() const { return recalled_ != nullptr; }
+  // Our Node is the recalled one, because the source has not reported it.
+  bool is_own_recalled() const { return own_recalled_; }
+
   // Our identity. It may change later (a new PodCIDR, what this host needs). An equal value does
   // nothing.
   void SetOwn(lease::OwnIdentity own);
@@ -99,7 +110,12 @@ class Reconciler final : public lease::SourceListener {
   std::optional<TimePoint> NextDeadline() const;
   void Tick();
 
-  const lease::LeaseTable& table() const { return table_; }
+  // The recalled leases while they are in use.
+  const lease::LeaseTable& table() const { return recalled_ ? *recalled_ : table_; }
+  // Increases with every change of the leases.
+  std::uint64_t generation() const {
+    return table_.generation() + (recalled_ ? recalled_->generation() : former_generations_);
+  }
   const std::optional<lease::OwnNode>& own_node() const { return own_node_; }
   bool source_synced() const { return source_synced_; }  // cheaper than report()
   ReconcilerReport report() const;
@@ -126,7 +142,9 @@ class Reconciler final : public lease::SourceListener {
     bool pending_logged = true, refused_logged = true, notes_logged = true;
   };
 
-  bool Ready() const { return source_synced_ && own_known_; }
+  // The leases that the sinks have.
+  lease::LeaseTable& InUse() { return recalled_ ? *recalled_ : table_; }
+  bool Ready() const { return (source_synced_ || recalled_) && own_known_; }
   void Notice(Severity severity, const std::string& line) const {
     if (hooks_.on_notice) hooks_.on_notice(severity, line);
   }
@@ -156,9 +174,12 @@ class Reconciler final : public lease::SourceListener {
   ReconcilerOptions options_;
   lease::LeaseTable table_{options_.own, options_.now};
   LeaseLog log_{table_, hooks_.on_notice};
+  std::unique_ptr<lease::LeaseTable> recalled_;  // null: what the source reported is in use
+  std::uint64_t former_generations_ = 0;         // of recalled_ when it ended, and one
   std::optional<lease::OwnNode> own_node_;
   bool own_known_ = false;
   bool source_synced_ = false;
+  bool own_recalled_ = false;
   bool in_snapshot_ = false;
   std::optional<std::string> condition_;
   LogLimit condition_limit_;

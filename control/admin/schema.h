@@ -49,7 +49,8 @@
 //     servers[]         |        | {server, inUse, text}: the API servers, where there are several;
 //                       |        | text: why it is in use or not, with its last error
 //   troubles[]          |        | {subject, trouble?, times}: conditions that fail no check
-//     subject           | string | "net-conf", "health", "admin", "subnet-file", "public-ip",
+//     subject           | string | "net-conf", "health", "admin", "journal", "subnet-file",
+//     "public-ip",
 //                       |        | "interface", "mtu", "vni", "masquerade", "forward-rules", "hns",
 //                       |        | "ledger", "static-routes", "left-routes", "firewall",
 //                       |        | "node-name", "publish", or a sink's name

@@ -14,6 +14,7 @@
 #include "control/cli/verbs.h"
 #include "control/config/options.h"
 #include "control/file_io.h"
+#include "control/journal/journal.h"
 #include "control/ledger/undo.h"
 #include "control/own_files.h"
 #include "control/process_lock.h"
@@ -69,6 +70,15 @@ absl::Status CheckFolder(const std::string& folder) {
                          : "if flanneld ran with another --state-dir, give that one"));
 }
 
+// The leases of a network that no longer exists must not come back at the next start.
+void RemoveJournal(const ResetOptions& options, Io& io) {
+  const journal::Journal journal(options.state_dir);
+  std::error_code error;
+  if (options.undo.dry_run || !std::filesystem::remove(control::PathOf(journal.path()), error))
+    return;
+  io.out << "deleted the journal " << journal.path() << "\n";
+}
+
 ExitCode RunReset(ResetOptions options, Io& io) {
   options.state_dir = control::WithoutEndSlash(std::move(options.state_dir));
   if (const absl::Status status = CheckFolder(options.state_dir); !status.ok())
@@ -79,6 +89,7 @@ ExitCode RunReset(ResetOptions options, Io& io) {
   ledger::Ledger ledger(options.state_dir);
   if (const absl::Status status = ledger.Load(); !status.ok()) return Fail(io, kResetVerb, status);
   if (ledger::ListsNothing(ledger)) {
+    RemoveJournal(options, io);
     std::error_code error;
     const bool exists = std::filesystem::exists(control::PathOf(ledger.path()), error);
     io.out << "nothing to do: the ledger " << ledger.path()
@@ -111,6 +122,7 @@ ExitCode RunReset(ResetOptions options, Io& io) {
   const ledger::Undone undone = ledger::Undo(places, ledger, options.undo);
   if (!undone.refused.empty() && !options.undo.dry_run)
     return Fail(io, kResetVerb, absl::FailedPreconditionError(undone.refused));
+  RemoveJournal(options, io);
   for (const std::string& line : undone.lines) io.out << line << "\n";
   for (const std::string& failure : undone.failed)
     io.err << "flannelctl reset: " << failure << "\n";

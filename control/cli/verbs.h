@@ -16,6 +16,7 @@ Action AddHns(CLI::App& parser);
 Action AddIface(CLI::App& parser);
 Action AddPlan(CLI::App& parser);
 Action AddReset(CLI::App& parser);
+Action AddWait(CLI::App& parser);
 Action AddVersion(CLI::App& parser);
 Action AddCompletion(CLI::App& parser);
 
@@ -28,6 +29,7 @@ inline constexpr Verb kVerbs[] = {
     {"iface", "Which interface carries the traffic between nodes", AddIface},
     {"plan", "What flanneld would change in HNS now, with each document", AddPlan},
     {"reset", "Delete only what flanneld created in HNS and on the host", AddReset},
+    {"wait", "Wait until flanneld is ready, or has its network or subnet.env", AddWait},
     {"version", "This program's version", AddVersion},
     {"completion", "Completion of verbs and options for a shell", AddCompletion},
 };

@@ -93,7 +93,9 @@ constexpr FlagRow kTable[] = {
      false, "/run/flannel/weft.sock", R"(\\.\pipe\weft)"},
     {kOutputs, "state-dir", &V::state_dir, "PATH",
      "folder of the ledger (ledger.json, ledger.changes): what flanneld created in HNS and on the "
-     "host, for flannelctl reset",
+     "host, for flannelctl reset; and of the journal (journal.json): the last leases, for a "
+     "restart "
+     "while the API server is away",
      false, "/var/lib/weft", R"(ProgramData\weft on the system drive)"},
 
     {kLogs, "log-format", &V::log_format, "klog|json", "form of the lines"},

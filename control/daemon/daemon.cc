@@ -76,6 +76,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
       net_conf_(config_.options.net_config_path, config_.conf),
       host_(std::move(host)),
       ledger_(std::make_shared<ledger::NodeLedger>(config_.options.state_dir)),
+      journal_(ledger_->folder()),
       context_{config_.options,
                config_.conf,
                *host_,
@@ -128,6 +129,7 @@ control::ReconcilerHooks Daemon::Hooks() {
 absl::Status Daemon::Start() {
   if (absl::Status status = OpenHealth(); !status.ok()) return status;
   if (absl::Status status = OpenAdmin(); !status.ok()) return status;
+  Recall();
   if (member_) {
     member_->Start(reconciler_);
   } else {
@@ -185,6 +187,7 @@ absl::Status Daemon::OpenAdmin() {
 
 void Daemon::Stop() {
   if (stopped_) return;
+  KeepJournal(/*last=*/true);
   stopped_ = true;
   *alive_ = false;
   watch_.reset();
@@ -235,7 +238,7 @@ void Daemon::DeriveFacts() {
   facts_ = control::DeriveOwnFacts(
       node_name_, node, config_.conf, published_facts_,
       node ? std::string() : reconciler_.table().NameInOtherCase(node_name_));
-  if (member_ && facts_.ok()) published_facts_ = *facts_;
+  if (member_ && facts_.ok() && !reconciler_.is_own_recalled()) published_facts_ = *facts_;
 }
 
 std::optional<kube::Publication> Daemon::DesiredPublication() const {
@@ -308,6 +311,7 @@ void Daemon::ArmHousekeeping() {
     network_.PollPodRules(steady_clock::now());
     Settle();
     ReportHealth();
+    KeepJournal(/*last=*/false);
     ArmHousekeeping();
   });
 }
@@ -369,7 +373,8 @@ void Daemon::Settle() {
         1, absl::StrCat("generation ", seen_generation_, ": ", report.leases, " leases"));
     admin_->LeasesChanged();
   }
-  if (member_) member_->Update(reconciler_.own_node(), DesiredPublication());
+  if (member_ && !reconciler_.is_own_recalled())
+    member_->Update(reconciler_.own_node(), DesiredPublication());
   const std::vector<admin::Check> checks = Checks(report);
   const bool ready = AllOk(checks);
   if (member_) member_->SetReady(ready);

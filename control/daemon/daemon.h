@@ -33,6 +33,7 @@
 #include "control/daemon/net_conf_check.h"
 #include "control/host/host.h"
 #include "control/host/packet_filter.h"
+#include "control/journal/journal.h"
 #include "control/kube/client/cluster_servers.h"
 #include "control/ledger/node_ledger.h"
 #include "control/log_limit.h"
@@ -116,6 +117,14 @@ class Daemon final : public admin::StateProvider {
   // those of the command line.
   absl::Status OpenHealth();
   absl::Status OpenAdmin();
+  // daemon_journal.cc. What the journal belongs to; `node` may be empty.
+  journal::Scope JournalScope(const std::string& node) const;
+  // Before the source starts: uses the journal, if it is of this boot and this configuration.
+  void Recall();
+  // Writes the journal if its content has changed, but seldom; `last`: the process ends.
+  void KeepJournal(bool last);
+  // What remains in force while the source has not answered; empty: it has, or there is no journal.
+  std::string RecalledText() const;
   void CheckVni();
   // Reports the state of the sinks to the node's network, the API server and admin clients; logs
   // readiness.
@@ -133,7 +142,7 @@ class Daemon final : public admin::StateProvider {
   std::string node_name_;  // empty: the API server has not answered yet
   std::unique_ptr<admin::HttpServer> health_;
   std::unique_ptr<admin::AdminServer> admin_;
-  control::Condition health_condition_, admin_condition_;
+  control::Condition health_condition_, admin_condition_, journal_condition_;
   RecentChecks recent_checks_{[this] { return Checks(); }};
   Timer source_timer_, tick_timer_, housekeeping_timer_, schedule_timer_, routes_timer_;
 
@@ -144,6 +153,11 @@ class Daemon final : public admin::StateProvider {
   underlay::HostNeeds needs_;
   const std::unique_ptr<host::Host> host_;
   const std::shared_ptr<ledger::NodeLedger> ledger_;
+  const journal::Journal journal_;
+  std::int64_t recalled_at_ = 0;  // Unix seconds: when the journal that is used was written
+  // As written last: the leases' generation and our own; and when it may be written again.
+  std::optional<std::pair<std::uint64_t, control::OwnFacts>> journaled_;
+  std::chrono::steady_clock::time_point next_journal_{};
   const backend::Context context_;
   node::NodeNetwork network_;
   std::unique_ptr<host::Watch> watch_, routes_watch_;  // of `host_`

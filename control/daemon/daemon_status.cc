@@ -52,9 +52,10 @@ std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report
   // plane keeps its state.
   checks.push_back(
       {"source", report.source_synced,
-       !condition.empty()
-           ? condition
-           : absl::StrCat(DescribeSource(), report.source_synced ? "" : " not read yet")});
+       absl::StrCat(!condition.empty() ? condition
+                                       : absl::StrCat(DescribeSource(),
+                                                      report.source_synced ? "" : " not read yet"),
+                    RecalledText())});
   if (member_ && member_->Servers().size() > 1) {
     const auto line = [](std::string* text, const kube::ServerState& each) {
       absl::StrAppend(text, each.server, ": ", each.text);
@@ -83,6 +84,7 @@ std::vector<admin::ConditionStatus> Daemon::Conditions(
   std::vector<backend::NamedCondition> conditions = {{"net-conf", net_conf_.condition()},
                                                      {"health", health_condition_},
                                                      {"admin", admin_condition_},
+                                                     {"journal", journal_condition_},
                                                      {"vni", vni_condition_},
                                                      {"log", log_condition_}};
   network_.AppendConditions(conditions);
@@ -157,9 +159,12 @@ admin::Status Daemon::ReadStatus() {
 }
 
 admin::LeaseList Daemon::ReadLeases() {
-  return admin::ListLeases(reconciler_.table(), DescribeSource());
+  admin::LeaseList list =
+      admin::ListLeases(reconciler_.table(), absl::StrCat(DescribeSource(), RecalledText()));
+  list.generation = generation();
+  return list;
 }
 
-std::uint64_t Daemon::generation() const { return reconciler_.table().generation(); }
+std::uint64_t Daemon::generation() const { return reconciler_.generation(); }
 
 }  // namespace weft::daemon

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/command_line.h"
 #include "control/config/flags.h"
+#include "control/daemon/awaited_files.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/event_loop.h"
 #include "control/daemon/process.h"
@@ -78,13 +79,55 @@ void EndSoon(service::Supervisor& supervisor) {
 }
 
 int Run(const config::FlagValues& values, service::Supervisor& supervisor) {
-  const auto Fail = [&supervisor](const absl::Status& status) {
+  const auto fail = [&supervisor](const absl::Status& status) {
     control::LogError(status.message());
     supervisor.Ended(kWrongConfiguration, status.message());
     return kWrongConfiguration;
   };
-  const absl::StatusOr<config::NodeConfig> node = config::LoadNodeConfig(values, Variable);
-  if (!node.ok()) return Fail(node.status());
+  const auto end = [&supervisor] {
+    control::LogInfo("exiting cleanly");
+    EndSoon(supervisor);
+    return kStopped;
+  };
+  bool announced = false;
+  const auto announce = [&] {
+    if (std::exchange(announced, true)) return;
+    supervisor.Running(absl::StrCat(kVersion, ", process ", ProcessId(),
+                                    values.log_dir.empty()
+                                        ? "; without --log-dir there is no log file"
+                                        : absl::StrCat("; log in ", values.log_dir)));
+  };
+  const absl::StatusOr<config::Options> given = config::MakeOptions(values, Variable);
+  if (!given.ok()) return fail(given.status());
+  EventLoop loop;
+  std::unique_ptr<Daemon> running;
+  const auto stop = [&](std::string_view cause) {
+    control::LogInfo(absl::StrCat("stopping on ", cause));
+    supervisor.Stopping(cause);
+    if (running) running->Stop();
+    supervisor.Stopping(cause);
+    loop.Stop();
+  };
+  const StopSignals signals(loop.io(), stop);
+  const StopRequests requests(supervisor, loop, stop);
+  Watchdog watchdog(supervisor, loop);
+  absl::StatusOr<config::NodeConfig> node = absl::UnknownError("");
+  std::optional<kube::ClusterServers> cluster;
+  if (!MissingFile(*given).empty()) announce();  // a service manager waits half a minute
+  const absl::Status configured = ReadAwaitedFiles(loop, *given, [&] {
+    node = config::LoadNodeConfig(values, Variable);
+    if (!node.ok() || !given->kube_subnet_mgr) return node.status();
+    absl::StatusOr<kube::ClusterServers> servers = kube::ReadClusterServers(
+        {given->kubeconfig_file, given->kube_api_url, given->kubelet_kubeconfig}, Variable);
+    if (servers.ok()) cluster = *std::move(servers);
+    return servers.status();
+  });
+  if (absl::IsCancelled(configured)) return end();
+  if (!configured.ok()) return fail(configured);
+  if (cluster) {
+    for (const kube::ClusterAccess& access : cluster->servers)
+      for (const std::string& warning : access.warnings) control::LogWarning(warning);
+  }
   const config::Options& options = node->options;
   const control::NetConf& conf = node->conf;
   if (const absl::Status own = control::CheckOwn(options.net_config_path); !own.ok())
@@ -103,13 +146,13 @@ int Run(const config::FlagValues& values, service::Supervisor& supervisor) {
   }
   supervisor.Progress();
   absl::StatusOr<std::unique_ptr<host::Host>> host = host::OpenHost();
-  if (!host.ok()) return Fail(host.status());
+  if (!host.ok()) return fail(host.status());
   supervisor.Progress();
 
   absl::StatusOr<std::shared_ptr<hns::Api>> hns = nullptr;
   if (options.hns_emulator || options.data_plane == config::DataPlane::kHns)
     hns = emulator::OpenHns(options.hns_emulator);
-  if (!hns.ok()) return Fail(hns.status());
+  if (!hns.ok()) return fail(hns.status());
   std::shared_ptr<host::PacketFilter> filter;
   if (options.data_plane != config::DataPlane::kHns) filter = host::OpenPacketFilter();
   if (filter && options.data_plane == config::DataPlane::kNone && options.ip_masq) {
@@ -118,17 +161,6 @@ int Run(const config::FlagValues& values, service::Supervisor& supervisor) {
         "that the CNI plugin masquerades");
   }
 
-  std::optional<kube::ClusterServers> cluster;
-  if (options.kube_subnet_mgr) {
-    absl::StatusOr<kube::ClusterServers> servers = kube::ReadClusterServers(
-        {options.kubeconfig_file, options.kube_api_url, options.kubelet_kubeconfig}, Variable);
-    if (!servers.ok()) return Fail(servers.status());
-    for (const kube::ClusterAccess& access : servers->servers)
-      for (const std::string& warning : access.warnings) control::LogWarning(warning);
-    cluster = *std::move(servers);
-  }
-
-  EventLoop loop;
   const auto on_health = [&supervisor](const service::Health& health) {
     supervisor.Report(health, std::chrono::steady_clock::now());
   };
@@ -140,26 +172,12 @@ int Run(const config::FlagValues& values, service::Supervisor& supervisor) {
                                                                  .filter = std::move(filter),
                                                                  .on_health = on_health},
                                                                 *std::move(host));
-  if (!daemon.ok()) return Fail(daemon.status());
-  const auto stop = [&](std::string_view cause) {
-    control::LogInfo(absl::StrCat("stopping on ", cause));
-    supervisor.Stopping(cause);
-    (*daemon)->Stop();
-    supervisor.Stopping(cause);
-    loop.Stop();
-  };
-  const StopSignals signals(loop.io(), stop);
-  const StopRequests requests(supervisor, loop, stop);
-  Watchdog watchdog(supervisor, loop);
-  if (absl::Status status = (*daemon)->Start(); !status.ok()) return Fail(status);
-  supervisor.Running(absl::StrCat(kVersion, ", process ", ProcessId(),
-                                  values.log_dir.empty()
-                                      ? "; without --log-dir there is no log file"
-                                      : absl::StrCat("; log in ", values.log_dir)));
+  if (!daemon.ok()) return fail(daemon.status());
+  running = *std::move(daemon);
+  if (absl::Status status = running->Start(); !status.ok()) return fail(status);
+  announce();
   loop.Run();
-  control::LogInfo("exiting cleanly");
-  EndSoon(supervisor);
-  return kStopped;
+  return end();
 }
 
 int Serve(const std::vector<std::string>& words, service::Supervisor& supervisor) {

@@ -52,7 +52,7 @@ NodeNetwork::NodeNetwork(const backend::Context& context,
 NodeNetwork::~NodeNetwork() { Close(); }
 
 void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control::TimePoint now) {
-  if (facts.ok()) WithdrawForeignFile(*facts);
+  if (facts.ok() && !context_.reconciler.is_own_recalled()) WithdrawForeignFile(*facts);
   const std::optional<lease::OwnNode>& node = context_.reconciler.own_node();
   if (host_again_ && now >= *host_again_) {
     host_again_.reset();
@@ -253,11 +253,8 @@ PodRules::Desired NodeNetwork::PodRulesFor(const backend::NodePlan& plan) const 
 // From a new lease until its first snapshot no pod may start with the old subnet. For any other
 // change the file stays until its new text replaces it.
 void NodeNetwork::WithdrawForeignFile(const control::OwnFacts& facts) {
-  SubnetEnv lease;
-  if (facts.v4 && context_.conf.network)
-    lease.v4 = SubnetEnvFamily{*context_.conf.network, facts.v4->subnet};
-  if (facts.v6 && context_.conf.ipv6_network)
-    lease.v6 = SubnetEnvFamily{*context_.conf.ipv6_network, facts.v6->subnet};
+  const SubnetEnv lease = LeaseOf(facts);
+  kept_file_.reset();
   if (lease_ == lease && file_judged_) return;
   lease_ = lease;
   const absl::StatusOr<std::string> other = subnet_file_.WithdrawUnlessOf(lease);
@@ -268,16 +265,34 @@ void NodeNetwork::WithdrawForeignFile(const control::OwnFacts& facts) {
                                   " until this node is ready: it was written for ", *other));
 }
 
+SubnetEnv NodeNetwork::LeaseOf(const control::OwnFacts& facts) const {
+  SubnetEnv lease;
+  if (facts.v4 && context_.conf.network)
+    lease.v4 = SubnetEnvFamily{*context_.conf.network, facts.v4->subnet};
+  if (facts.v6 && context_.conf.ipv6_network)
+    lease.v6 = SubnetEnvFamily{*context_.conf.ipv6_network, facts.v6->subnet};
+  return lease;
+}
+
+bool NodeNetwork::KeepFileOf(const control::OwnFacts& facts) {
+  kept_file_ = LeaseOf(facts);
+  if (!subnet_file_.IsOf(*kept_file_)) kept_file_.reset();
+  return kept_file_.has_value();
+}
+
 SubnetEnv NodeNetwork::Env() const {
   return {EnvOf(plan_->v4), EnvOf(plan_->v6), plan_->mtu,
           context_.options.ip_masq && pod_rules_.masquerades()};
 }
 
 void NodeNetwork::Settle(bool ready, control::TimePoint now) {
+  const bool recalled = context_.reconciler.is_recalled();
+  if (std::exchange(was_recalled_, recalled) && !recalled) was_in_sync_ = false;
   if (ready && std::all_of(backends_.begin(), backends_.end(),
                            [](const auto& backend) { return backend->IsUp(); }))
     was_in_sync_ = true;
-  if (!was_in_sync_ || !IsComplete()) return;
+  // With recalled leases subnet.env stays as the earlier process left it.
+  if (!was_in_sync_ || !IsComplete() || recalled) return;
   const SubnetEnv env = Env();
   // The lease may change while its interface is waited for.
   if (!lease_ || env.v4 != lease_->v4 || env.v6 != lease_->v6) return;

@@ -43,6 +43,11 @@ class NodeNetwork {
   // Writes subnet.env once `ready`, the reconciler's, has been true while every backend was up
   // since the plan changed, and restores it when another program changes it.
   void Settle(bool ready, control::TimePoint now = std::chrono::steady_clock::now());
+  // Whether subnet.env was written by this process, and is not withdrawn.
+  bool has_written_file() const { return subnet_file_.written(); }
+  // Whether subnet.env, of an earlier process of this boot, names the lease of `facts`. Then the
+  // check "subnet-file" is ok until the source has confirmed or changed the lease.
+  bool KeepFileOf(const control::OwnFacts& facts);
   // Closes `device`; the next Apply opens it again.
   void CloseBroken(const std::string& device, const absl::Status& why);
   // The next Apply reads the host's routes again; without, it uses the last reading while their
@@ -93,6 +98,7 @@ class NodeNetwork {
   // Removes subnet.env if it was written for another lease; compares once for each lease that the
   // source has confirmed.
   void WithdrawForeignFile(const control::OwnFacts& facts);
+  SubnetEnv LeaseOf(const control::OwnFacts& facts) const;
   // Whether the chosen adapter is missing and still waited for.
   bool MayReturn(const underlay::HostFacts& facts, control::TimePoint now);
   absl::Status Build(const backend::NodePlan& plan, const underlay::HostFacts& facts);
@@ -121,7 +127,9 @@ class NodeNetwork {
   // was compared with it.
   std::optional<SubnetEnv> lease_;
   bool file_judged_ = false;
-  bool was_in_sync_ = false;  // every sink was ready once, since the plan changed
+  std::optional<SubnetEnv> kept_file_;  // the lease that KeepFileOf found in it
+  bool was_in_sync_ = false;            // every sink was ready once, since the plan changed
+  bool was_recalled_ = false;           // the last Settle was of recalled leases
   control::Condition own_condition_, interface_condition_, backend_condition_, file_condition_,
       public_ip_condition_, link_condition_, mtu_condition_, ledger_condition_;
 };

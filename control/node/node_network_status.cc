@@ -49,9 +49,10 @@ void NodeNetwork::AppendChecks(const control::ReconcilerReport& report,
   checks.push_back({"sinks", was_in_sync_, PendingText(report)});
   const std::string& path = subnet_file_.path();
   const bool written = plan_ && subnet_file_.written() && subnet_file_.Matches(Text(Env()));
+  const bool kept = kept_file_ && subnet_file_.IsOf(*kept_file_);
   checks.push_back(
-      {"subnet-file", written,
-       written ? path : NotYet(absl::StrCat(path, " not written yet"), file_condition_)});
+      {"subnet-file", written || kept,
+       written || kept ? path : NotYet(absl::StrCat(path, " not written yet"), file_condition_)});
 }
 
 void NodeNetwork::AppendConditions(std::vector<backend::NamedCondition>& out) const {

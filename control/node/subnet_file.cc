@@ -72,6 +72,15 @@ bool SubnetFile::Matches(const std::string& text) const {
   return Read(path_) == text && (!reports_owner_ || control::CheckOwn(path_).ok());
 }
 
+bool SubnetFile::IsOf(const SubnetEnv& env) const {
+  const std::optional<std::string> text = Read(path_);
+  if (!text || !OtherLease(*text, env).empty() || !control::CheckOwn(path_).ok()) return false;
+  const auto names = [&](std::string_view key, const std::optional<SubnetEnvFamily>& family) {
+    return ReadPrefixes(*text, key).empty() != family.has_value();
+  };
+  return names("FLANNEL_SUBNET", env.v4) && names("FLANNEL_IPV6_SUBNET", env.v6);
+}
+
 absl::Status SubnetFile::Keep(const std::string& text, control::TimePoint now) {
   const bool matches = Matches(text);
   if (matches && text_ == text) {

@@ -26,6 +26,9 @@ class SubnetFile {
   // Whether the file contains exactly `text` now, and no other user may alter it.
   bool Matches(const std::string& text) const;
 
+  // Whether the file names exactly the lease of `env`, and no other user may alter it.
+  bool IsOf(const SubnetEnv& env) const;
+
   // Makes the file contain `text`. A file that another program changed is restored at once the
   // first time, then after growing pauses, so that two programs do not fight over it; an error
   // reports that until the file stays unchanged for a while.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/reconciler.h"
 
+#include <random>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/fake_sink.h"
 #include "tests/support/fake_source.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/seed.h"
 
 namespace weft::control {
 namespace {
@@ -105,6 +108,99 @@ TEST_F(ReconcilerTest, ConditionBeforeTheFirstSnapshotDeletesNothing) {
   reconciler.AddSink(sink);
   source.Break(absl::UnavailableError("file gone"));
   EXPECT_EQ(sink.entries.size(), 1u);
+}
+
+// ---- leases of an earlier process
+
+TEST_F(ReconcilerTest, RecalledLeasesReachTheSinksAndAreNotInSync) {
+  lease::OwnNode us;
+  us.node.name = "us";
+  reconciler.Recall(us, {a, b});
+  EXPECT_EQ(reconciler.own_node(), us);
+  reconciler.AddSink(sink);
+  EXPECT_EQ(sink.resyncs, 0) << "our identity is not known";
+  reconciler.SetOwn(Us());
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24", "10.244.2.0/24"));
+  const ReconcilerReport report = reconciler.report();
+  EXPECT_TRUE(report.ready);
+  EXPECT_FALSE(report.in_sync);
+  EXPECT_FALSE(report.source_synced);
+  EXPECT_TRUE(reconciler.is_recalled());
+}
+
+TEST_F(ReconcilerTest, TheFirstSnapshotReplacesRecalledLeases) {
+  reconciler.Recall({}, {a, b});
+  reconciler.AddSink(sink);
+  reconciler.SetOwn(Us());
+  source.Begin();
+  source.Put(a);
+  lease::OwnIdentity claims = Us();
+  claims.v4.claims = {{Prefix("10.9.0.0/24"), "network"}};
+  reconciler.SetOwn(claims);
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24", "10.244.2.0/24")) << "before its end";
+  const int resyncs = sink.resyncs;
+  const std::uint64_t generation = reconciler.generation();
+  source.End();
+  EXPECT_GT(reconciler.generation(), generation);
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24"));
+  EXPECT_EQ(sink.resyncs, resyncs + 1) << "what the earlier process left is read";
+  EXPECT_TRUE(reconciler.report().in_sync);
+  EXPECT_FALSE(reconciler.is_recalled());
+  source.Sync();
+  EXPECT_EQ(sink.resyncs, resyncs + 1) << "only the first one";
+}
+
+// Our Node as recalled and as reported may be equal: the listener learns that it is confirmed.
+TEST_F(ReconcilerTest, TheOwnNodeIsConfirmedByTheSource) {
+  lease::OwnNode us;
+  us.node.name = "us";
+  reconciler.Recall(us, {});
+  EXPECT_TRUE(reconciler.is_own_recalled());
+  source.SetOwnNode(us);
+  EXPECT_FALSE(reconciler.is_own_recalled());
+  EXPECT_THAT(own_nodes, ElementsAre("us"));
+  source.SetOwnNode(us);
+  EXPECT_EQ(own_nodes.size(), 1u);
+}
+
+// After the first snapshot nothing depends on what was recalled, whatever conflicts with it.
+TEST_F(ReconcilerTest, RecalledLeasesDecideNoConflict) {
+  const std::uint32_t seed = TestSeed();
+  std::mt19937 random(seed);
+  const auto some = [&] {
+    std::map<lease::NodeKey, lease::Lease> leases;
+    for (int i = 0; i < 8; ++i) {
+      const std::string name(1, static_cast<char>('a' + random() % 8));
+      const char* const subnets[] = {"10.244.1.0/24", "10.244.2.0/24", "10.244.2.128/25",
+                                     "10.244.3.0/24", "10.244.2.0/23"};
+      const char* const addresses[] = {"192.0.2.1", "192.0.2.2", "10.244.3.7", "10.244.9.1"};
+      const lease::Lease lease =
+          MakeLease(name, subnets[random() % 5], addresses[random() % 4], random() % 4);
+      leases.insert_or_assign(lease.node, lease);
+    }
+    return leases;
+  };
+  for (int round = 0; round < 2000; ++round) {
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round));
+    FakeSink with, without;
+    Reconciler recalling(clock, [] { return 0.0; }, {}), fresh(clock, [] { return 0.0; }, {});
+    recalling.AddSink(with);
+    fresh.AddSink(without);
+    std::vector<lease::Lease> recalled;
+    for (const auto& [key, lease] : some()) {
+      if (random() % 2 == 0) recalled.push_back(lease);
+    }
+    recalling.Recall({}, recalled);
+    recalling.SetOwn(Us());
+    fresh.SetOwn(Us());
+    const auto reported = some();
+    for (Reconciler* const each : {&recalling, &fresh}) {
+      each->OnSnapshotBegin();
+      for (const auto& [key, lease] : reported) each->OnUpsert(lease);
+      each->OnSnapshotEnd();
+    }
+    ASSERT_EQ(with.entries, without.entries);
+  }
 }
 
 // ---- snapshots are reported node by node

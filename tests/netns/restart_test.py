@@ -1,5 +1,8 @@
 """A daemon that ends and restarts while pods talk: their connections outlive it."""
 
+import json
+import os
+import re
 import signal
 
 from lab import command, ledger, node, topology, traffic
@@ -36,3 +39,42 @@ def test_terminated():
 
 def test_killed():
     restart_under_traffic(signal.SIGKILL, -signal.SIGKILL)
+
+
+def test_killed_while_its_source_is_away():
+    """The tunnel works again from the journal, although nobody can say which leases there are; the source's answer replaces them."""
+    with topology.pair(node.WeftNode, node.KernelNode, without_ipv6=True) as lab:
+        lab.up()
+        a, b = lab.nodes
+        command.wait_until(lambda: os.path.exists(a.path("state/journal.json")), "no journal")
+        nodes = a.path("nodes.json")
+        os.rename(nodes, nodes + ".away")
+        interval = 0.01
+        pings = a.pod.start("ping", "-n", "-D", "-i", str(interval), b.pod_ip, stdout=open(a.path("pings"), "w", encoding="utf-8"))  # noqa: SIM115
+        answers = lambda: len(re.findall("bytes from", open(a.path("pings"), encoding="utf-8").read()))  # noqa: E731, SIM115
+        command.wait_until(lambda: answers() > 20, "no answer before")
+        command.expect_equal(a.down(signal.SIGKILL), -signal.SIGKILL, "exit code")
+        a.spawn()
+        before = answers()
+        command.wait_until(lambda: answers() > before + 100, lambda: f"no answer from the journal: {a.last_words()}", timeout=15)
+        command.stop(pings, signal.SIGINT)
+        times = [float(each) for each in re.findall(r"\[([0-9.]+)\] \d+ bytes from", open(a.path("pings"), encoding="utf-8").read())]  # noqa: SIM115
+        gap = max(after - earlier for earlier, after in zip(times, times[1:]))
+        print(f"   {gap * 1000:.0f} ms without an answer, from the kill to the new tunnel")
+        command.expect_equal(a.health("/healthz")[0], 200, "healthz from the journal")
+        code, text = a.health("/readyz")
+        command.expect(code == 503 and "leases of the journal" in text, f"readyz from the journal: {code} {text}")
+        waited = a.host.run(lab.program("flannelctl"), "wait", "--for=network", "--timeout=0s", f"--admin={a.path('admin.sock')}")
+        command.expect_equal(waited.strip(), "network", "flannelctl wait --for=network")
+        # The peer is gone when the source says so.
+        with open(nodes + ".away", encoding="utf-8") as file:
+            document = json.load(file)
+        document["items"] = [each for each in document["items"] if each["metadata"]["name"] != b.name]
+        with open(nodes + ".new", "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        os.rename(nodes + ".new", nodes)
+        command.wait_until(a._ready_or_dead, a.last_words, timeout=15)
+        command.expect(traffic.ping_fails(a.pod, b.pod_ip), "the deleted peer is still reached")
+        os.rename(nodes + ".away", nodes)
+        command.wait_until(lambda: len(a.leases()["leases"]) == 2, "the peer is not back")
+        traffic.ping(a.pod, b.pod_ip)

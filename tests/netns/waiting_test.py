@@ -189,3 +189,24 @@ def test_ends_while_dns_is_silent():
         print(f"   ended {took * 1000:.0f} ms after SIGTERM")
         command.expect(took < 4, f"ended {took:.1f} s after SIGTERM")  # the resolver gives up after ten
         command.expect("exiting cleanly" in a.log_text(), a.last_words())
+
+
+def test_configuration_comes_late():
+    """flanneld starts before its net-conf: probes are answered, and it goes on when the file comes."""
+    with weft_pair() as lab:
+        a, _ = lab.nodes
+        conf = a.path("net-conf.json")
+        os.rename(conf, conf + ".later")
+        a.spawn()
+        command.wait_until(lambda: a.health("/healthz")[0] == 200, lambda: f"no answer: {a.last_words()}")
+        code, text = a.health("/readyz")
+        command.expect(code == 503 and "net-conf.json does not exist" in text, f"readyz: {code} {text}")
+        status = a.status()
+        command.expect_equal([(each["name"], each["ok"]) for each in status["checks"]], [("configuration", False)], "checks")
+        admin = f"--admin={a.path('admin.sock')}"
+        waited = a.host.run(lab.program("flannelctl"), "wait", "--for=cni", "--timeout=0s", admin, check=False)
+        command.expect_equal(waited, "", "flannelctl wait --for=cni")
+        os.rename(conf + ".later", conf)
+        a.use([each.lease for each in lab.nodes])
+        a.host.run(lab.program("flannelctl"), "wait", "--timeout=15s", admin)
+        command.expect_equal(a.health("/readyz")[0], 200, "readyz with net-conf")

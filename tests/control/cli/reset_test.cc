@@ -252,6 +252,21 @@ TEST_F(ResetTest, PodsInKeptNetworksDoNotPreventIt) {
   EXPECT_EQ(Reset().code, 2) << "now the base network would go";
 }
 
+// Its leases must not come back at the next start, whatever the ledger lists.
+TEST_F(ResetTest, TheJournalIsDeleted) {
+  const std::string journal = folder_ + "/journal.json";
+  const std::string line = "deleted the journal " + journal + "\n";
+  std::ofstream(journal) << "{}";
+  EXPECT_EQ(Reset({"--dry-run"}).out.find("journal"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(journal));
+  EXPECT_THAT(Reset().out, ::testing::StartsWith(line));
+  EXPECT_FALSE(std::filesystem::exists(journal));
+  Enter({"hns-network", "flannel.4096", Make(ours_), false, hns::ShapeOf(ours_)});
+  std::ofstream(journal) << "{}";
+  EXPECT_THAT(Reset().out, ::testing::StartsWith(line));
+  EXPECT_FALSE(std::filesystem::exists(journal));
+}
+
 TEST_F(ResetTest, AMissingFolderIsAnError) {
   std::filesystem::remove_all(folder_);
   const Outcome outcome = Reset();

@@ -106,6 +106,26 @@ TEST_F(DaemonClusterTest, ARestartOfAHealthyNodeWritesNothingButTheCondition) {
   EXPECT_EQ(CheckNamed("published").text, "");
 }
 
+// The journal of an earlier process of this boot confirms nothing to the cluster: until the server
+// answers, the node publishes nothing, and is not ready.
+TEST_F(DaemonClusterTest, FromTheJournalNothingIsPublished) {
+  AnswerStream({Published()});
+  Answer("200 OK", "{}");
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntilReady());
+  daemon_.reset();
+  const std::size_t before = server_.requests().size();
+  Answer("503 Service Unavailable", "");
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntil([&] { return CheckNamed("source").text.find("503") != std::string::npos; }));
+  EXPECT_THAT(CheckNamed("source").text, HasSubstr("stay as flanneld left them (journal of 20"));
+  EXPECT_FALSE(Ready());
+  EXPECT_FALSE(CheckNamed("published").ok);
+  EXPECT_TRUE(CheckNamed("subnet-file").ok);
+  for (std::size_t i = before; i < server_.requests().size(); ++i)
+    EXPECT_THAT(server_.requests()[i], StartsWith("GET ")) << i;
+}
+
 TEST_F(DaemonClusterTest, ALeaseThatContainsTheApiServersAddressIsNotUsed) {
   config_.cluster->servers[0].host = "10.244.9.9";
   config_.cluster->servers[0].proxy = kube::Proxy{"127.0.0.1", server_.port(), "", ""};

@@ -369,8 +369,12 @@ TEST_F(DaemonHnsTest, AnUnwritableLedgerIsReportedAndBlocksNothing) {
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
   ASSERT_TRUE(RunUntil([this] { return !daemon_->ReadStatus().conditions.empty(); }));
-  EXPECT_EQ(daemon_->ReadStatus().conditions[0].subject, "ledger");
-  EXPECT_THAT(daemon_->ReadStatus().conditions[0].condition, HasSubstr("--state-dir"));
+  // The journal is in the same folder.
+  ASSERT_EQ(daemon_->ReadStatus().conditions.size(), 2u);
+  EXPECT_EQ(daemon_->ReadStatus().conditions[0].subject, "journal");
+  EXPECT_EQ(daemon_->ReadStatus().conditions[1].subject, "ledger");
+  for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
+    EXPECT_THAT(each.condition, HasSubstr("--state-dir"));
 }
 
 TEST_F(DaemonHnsTest, AFollowerReceivesTheSpecsAndSuppliesNoFacts) {

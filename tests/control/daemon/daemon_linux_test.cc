@@ -92,6 +92,153 @@ TEST_F(DaemonLinuxTest, HasDeviceRoutesAndFileWhenReady) {
   EXPECT_THAT(Read("subnet.env"), HasSubstr("FLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1450\n"));
 }
 
+// A start without the lease file uses the journal of the process before.
+class DaemonJournalTest : public DaemonLinuxTest {
+ protected:
+  // A daemon with two peers has ended; the lease file is gone.
+  void SetUp() override {
+    DaemonLinuxTest::SetUp();
+    WriteNodes({Own(), Peer(2), Peer(3)});
+    ASSERT_TRUE(StartHere().ok());
+    ASSERT_TRUE(RunUntilReady());
+    End();
+    std::filesystem::remove(Path("nodes.json"));
+    ASSERT_EQ(RoutesOn("flannel.4096"), "no device");
+  }
+  void End() { daemon_.reset(); }
+  void EditJournal(std::string_view from, std::string_view to) const {
+    std::string text = Read("state/journal.json");
+    const std::size_t at = text.find(from);
+    ASSERT_NE(at, text.npos) << text;
+    text.replace(at, from.size(), to);
+    Write("state/journal.json", text);
+  }
+  void ExpectNotUsed() {
+    ASSERT_TRUE(StartHere().ok());
+    EXPECT_EQ(RoutesOn("flannel.4096"), "no device");
+    EXPECT_THAT(CheckNamed("source").text, ::testing::Not(HasSubstr("journal")));
+    EXPECT_FALSE(CheckNamed("subnet-file").ok);
+  }
+  static constexpr char kBoth[] = "10.244.2.0/24 ours, 10.244.3.0/24 ours";
+};
+
+TEST_F(DaemonJournalTest, ItsLeasesAreInUseAtOnceAndNotConfirmed) {
+  const std::string env = Read("subnet.env");
+  ASSERT_TRUE(StartHere().ok());
+  EXPECT_EQ(RoutesOn("flannel.4096"), kBoth) << "when Start returns";
+  EXPECT_FALSE(Ready());
+  EXPECT_FALSE(CheckNamed("source").ok);
+  EXPECT_THAT(CheckNamed("source").text,
+              ::testing::AllOf(HasSubstr("nodes.json"),
+                               HasSubstr("until it answers the leases of "
+                                         "the journal of 20"),
+                               HasSubstr("are in use, not confirmed")));
+  for (const char* check : {"own-node", "interface", "tunnels", "sinks", "subnet-file"})
+    EXPECT_TRUE(CheckNamed(check).ok) << check;
+  EXPECT_FALSE(daemon_->ReadStatus().ready);
+  EXPECT_FALSE(daemon_->ReadStatus().source.in_sync);
+  EXPECT_THAT(daemon_->ReadLeases().source, HasSubstr("not confirmed"));
+  EXPECT_EQ(daemon_->ReadLeases().leases.size(), 2u);
+  EXPECT_EQ(Read("subnet.env"), env);
+}
+
+TEST_F(DaemonJournalTest, TheSourceReplacesIt) {
+  ASSERT_TRUE(StartHere().ok());
+  const std::uint32_t device = IndexOf("flannel.4096");
+  WriteNodes({Own(), Peer(3), Peer(4)});
+  EXPECT_TRUE(RunUntilReady());
+  EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.3.0/24 ours, 10.244.4.0/24 ours");
+  EXPECT_EQ(IndexOf("flannel.4096"), device) << "the tunnel is the same";
+  EXPECT_EQ(CheckNamed("source").text.find("journal"), std::string::npos);
+  End();
+  EXPECT_THAT(Read("state/journal.json"),
+              ::testing::AllOf(HasSubstr("peer4"), ::testing::Not(HasSubstr("peer2"))));
+}
+
+TEST_F(DaemonJournalTest, AnotherPodCidrFromTheSourceReplacesSubnetEnv) {
+  ASSERT_TRUE(StartHere().ok());
+  WriteNodes({Own("10.244.7.0/24"), Peer(2)});
+  EXPECT_TRUE(RunUntilReady());
+  EXPECT_THAT(Read("subnet.env"), HasSubstr("FLANNEL_SUBNET=10.244.7.1/24\n"));
+}
+
+// A restart while the source is away twice in a row.
+TEST_F(DaemonJournalTest, ItLastsOverSeveralRestarts) {
+  ASSERT_TRUE(StartHere().ok());
+  const std::string text = Read("state/journal.json");
+  End();
+  EXPECT_EQ(Read("state/journal.json"), text) << "leases that are not confirmed are not written";
+  ASSERT_TRUE(StartHere().ok());
+  EXPECT_EQ(RoutesOn("flannel.4096"), kBoth);
+}
+
+TEST_F(DaemonJournalTest, OfAnotherBootItIsNotUsed) {
+  EditJournal("\"boot\":\"", "\"boot\":\"x");
+  ExpectNotUsed();
+}
+
+TEST_F(DaemonJournalTest, OfAnotherNodeItIsNotUsed) {
+  config_.options.node_name = "z";
+  ExpectNotUsed();
+}
+
+TEST_F(DaemonJournalTest, OfAnotherNetConfItIsNotUsed) {
+  config_.conf.vni = *Vni::From(5000);
+  ExpectNotUsed();
+}
+
+TEST_F(DaemonJournalTest, DamagedItIsReported) {
+  Write("state/journal.json", "rubbish");
+  ExpectNotUsed();
+  const auto reported = [this] {
+    for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
+      if (each.subject == "journal") return each.condition;
+    return std::string();
+  };
+  EXPECT_THAT(reported(), HasSubstr("journal.json is not used: line 1"));
+  WriteNodes({Own()});
+  EXPECT_TRUE(RunUntil([&] { return reported().empty(); })) << "it is written again";
+}
+
+// A subnet.env of another lease is newer than the journal; without one that lease was withdrawn.
+TEST_F(DaemonJournalTest, WithoutItsSubnetEnvItIsNotUsed) {
+  const std::string env = Read("subnet.env");
+  Write("subnet.env", "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.9.1/24\n");
+  ExpectNotUsed();
+  EXPECT_THAT(Read("subnet.env"), HasSubstr("10.244.9.1/24")) << "it stays";
+  End();
+  std::filesystem::remove(Path("subnet.env"));
+  ExpectNotUsed();
+  EXPECT_FALSE(std::filesystem::exists(Path("subnet.env")));
+  End();
+  Write("subnet.env", env);
+  ASSERT_TRUE(StartHere().ok());
+  EXPECT_EQ(RoutesOn("flannel.4096"), kBoth);
+}
+
+// Routes on the underlay outlive the process: the journal, which may be seconds old, must remove
+// none of them.
+TEST_F(DaemonJournalTest, RoutesThatOutliveTheProcessAreNotTouched) {
+  config_.options.data_plane = config::DataPlane::kRoutes;
+  config_.conf.type = control::BackendType::kHostGw;
+  WriteNodes({Own().Annotation("backend-type", "host-gw"),
+              Peer(2).Annotation("backend-type", "host-gw"),
+              Peer(3).Annotation("backend-type", "host-gw")});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const std::string routes = RoutesOn("u0");
+  ASSERT_THAT(routes, HasSubstr("10.244.3.0/24 via 10.9.0.3"));
+  End();
+  EditJournal("\"leases\":2", "\"leases\":0");
+  const std::string text = Read("state/journal.json");
+  Write("state/journal.json", text.substr(0, text.find('\n') + 1));
+  std::filesystem::remove(Path("nodes.json"));
+  ASSERT_TRUE(StartHere().ok());
+  EXPECT_THAT(CheckNamed("source").text, HasSubstr("stay as flanneld left them"));
+  EXPECT_EQ(RoutesOn("u0"), routes);
+  EXPECT_TRUE(CheckNamed("subnet-file").ok);
+}
+
 TEST_F(DaemonLinuxTest, FollowsItsPeers) {
   WriteNodes({Own(), Peer(2)});
   ASSERT_TRUE(StartHere().ok());

@@ -190,9 +190,7 @@ TEST_F(FlanneldTest, AWrongConfigurationExitsWith1AndOneErrorLine) {
   const WrongRow rows[] = {
       {"kube", {"--kube-subnet-mgr"}, "--kube-subnet-mgr and --lease-source=file:"},
       {"hns", {"--dataplane=hns"}, "--dataplane=hns needs Windows"},
-      {"net-conf missing",
-       {"--net-config-path=/nonexistent/net-conf.json"},
-       "/nonexistent/net-conf.json"},
+      {"net-conf a folder", {"--net-config-path=" + folder_.string()}, folder_.c_str()},
       {"net-conf broken",
        {"--net-config-path=" + (folder_ / "broken.json").string()},
        "broken.json"},
@@ -204,8 +202,9 @@ TEST_F(FlanneldTest, AWrongConfigurationExitsWith1AndOneErrorLine) {
       {"margin", {"--subnet-lease-renew-margin=0"}, "--subnet-lease-renew-margin=0"},
       {"data plane", {"--dataplane=routes"}, "--dataplane=routes has none"},
       {"cluster",
-       {"--lease-source=", "--kube-subnet-mgr", "--kubeconfig-file=/nonexistent/kubeconfig"},
-       "/nonexistent/kubeconfig"},
+       {"--lease-source=", "--kube-subnet-mgr",
+        "--kubeconfig-file=" + (folder_ / "broken.json").string()},
+       "broken.json"},
       {"annotations", {"--kube-annotation-prefix=org"}, "--kube-annotation-prefix"},
   };
   for (const WrongRow& row : rows) {
@@ -220,6 +219,59 @@ TEST_F(FlanneldTest, AWrongConfigurationExitsWith1AndOneErrorLine) {
     }
     EXPECT_EQ(errors, 1u) << row.name << "\n" << program.error;
   }
+}
+
+TEST_F(FlanneldTest, AMissingNetConfIsWaitedFor) {
+  std::filesystem::rename(folder_ / "net-conf.json", folder_ / "later");
+  Program program(Words());
+  ASSERT_TRUE(
+      program.Prints("net-conf.json does not exist; flanneld waits for it: put it there, "
+                     "or correct --net-config-path"))
+      << program.error;
+  Write("net-conf.json", "");
+  ASSERT_TRUE(program.Prints("net-conf.json is empty; flanneld waits for it")) << program.error;
+  Write("net-conf.json", R"({"Network":)");
+  ASSERT_TRUE(program.Prints("reads it again in case it is half written")) << program.error;
+  std::filesystem::rename(folder_ / "later", folder_ / "net-conf.json");
+  EXPECT_TRUE(program.Prints("] ready\n")) << program.error;
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 0);
+}
+
+TEST_F(FlanneldTest, AnAwaitedNetConfThatStaysWrongExitsWith1) {
+  std::filesystem::remove(folder_ / "net-conf.json");
+  Program program(Words());
+  ASSERT_TRUE(program.Prints("flanneld waits for it")) << program.error;
+  Write("net-conf.json", R"({"Network":)");
+  EXPECT_EQ(program.Wait(), 1) << program.error;
+}
+
+TEST_F(FlanneldTest, ItStopsWhileItWaits) {
+  std::filesystem::remove(folder_ / "net-conf.json");
+  Program program(Words());
+  ASSERT_TRUE(program.Prints("flanneld waits for it")) << program.error;
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 0) << program.error;
+  EXPECT_THAT(program.error, HasSubstr("exiting cleanly"));
+}
+
+// The other way round, too: whichever comes last.
+TEST_F(FlanneldTest, AMissingKubeconfigIsWaitedFor) {
+  std::filesystem::rename(folder_ / "net-conf.json", folder_ / "later");
+  Program program(Words({"--lease-source=", "--kube-subnet-mgr",
+                         "--kubeconfig-file=" + (folder_ / "kubeconfig").string()}));
+  ASSERT_TRUE(program.Prints("net-conf.json does not exist")) << program.error;
+  std::filesystem::rename(folder_ / "later", folder_ / "net-conf.json");
+  ASSERT_TRUE(
+      program.Prints("kubeconfig does not exist; flanneld waits for it: put it there, or "
+                     "correct --kubeconfig-file"))
+      << program.error;
+  // No server answers there: a refusal that only the running daemon reports.
+  Write("kubeconfig.new", R"({"clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}],
+"contexts":[{"name":"x","context":{"cluster":"c"}}],"current-context":"x"})");
+  std::filesystem::rename(folder_ / "kubeconfig.new", folder_ / "kubeconfig");
+  EXPECT_TRUE(program.Prints("the configuration is complete")) << program.error;
+  EXPECT_TRUE(program.Prints("127.0.0.1:1")) << program.error;
 }
 
 TEST_F(FlanneldTest, AnInvalidPortIsAWrongFlag) {
@@ -278,7 +330,7 @@ TEST_F(FlanneldTest, SigintDoesTheSameAndSighupNothing) {
   EXPECT_EQ(program.Wait(), 0) << program.error;
 }
 
-TEST_F(FlanneldTest, ItStopsWhileItWaits) {
+TEST_F(FlanneldTest, ItStopsWhileItWaitsForAFile) {
   std::filesystem::remove(folder_ / "nodes.json");
   Program program(Words());
   ASSERT_TRUE(program.Prints("; put the file back\n")) << program.error;

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/journal/journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/str_replace.h"
+#include "tests/support/foreign_file.h"
+#include "tests/support/test_path.h"
+
+namespace weft::journal {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+lease::FamilyLease Half(const char* subnet, const char* public_ip, const char* mac) {
+  lease::FamilyLease half;
+  half.subnet = *IpPrefix::Parse(subnet);
+  half.public_ip = IpAddress::Parse(public_ip);
+  half.vni = 4096;
+  half.vtep_mac = MacAddress::Parse(mac);
+  return half;
+}
+
+// Something in every member.
+State Sample() {
+  State state;
+  state.scope = {"boot-1", "win-1", "kube-flannel/weft-x", "kubernetes",
+                 "Network 10.244.0.0/16, Backend vxlan, VNI 4096, port 4789"};
+  state.saved = 1'795'046'400;
+  state.own.node = {"win-1", "5ac2b1c4"};
+  state.own.managed = true;
+  state.own.backend_type = "vxlan";
+  state.own.v4.subnet = IpPrefix::Parse("10.244.4.0/24");
+  state.own.v4.published_public_ip = IpAddress::Parse("192.0.2.4");
+  state.own.v4.published_vni = 4096;
+  state.own.v4.published_vtep_mac = MacAddress::Parse("00:15:5d:00:00:04");
+  state.own.v4.node_public_ip = "192.0.2.44";
+  state.own.v4.public_ip_overwrite = "198.51.100.4";
+  state.own.v6.subnet = IpPrefix::Parse("fd00:244:4::/64");
+  lease::Lease both;
+  both.node = {"linux-1", "uid-1"};
+  both.backend_type = "vxlan";
+  both.v4 = Half("10.244.1.0/24", "192.0.2.1", "02:00:00:00:00:01");
+  both.v4->kept_since = 1'795'046'000;
+  both.v6 = Half("fd00:244:1::/64", "2001:db8::1", "02:00:00:00:00:11");
+  lease::Lease bare;
+  bare.node = {"linux-2", ""};
+  bare.backend_type = "host-gw";
+  bare.v4.emplace().subnet = *IpPrefix::Parse("10.244.2.0/24");
+  state.leases = {both, bare};
+  return state;
+}
+
+TEST(JournalText, IsReadBack) {
+  for (const State& state : {Sample(), [] {
+                               State none = Sample();
+                               none.leases.clear();
+                               none.scope.pod.clear();
+                               return none;
+                             }()}) {
+    const absl::StatusOr<State> read = Parse(Text(state));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(*read, state);
+  }
+}
+
+TEST(JournalText, ALeaseIsALine) {
+  EXPECT_THAT(Text(Sample()), ::testing::EndsWith(R"({"node":"linux-2","backend":"host-gw",)"
+                                                  R"("ipv4":{"subnet":"10.244.2.0/24"}})"
+                                                  "\n"));
+}
+
+TEST(JournalText, UnknownMembersAreIgnored) {
+  const std::string text =
+      absl::StrReplaceAll(Text(Sample()), {{R"({"node")", R"({"later":[1,{}],"node")"}});
+  ASSERT_NE(text, Text(Sample()));
+  EXPECT_EQ(Parse(text).value(), Sample());
+}
+
+// A name that is not UTF-8 must not keep the others from being written.
+TEST(JournalText, EveryStateCanBeWritten) {
+  State state = Sample();
+  state.leases[0].node.name = "linux-\xff";
+  EXPECT_EQ(Parse(Text(state)).value().leases[1], state.leases[1]);
+}
+
+TEST(JournalText, WhatIsWrongIsNamed) {
+  const struct {
+    const char *description, *from, *to, *error;
+  } rows[] = {
+      {"a later version", "weft/journal/v1", "weft/journal/v2", "the format \"weft/journal/v2\""},
+      {"another file", "weft/journal/v1", "v1", "line 1: it is no journal of weft"},
+      {"no boot", R"("boot":"boot-1")", R"("b":"")", R"(line 1: "boot" is missing)"},
+      {"no source", R"("source":"kubernetes")", R"("s":1)", R"(line 1: "source" is missing)"},
+      {"no net-conf", R"("netConf")", R"("n")", R"(line 1: "netConf" is missing)"},
+      {"no own Node", R"("own":{"node":"win-1")", R"("own":{"n":1)", R"("node" is missing)"},
+      {"no own member", R"("own")", R"("o")", R"("own" is missing)"},
+      {"own of another type", R"("own":{)", R"("own":7,"o":{)", R"("own" is no object)"},
+      {"no count", R"("leases":2)", R"("l":2)", R"("leases" is missing)"},
+      {"a negative count", R"("leases":2)", R"("leases":-2)", R"("leases" is no such number)"},
+      {"a huge count", R"("leases":2)", R"("leases":18446744073709551615)", R"("leases" is no)"},
+      {"a lease too few", R"("leases":2)", R"("leases":3)", "has 2 leases instead of 3"},
+      {"a lease too many", R"("leases":2)", R"("leases":1)", "has 2 leases instead of 1"},
+      {"a name of another type", R"("node":"linux-1")", R"("node":1)", R"(line 2: "node" is no)"},
+      {"no subnet", R"("subnet":"10.244.1.0/24",)", "", R"(line 2: "subnet" is missing)"},
+      {"a wrong subnet", "10.244.1.0/24", "10.244.1.0/33", R"(line 2: "subnet" "10.244.1.0/33")"},
+      {"a subnet of the other family", "10.244.1.0/24", "fd00::/64", "other address family"},
+      {"a wrong address", R"("192.0.2.1")", R"("192.0.2")", R"("publicIP" "192.0.2" is not)"},
+      {"an address of the other family", R"("192.0.2.1")", R"("::1")", "other address family"},
+      {"a group MAC", "02:00:00:00:00:01", "03:00:00:00:00:01", R"("vtepMAC" is no address)"},
+      {"no MAC", "02:00:00:00:00:01", "00:00:00:00:00:00", R"("vtepMAC" is no address)"},
+      {"an own group MAC", "00:15:5d:00:00:04", "01:15:5d:00:00:04", R"(line 1: "vtepMAC")"},
+      {"a large VNI", R"("vni":4096)", R"("vni":4294967296)", R"("vni" is no such number)"},
+      {"a half of another type", R"("ipv6":{"subnet":"fd00:244:1)", R"("ipv6":[],"x":{"s":"fd)",
+       R"("ipv6" is no object)"},
+      {"no object", R"({"node":"linux-2")", R"(["node"])", "line 3: it is no JSON object"},
+      {"an empty line", "{\"node\":\"linux-2\"", "\n{\"node\":\"linux-2\"", "line 3: it is no"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    std::string text = Text(Sample());
+    const std::size_t at = text.find(row.from);
+    ASSERT_NE(at, text.npos);
+    text.replace(at, std::string_view(row.from).size(), row.to);
+    const absl::Status status = Parse(text).status();
+    EXPECT_THAT(status.message(), HasSubstr(row.error));
+    EXPECT_EQ(absl::IsFailedPrecondition(status), std::string_view(row.to) == "weft/journal/v2");
+  }
+}
+
+// A process that dies leaves the former file (ReplaceFileText), a full disk may leave any part.
+TEST(JournalText, CutOffAnywhereItIsRefused) {
+  const std::string text = Text(Sample());
+  for (std::size_t size = 0; size < text.size(); ++size)
+    EXPECT_FALSE(Parse(text.substr(0, size)).ok()) << size;
+}
+
+TEST(JournalScope, OnlyItsOwnIsUsed) {
+  const Scope state = Sample().scope;
+  const struct {
+    const char* description;
+    Scope desired;
+    const char* why;  // empty: it is used
+  } rows[] = {
+      {"the same", state, ""},
+      {"a new pod of the node", {"boot-1", "win-1", "ns/other", "kubernetes", state.net_conf}, ""},
+      {"our name not known, the same pod",
+       {"boot-1", "", state.pod, "kubernetes", state.net_conf},
+       ""},
+      {"our name not known, another pod",
+       {"boot-1", "", "ns/x", "kubernetes", state.net_conf},
+       "it is of another pod"},
+      {"neither known", {"boot-1", "", "", "kubernetes", state.net_conf}, "another pod"},
+      {"another boot", {"boot-2", "win-1", "", "kubernetes", state.net_conf}, "another boot"},
+      {"boot not known", {"", "win-1", "", "kubernetes", state.net_conf}, "another boot"},
+      {"another node",
+       {"boot-1", "win-2", state.pod, "kubernetes", state.net_conf},
+       "it is of node \"win-1\", not \"win-2\""},
+      {"another source", {"boot-1", "win-1", "", "file /n", state.net_conf}, "not of \"file /n\""},
+      {"another net-conf",
+       {"boot-1", "win-1", "", "kubernetes", "Network 10.0.0.0/8"},
+       "now Network 10.0.0.0/8"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    const std::string why = Difference(state, row.desired);
+    EXPECT_EQ(why.empty(), std::string_view(row.why).empty()) << why;
+    EXPECT_THAT(why, HasSubstr(row.why));
+  }
+  Scope unknown = state;
+  unknown.boot.clear();
+  EXPECT_NE(Difference(unknown, unknown), "") << "an unknown boot is no boot";
+}
+
+TEST(JournalScope, NetConf) {
+  const auto text = [](const char* json) {
+    return NetConfText(control::ParseNetConf(json, "n", control::kHnsDefaults).value());
+  };
+  EXPECT_EQ(text(R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":4097}})"),
+            "Network 10.244.0.0/16, Backend vxlan, VNI 4097, port 4789");
+  EXPECT_EQ(text(R"({"Network":"10.244.0.0/16","EnableIPv6":true,"IPv6Network":"fd00::/48",)"
+                 R"("Backend":{"Type":"host-gw"}})"),
+            "Network 10.244.0.0/16, IPv6Network fd00::/48, Backend host-gw");
+}
+
+class JournalFile : public ::testing::Test {
+ protected:
+  void SetUp() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
+  void Write(const std::string& text) const {
+    fs::create_directories(folder_);
+    std::ofstream(journal_.path(), std::ios::binary) << text;
+  }
+  std::string Refusal() const { return std::string(journal_.Load().status().message()); }
+
+  const std::string folder_ = weft::testing::TestPath().string();
+  const Journal journal_{folder_};
+};
+
+TEST_F(JournalFile, IsReadBack) {
+  EXPECT_EQ(journal_.Load().value(), std::nullopt);
+  ASSERT_TRUE(journal_.Save(Sample()).ok());
+  EXPECT_EQ(journal_.Load().value(), Sample());
+  State less = Sample();
+  less.leases.clear();
+  ASSERT_TRUE(journal_.Save(less).ok());
+  EXPECT_EQ(journal_.Load().value(), less);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "no temporary file is left";
+}
+
+TEST_F(JournalFile, ADamagedOneIsNamedAndReplaced) {
+  Write("rubbish\n");
+  EXPECT_THAT(Refusal(), ::testing::AllOf(HasSubstr(journal_.path()), HasSubstr("is not used"),
+                                          HasSubstr("line 1"), HasSubstr("it is replaced once")));
+  ASSERT_TRUE(journal_.Save(Sample()).ok());
+  EXPECT_EQ(journal_.Load().value(), Sample());
+}
+
+TEST_F(JournalFile, AHugeOneIsNotRead) {
+  Write(Text(Sample()));
+  fs::resize_file(journal_.path(), Journal::kMostText + 1);
+  EXPECT_THAT(Refusal(), HasSubstr("it is too large"));
+  State huge = Sample();
+  huge.own.node.uid.assign(Journal::kMostText, 'x');
+  EXPECT_THAT(journal_.Save(huge).message(), HasSubstr("exceed its 64 MiB"));
+}
+
+TEST_F(JournalFile, AFolderInItsPlace) {
+  fs::create_directories(journal_.path());
+  EXPECT_THAT(Refusal(), HasSubstr("no regular file"));
+  EXPECT_THAT(journal_.Save(Sample()).message(), HasSubstr("--state-dir"));
+}
+
+TEST_F(JournalFile, OneOfAnotherUserIsNotTrusted) {
+  ASSERT_TRUE(journal_.Save(Sample()).ok());
+  if (!weft::testing::GiveAway(journal_.path())) GTEST_SKIP() << "needs root";
+  EXPECT_THAT(Refusal(), HasSubstr("is not used"));
+  ASSERT_TRUE(journal_.Save(Sample()).ok());
+  EXPECT_EQ(journal_.Load().value(), Sample());
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 2) << "the other's is set aside";
+  if (weft::testing::AllowOtherUsersToWrite(journal_.path()))
+    EXPECT_THAT(Refusal(), HasSubstr("is not used"));
+}
+
+TEST_F(JournalFile, AFailedWriteKeepsTheFormerOne) {
+  const Journal nowhere(folder_ + "/file/below");
+  Write("");
+  std::ofstream(folder_ + "/file") << "no folder";
+  EXPECT_THAT(nowhere.Save(Sample()).message(), HasSubstr("--state-dir"));
+}
+
+}  // namespace
+}  // namespace weft::journal
