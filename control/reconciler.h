@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "control/clock.h"
@@ -46,6 +47,7 @@ struct ReconcilerHooks {
 
 struct SinkStatus {
   std::string name;
+  std::string_view kind;  // a string literal
   Families families = Families::kBoth;
   bool resynced = false;  // has received the first complete snapshot
   lease::SinkReport report;

@@ -72,6 +72,19 @@ std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report
   return checks;
 }
 
+std::vector<backend::NamedCondition> Daemon::Conditions() const {
+  std::vector<backend::NamedCondition> conditions = {{"net-conf", net_conf_.condition()},
+                                                     {"health", health_condition_},
+                                                     {"admin", admin_condition_},
+                                                     {"vni", vni_condition_}};
+  network_.AppendConditions(conditions);
+  if (member_) {
+    conditions.push_back({"node-name", member_->name_condition()});
+    conditions.push_back({"publish", member_->publish_condition()});
+  }
+  return conditions;
+}
+
 admin::Status Daemon::ReadStatus() {
   const control::ReconcilerReport report = reconciler_.report();
   admin::Status status;
@@ -96,16 +109,7 @@ admin::Status Daemon::ReadStatus() {
     (family == IpFamily::kV4 ? status.v4 : status.v6) = own;
   }
   status.source = {DescribeSource(), report.source_synced, report.condition.value_or("")};
-  std::vector<backend::NamedCondition> conditions = {{"net-conf", net_conf_.condition()},
-                                                     {"health", health_condition_},
-                                                     {"admin", admin_condition_},
-                                                     {"vni", vni_condition_}};
-  network_.AppendConditions(conditions);
-  if (member_) {
-    conditions.push_back({"node-name", member_->name_condition()});
-    conditions.push_back({"publish", member_->publish_condition()});
-  }
-  status.conditions = Aggregate(conditions);
+  status.conditions = Aggregate(Conditions());
   for (const control::SinkStatus& sink : report.sinks) {
     if (sink.refusal_changes > 0) {
       status.conditions.push_back(
