@@ -9,7 +9,7 @@ usage: cmake/bootstrap.sh [STEP...]        default: build test
 
   build     compiler, CMake, libraries; abseil and simdjson for Linux
   test      GoogleTest, clang-format, python3, git
-  netns     what tests/netns and bench/run use: iproute2, nftables, tshark, iperf3, ...
+  netns     what tests/netns and bench/run use: iproute2, nftables, tshark, iperf3, promtool, ...
   windows   mingw-w64, the libraries for Windows, Wine and its prefix
   tsan      abseil instrumented for the thread sanitizer
   fuzz      clang 14 with libFuzzer
@@ -294,7 +294,22 @@ step_build() {
 
 step_test() { packages libgtest-dev libgmock-dev clang-format-14 python3 git systemd; }
 
-step_netns() { packages iproute2 iputils-ping nftables iptables ethtool tcpdump tshark iperf3 procps python3; }
+step_netns() {
+  packages iproute2 iputils-ping nftables iptables ethtool tcpdump tshark iperf3 procps python3
+  [ -x "$cache/promtool" ] || run "fetch promtool" fetch_promtool
+}
+
+# Out of the package prometheus, which would start a service if it were installed.
+fetch_promtool() {
+  local work=$cache/promtool.new
+  rm -rf "$work"
+  mkdir -p "$work"
+  cd "$work"
+  apt-get download prometheus || { apt_get update && apt-get download prometheus; }
+  dpkg-deb -x prometheus_*.deb tree
+  mv tree/usr/bin/promtool "$cache/promtool"
+  rm -rf "$work"
+}
 
 step_windows() {
   step_build

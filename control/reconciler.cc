@@ -183,6 +183,7 @@ void Reconciler::SetOwn(lease::OwnIdentity own) {
 void Reconciler::AddSink(lease::Sink& sink, Families families) {
   SinkStatus status;
   status.name = sink.name();
+  status.kind = sink.kind();
   status.families = families;
   sinks_.push_back({&sink, Backoff(options_.retry, random_), std::nullopt, std::move(status)});
   Flush();

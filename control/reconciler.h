@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "control/clock.h"
@@ -47,6 +48,7 @@ struct ReconcilerHooks {
 
 struct SinkStatus {
   std::string name;
+  std::string_view kind;  // a string literal
   Families families = Families::kBoth;
   bool resynced = false;  // has received the first complete snapshot
   lease::SinkReport report;

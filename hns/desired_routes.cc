@@ -7,6 +7,7 @@ namespace weft::hns {
 
 void DesiredRoutes::Set(RemoteSubnetRoutes routes, bool may_remove) {
   const std::lock_guard lock(mutex_);
+  if (content_.routes != routes) ++content_.version;
   content_.routes.swap(routes);  // the former ones are destroyed without the lock
   content_.known = true;
   content_.may_remove = content_.may_remove || may_remove;
@@ -14,12 +15,15 @@ void DesiredRoutes::Set(RemoteSubnetRoutes routes, bool may_remove) {
 
 void DesiredRoutes::Put(const RemoteSubnetRoute& route) {
   const std::lock_guard lock(mutex_);
-  content_.routes.insert_or_assign(route.destination, route);
+  const auto [at, added] = content_.routes.try_emplace(route.destination, route);
+  if (!added && at->second == route) return;
+  at->second = route;
+  ++content_.version;
 }
 
 void DesiredRoutes::Erase(const IpPrefix& destination) {
   const std::lock_guard lock(mutex_);
-  content_.routes.erase(destination);
+  if (content_.routes.erase(destination) > 0) ++content_.version;
 }
 
 DesiredRoutes::Content DesiredRoutes::Copy() const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 
 #include "hns/route_plan.h"
@@ -23,6 +24,7 @@ class DesiredRoutes {
     RemoteSubnetRoutes routes;
     bool known = false;  // Set was called
     bool may_remove = false;
+    std::uint64_t version = 0;  // differs after each change of the routes
   };
   // A copy, for work that takes long.
   Content Copy() const;

@@ -29,6 +29,7 @@ void OverlayMachine::SetSpec(const OverlaySpec& spec) {
   if (spec == spec_) return;
   if (spec.name != spec_.name) MoveToFormer(spec.name);
   spec_ = spec;
+  synced_version_.reset();
   Forget();
   reading_.reset();
   adapter_.Forget();
@@ -205,6 +206,7 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::PutHostRoute(TimePoint now) 
     const bool gone = code && !lost && co_await call::IsGone(status);
     if (!code || lost || gone) co_return co_await Failed(OverlayState::kNetwork, status);
   }
+  if (status.ok() && synced_version_ && host_route_.note.empty()) ++repairs_->host_routes;
   host_route_.again = now + host_route_.delay.Next();
   host_route_.note =
       absl::StrCat("this node may not reach its own pods, HostRoute is missing: ",
@@ -250,6 +252,7 @@ Sequence<OverlayMachine::Wait> OverlayMachine::WriteRoutes(TimePoint now) {
   }
   const std::vector<std::string> pending = writer_.Pending();
   if (pending.empty()) {
+    synced_version_ = planned_version_;
     co_return Wait{OverlayState::kInSync,
                    absl::StrCat("the HNS network ", spec_.name, " has ", desired_,
                                 desired_ == 1 ? " route" : " routes")};
@@ -265,6 +268,11 @@ void OverlayMachine::Plan(TimePoint now) {
   const DesiredRoutes::Content desired = routes_->Copy();
   RoutePlan plan =
       PlanRoutes(desired.routes, reading_->policies, spec_.isolation_id, desired.may_remove);
+  if (synced_version_ == desired.version && !plan.changes.empty()) {
+    repairs_->routes += plan.changes.size();
+    synced_version_.reset();
+  }
+  planned_version_ = desired.version;
   desired_ = desired.routes.size();
   in_sync_ = plan.in_sync;
   writer_.SetPlan(std::move(plan), now);

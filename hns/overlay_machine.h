@@ -24,6 +24,7 @@
 #include "hns/object_ledger.h"
 #include "hns/overlay_drift.h"
 #include "hns/overlay_plan.h"
+#include "hns/repairs.h"
 #include "hns/retry_delay.h"
 #include "hns/route_plan.h"
 #include "hns/route_writer.h"
@@ -84,6 +85,8 @@ class OverlayMachine {
   // report that IP earlier. HostRoute waits for the adapter, as upstream does, unless this is never
   // called.
   void SetAdapterPresent(bool present);
+  // Counts repairs there, from now on.
+  void SetRepairs(std::shared_ptr<Repairs> repairs) { repairs_ = std::move(repairs); }
 
   // HNS stopped or restarts: the next Round reads everything again before it changes anything.
   void OnServiceGone();
@@ -144,6 +147,11 @@ class OverlayMachine {
   std::vector<std::string> Notes() const;
 
   const std::shared_ptr<ObjectLedger> ledger_;
+  std::shared_ptr<Repairs> repairs_ = std::make_shared<Repairs>();
+  // The desired routes (DesiredRoutes::Content::version) that were in sync with HNS last; empty:
+  // what differs now was not in sync before, or is counted already.
+  std::optional<std::uint64_t> synced_version_;
+  std::uint64_t planned_version_ = 0;
   OverlaySpec spec_;
   const std::shared_ptr<DesiredRoutes> routes_;
 

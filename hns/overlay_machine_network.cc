@@ -278,6 +278,7 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::Create(const NetworkPlan& pl
     co_return co_await Failed(OverlayState::kNetwork, created, CreateHint(created, spec_));
   }
   open_ = true;
+  if (std::exchange(synced_version_, std::nullopt)) ++repairs_->networks;
   writer_ = RouteWriter();
   made_shape_ = ShapeOf(plan.document);
   assumed_.clear();

@@ -18,10 +18,12 @@
 #include "control/config/options.h"
 #include "control/host/host.h"
 #include "control/ledger/node_ledger.h"
+#include "control/metrics/hns_calls.h"
 #include "control/net_conf.h"
 #include "control/reconciler.h"
 #include "control/underlay/interface_choice.h"
 #include "hns/api/api.h"
+#include "hns/repairs.h"
 
 namespace weft::backend {
 
@@ -37,6 +39,9 @@ struct Context {
   std::function<void()> on_hns_change;  // on the HNS thread: OnHnsChange is due
   // Called on a packet thread that ends by itself; `device` must then be passed to CloseDevice.
   std::function<void(const std::string& device, const absl::Status& why)> on_broken;
+  // Of this process; null: HNS is not programmed.
+  std::shared_ptr<metrics::HnsCalls> hns_calls{};
+  std::shared_ptr<hns::Repairs> hns_repairs{};
 };
 
 // What a network in HNS decides of our IPv4 lease; empty: not known yet.
@@ -101,6 +106,7 @@ class Backend {
   // Conditions that fail no check.
   virtual void AppendConditions(std::vector<NamedCondition>&) const {}
   virtual void FillStatus(admin::Status&) const {}
+  virtual void AddMetrics(metrics::Exposition&) const {}
 };
 
 inline control::Families FamiliesOf(IpFamily family) {

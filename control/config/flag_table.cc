@@ -64,6 +64,9 @@ constexpr FlagRow kTable[] = {
      "keep a persistent network in HNS, so that the first start cuts the node off for some "
      "seconds, "
      "and reboots do not, if the NIC keeps its identity"},
+    {kDataPlane, "manage-firewall", &V::manage_firewall, "",
+     "with an overlay network in HNS, keep a rule in Windows' firewall that allows inbound UDP to "
+     "its port; false: flanneld neither makes nor removes rules"},
     {kDataPlane, "peer-check", &V::peer_check, "strict|lease|off",
      "how the sender of a received packet is checked: strict, by the lease that contains the inner "
      "source; lease, by any lease's address; off, not at all"},

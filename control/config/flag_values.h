@@ -28,6 +28,7 @@ struct PlainValues {
 
   // How packets are forwarded.
   bool hns_base_network = false;
+  bool manage_firewall = true;  // Windows
   bool udp_checksum = true;
   bool ip_masq = false;
   bool ip_masq_fully_random_disable = false;  // Linux

@@ -88,6 +88,7 @@ void ClusterMember::RequestName() {
 void ClusterMember::OnPod(const absl::StatusOr<kube::ApiAnswer>& answer) {
   const absl::StatusOr<std::string> name = NodeNameOf(answer);
   if (name.ok()) return OnName(*name);
+  ++name_errors_;
   name_condition_.Set(absl::StrCat(
       "the node of pod ", options_.pod_namespace, "/", options_.pod_name, " is not known: ",
       name.status().message(), "; flanneld tries again; the variable NODE_NAME would avoid this"));
@@ -144,10 +145,25 @@ void ClusterMember::Publish() {
 
 void ClusterMember::OnPatched(const absl::StatusOr<kube::ApiAnswer>& answer) {
   const auto ended = std::move(call_);  // not destroyed during its own callback's arguments
+  if (!answer.ok() || answer->status >= 300) ++publish_errors_;
   publisher_->OnAnswer(answer.ok() ? absl::StatusOr<kube::ApiStatus>(StatusOf(*answer))
                                    : answer.status());
   Publish();
   on_change_();
+}
+
+std::optional<control::TimePoint> ClusterMember::synced_at() const {
+  return source_ ? source_->counts().synced_at : std::nullopt;
+}
+
+void ClusterMember::AddMetrics(metrics::Exposition& exposition) const {
+  using metrics::Metric;
+  const kube::ListWatch::Counts counts = source_ ? source_->counts() : kube::ListWatch::Counts();
+  exposition.Add(Metric::kApiWatchRestarts, {}, counts.watch_restarts);
+  exposition.Add(Metric::kApiLists, {}, counts.lists);
+  exposition.Add(Metric::kApiErrors, {"nodes"}, counts.errors);
+  exposition.Add(Metric::kApiErrors, {"publish"}, publish_errors_);
+  exposition.Add(Metric::kApiErrors, {"pod"}, name_errors_);
 }
 
 std::string ClusterMember::Describe() const {

@@ -3,6 +3,7 @@
 // publishes its own lease.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@
 #include "control/lease/own_node.h"
 #include "control/lease/source.h"
 #include "control/log_limit.h"
+#include "control/metrics/exposition.h"
 #include "control/retry.h"
 #include "control/sources/kube_source.h"
 
@@ -49,6 +51,8 @@ class ClusterMember {
   // Why our name is not known; empty when it is.
   const control::Condition& name_condition() const { return name_condition_; }
   const control::Condition& publish_condition() const { return publish_condition_; }
+  std::optional<control::TimePoint> synced_at() const;
+  void AddMetrics(metrics::Exposition& exposition) const;
   bool published() const { return publisher_ && publisher_->published(); }
 
  private:
@@ -70,6 +74,7 @@ class ClusterMember {
   Timer timer_;  // of the name's next try, then of the publisher
   control::Backoff name_backoff_;
   control::Condition name_condition_, publish_condition_;
+  std::uint64_t name_errors_ = 0, publish_errors_ = 0;
   std::unique_ptr<kube::Publisher> publisher_;  // once the name is known
   std::unique_ptr<control::KubeSource> source_;
   std::unique_ptr<kube::ApiCall> call_;  // last: ends first

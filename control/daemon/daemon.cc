@@ -77,12 +77,13 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
       host_(std::move(host)),
       ledger_(std::make_shared<ledger::NodeLedger>(config_.options.state_dir)),
       journal_(ledger_->folder()),
+      hns_calls_(config_.hns ? std::make_shared<metrics::HnsCalls>(config_.hns) : nullptr),
       context_{config_.options,
                config_.conf,
                *host_,
                reconciler_,
                ledger_,
-               config_.hns,
+               hns_calls_,
                [this, alive = std::weak_ptr(alive_)] {
                  Post(alive, [this] {
                    network_.OnHnsChange();
@@ -92,7 +93,9 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
                [this, alive = std::weak_ptr(alive_)](const std::string& device,
                                                      const absl::Status& why) {
                  Post(alive, [this, device, why] { network_.CloseBroken(device, why); });
-               }},
+               },
+               hns_calls_,
+               hns_repairs_},
       network_(context_, config_.filter) {
   const config::Options& options = config_.options;
   if (config_.hns) ledger_->Open();
@@ -155,7 +158,10 @@ absl::Status Daemon::OpenHealth() {
   limits.deadline = kHealthDeadline;
   limits.any_method = true;
   auto health = std::make_unique<admin::HttpServer>(
-      loop_.io(), HealthHandler([this] { return recent_checks_.At(steady_clock::now()); }), limits);
+      loop_.io(),
+      HealthHandler([this] { return recent_checks_.At(steady_clock::now()); },
+                    [this] { return recent_metrics_.At(steady_clock::now()); }),
+      limits);
   const absl::StatusOr<std::uint16_t> bound = health->ListenTcp(config_.options.healthz_ip, *port);
   if (bound.ok()) {
     health_condition_.Set("");
@@ -270,12 +276,14 @@ void Daemon::Schedule() {
     Identify();
     Settle();
     ArmTick();
+    rounds_took_.Add(steady_clock::now() - last_round_);
   });
 }
 
 void Daemon::ArmSourcePoll() {
   source_timer_.Set(steady_clock::now() + kSourcePeriod, [this] {
     file_->Poll();
+    if (file_->is_current()) file_read_at_ = clock_.Now();
     ArmSourcePoll();
   });
 }

@@ -37,6 +37,8 @@
 #include "control/kube/client/cluster_servers.h"
 #include "control/ledger/node_ledger.h"
 #include "control/log_limit.h"
+#include "control/metrics/histogram.h"
+#include "control/metrics/hns_calls.h"
 #include "control/net_conf.h"
 #include "control/node/node_network.h"
 #include "control/own_facts.h"
@@ -79,6 +81,8 @@ class Daemon final : public admin::StateProvider {
   std::vector<admin::Check> Checks() const { return Checks(reconciler_.report()); }
   admin::Status ReadStatus() override;
   admin::LeaseList ReadLeases() override;
+  // The body of /metrics. Its cost does not grow with the number of leases.
+  std::string ReadMetrics() const;
   std::optional<absl::StatusOr<admin::Plan>> RequestPlan(const std::string& name,
                                                          bool repair) override;
   std::uint64_t generation() const override;
@@ -91,6 +95,7 @@ class Daemon final : public admin::StateProvider {
   void Post(std::weak_ptr<bool> alive, std::function<void()> task);
 
   std::vector<admin::Check> Checks(const control::ReconcilerReport& report) const;
+  std::vector<backend::NamedCondition> NamedConditions() const;
   // Those of `report`'s sinks and of everything else, one for each subject; of some the text is
   // empty: they are over.
   std::vector<admin::ConditionStatus> Conditions(const control::ReconcilerReport& report) const;
@@ -144,6 +149,9 @@ class Daemon final : public admin::StateProvider {
   std::unique_ptr<admin::AdminServer> admin_;
   control::Condition health_condition_, admin_condition_, journal_condition_;
   RecentChecks recent_checks_{[this] { return Checks(); }};
+  Recent<std::string> recent_metrics_{[this] { return ReadMetrics(); }};
+  metrics::Histogram rounds_took_;                  // of Schedule
+  std::optional<control::TimePoint> file_read_at_;  // the lease file, last, without an error
   Timer source_timer_, tick_timer_, housekeeping_timer_, schedule_timer_, routes_timer_;
 
   absl::StatusOr<control::OwnFacts> facts_ =
@@ -158,6 +166,8 @@ class Daemon final : public admin::StateProvider {
   // As written last: the leases' generation and our own; and when it may be written again.
   std::optional<std::pair<std::uint64_t, control::OwnFacts>> journaled_;
   std::chrono::steady_clock::time_point next_journal_{};
+  const std::shared_ptr<metrics::HnsCalls> hns_calls_;  // null: HNS is not programmed
+  const std::shared_ptr<hns::Repairs> hns_repairs_ = std::make_shared<hns::Repairs>();
   const backend::Context context_;
   node::NodeNetwork network_;
   std::unique_ptr<host::Watch> watch_, routes_watch_;  // of `host_`

@@ -79,8 +79,7 @@ std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report
   return checks;
 }
 
-std::vector<admin::ConditionStatus> Daemon::Conditions(
-    const control::ReconcilerReport& report) const {
+std::vector<backend::NamedCondition> Daemon::NamedConditions() const {
   std::vector<backend::NamedCondition> conditions = {{"net-conf", net_conf_.condition()},
                                                      {"health", health_condition_},
                                                      {"admin", admin_condition_},
@@ -92,7 +91,12 @@ std::vector<admin::ConditionStatus> Daemon::Conditions(
     conditions.push_back({"node-name", member_->name_condition()});
     conditions.push_back({"publish", member_->publish_condition()});
   }
-  std::vector<admin::ConditionStatus> out = Aggregate(conditions);
+  return conditions;
+}
+
+std::vector<admin::ConditionStatus> Daemon::Conditions(
+    const control::ReconcilerReport& report) const {
+  std::vector<admin::ConditionStatus> out = Aggregate(NamedConditions());
   for (const control::SinkStatus& sink : report.sinks) {
     if (sink.refusal_changes > 0)
       out.push_back({sink.name, absl::StrJoin(sink.report.refused, "; "), sink.refusal_changes});

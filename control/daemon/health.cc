@@ -4,11 +4,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "control/metrics/exposition.h"
 
 namespace weft::daemon {
 namespace {
-
-constexpr auto kRecent = std::chrono::milliseconds(100);
 
 // As kube-apiserver writes it: "[+]name ok: text", "[-]name failed: text".
 std::string Verbose(const std::vector<admin::Check>& checks) {
@@ -34,18 +33,16 @@ bool AllOk(const std::vector<admin::Check>& checks) {
                      [](const admin::Check& check) { return check.ok; });
 }
 
-const std::vector<admin::Check>& RecentChecks::At(TimePoint now) {
-  if (!read_at_ || now - *read_at_ > kRecent) {
-    checks_ = read_();
-    read_at_ = now;
-  }
-  return checks_;
-}
-
-admin::Handler HealthHandler(ReadChecks read_checks) {
-  return [read_checks = std::move(read_checks)](const admin::Request& request) {
+admin::Handler HealthHandler(ReadChecks read_checks, ReadMetrics read_metrics) {
+  return [read_checks = std::move(read_checks),
+          read_metrics = std::move(read_metrics)](const admin::Request& request) {
     if (request.path == "/healthz" || request.path == "/livez")
       return Answer(200, "flanneld is running");
+    if (request.path == "/metrics") {
+      admin::Response response = Answer(200, read_metrics());
+      response.content_type = metrics::kContentType;
+      return response;
+    }
     if (request.path != "/readyz") return Answer(404, "404 page not found\n");
     const std::vector<admin::Check> checks = read_checks();
     const bool ready = AllOk(checks);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // /healthz, /livez and /readyz with the texts of upstream v0.28.9, and behind "not ready yet" the
-// first reason; ?verbose has a line for each check.
+// first reason; ?verbose has a line for each check. /metrics has the metrics of control/metrics.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,19 +21,29 @@ using ReadChecks = std::function<std::vector<admin::Check>()>;
 bool AllOk(const std::vector<admin::Check>& checks);
 
 // The result of `read`, at most 100 ms old: any process may request it at any rate.
-class RecentChecks {
+template <typename Value>
+class Recent {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  explicit RecentChecks(ReadChecks read) : read_(std::move(read)) {}
-  const std::vector<admin::Check>& At(TimePoint now);
+  explicit Recent(std::function<Value()> read) : read_(std::move(read)) {}
+  const Value& At(TimePoint now) {
+    if (!read_at_ || now - *read_at_ > std::chrono::milliseconds(100)) {
+      value_ = read_();
+      read_at_ = now;
+    }
+    return value_;
+  }
 
  private:
-  const ReadChecks read_;
-  std::vector<admin::Check> checks_;
+  const std::function<Value()> read_;
+  Value value_;
   std::optional<TimePoint> read_at_;
 };
+using RecentChecks = Recent<std::vector<admin::Check>>;
+
+using ReadMetrics = std::function<std::string()>;
 
 // /healthz shows only that the process answers: a restart would correct no failing check.
-admin::Handler HealthHandler(ReadChecks checks);
+admin::Handler HealthHandler(ReadChecks checks, ReadMetrics metrics);
 
 }  // namespace weft::daemon

@@ -59,6 +59,8 @@ ListWatch::ListWatch(const control::Clock& clock, const control::Random& random,
 Action ListWatch::SendRequest() {
   const TimePoint now = clock_.Now();
   emitter_.Close();
+  if (snapshot_desired_ && page_token_.empty()) ++counts_.lists;
+  if (!snapshot_desired_ && watched_) ++counts_.watch_restarts;
   if (!snapshot_desired_) {
     kind_ = RequestKind::kWatch;
   } else if (page_token_.empty()) {
@@ -120,6 +122,7 @@ Action ListWatch::WatchAgain() {
 // Sends the same request after a pause, which grows and is at least as long as the server's
 // Retry-After.
 Action ListWatch::TryAgain(const absl::Status& why, std::optional<seconds> retry_after) {
+  ++counts_.errors;
   if (condition_ != why) listener_.OnCondition(condition_ = why);
   Duration pause = backoff_.Next();
   if (retry_after) {
@@ -235,6 +238,7 @@ Action ListWatch::Cut(const absl::Status& why) {
 void ListWatch::BeginWatch() {
   watching_since_ = clock_.Now();
   settled_ = false;
+  watched_ = true;
 }
 
 // Called at every event, so that settled_ is up to date when a watch ends.
@@ -253,6 +257,7 @@ void ListWatch::SnapshotEnded(const std::string& at) {
   snapshot_desired_ = dropped_ = false;
   synced_ = true;
   snapshot_at_ = clock_.Now();
+  counts_.synced_at = snapshot_at_;
   list_mode_ = ListMode::kStream;
   page_token_.clear();
   not_known_since_.reset();
@@ -281,6 +286,7 @@ std::optional<Action> ListWatch::Digest() {
     BeginWatch();
   }
   if (watching()) {
+    if (answer().watched_anything) counts_.synced_at = received_at_;
     if (!answer().version.empty()) version_ = answer().version;
     if (answer().watched_anything) silent_watches_ = 0;
   }

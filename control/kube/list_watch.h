@@ -74,6 +74,17 @@ class ListWatch {
   ListWatch(const control::Clock& clock, const control::Random& random, AnnotationKeys keys,
             std::string own_node_name, lease::SourceListener& listener);
 
+  // Since the start.
+  struct Counts {
+    std::uint64_t lists = 0;           // requested, each with all its pages
+    std::uint64_t watch_restarts = 0;  // watches requested after an earlier one
+    std::uint64_t errors = 0;          // failed requests
+    // When the listener had the state of the server last: at a snapshot's end, or when a watch
+    // brought an event or a bookmark. Empty: there was no snapshot.
+    std::optional<control::TimePoint> synced_at{};
+  };
+  const Counts& counts() const { return counts_; }
+
   Action Start() { return SendRequest(); }
   // The answer to the request that was sent last.
   Action OnHead(const HttpHead& head);
@@ -152,6 +163,9 @@ class ListWatch {
   bool settled_ = false;
   HttpHead head_;
   std::string error_text_;
+
+  Counts counts_;
+  bool watched_ = false;  // a watch has begun
 };
 
 }  // namespace weft::kube

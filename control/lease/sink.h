@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -59,6 +60,8 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual std::string name() const = 0;
+  // One of a few fixed words, for metrics.
+  virtual std::string_view kind() const { return "other"; }
   // Called with the first complete snapshot, and whenever the actual state is in doubt: reads the
   // actual state, and removes what is ours and not desired.
   virtual SinkReport Resync(std::span<const Peer> all) = 0;

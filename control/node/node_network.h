@@ -91,6 +91,7 @@ class NodeNetwork {
   void AppendConditions(std::vector<backend::NamedCondition>& out) const;
   // Interface, MTU, tunnels, peers.
   void FillStatus(admin::Status& status) const;
+  void AddMetrics(metrics::Exposition& exposition) const;
 
  private:
   void ReadClaims(const underlay::HostFacts& facts);

@@ -77,4 +77,8 @@ void NodeNetwork::FillStatus(admin::Status& status) const {
   for (const auto& backend : backends_) backend->FillStatus(status);
 }
 
+void NodeNetwork::AddMetrics(metrics::Exposition& exposition) const {
+  for (const auto& backend : backends_) backend->AddMetrics(exposition);
+}
+
 }  // namespace weft::node

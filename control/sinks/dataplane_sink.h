@@ -23,6 +23,7 @@ class DataplaneSink final : public lease::Sink {
                          std::string name = "dataplane");
 
   std::string name() const override { return name_; }
+  std::string_view kind() const override { return "tunnel"; }
   lease::SinkReport Resync(std::span<const lease::Peer> all) override;
   lease::SinkReport Update(const lease::PeerChanges& changes) override;
   lease::SinkReport Retry() override { return Report(); }

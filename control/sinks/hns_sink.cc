@@ -11,9 +11,11 @@ namespace weft::control {
 
 HnsSink::HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlaySpec& spec,
                  std::function<void()> on_change, RoundThread::Limits limits,
-                 std::shared_ptr<hns::ObjectLedger> ledger, bool awaits_adapter)
+                 std::shared_ptr<hns::ObjectLedger> ledger, bool awaits_adapter,
+                 std::shared_ptr<hns::Repairs> repairs)
     : spec_(spec),
       awaits_adapter_(awaits_adapter),
+      repairs_(std::move(repairs)),
       thread_(
           std::move(api), std::move(ledger),
           [this](hns::Api& session_api, const std::shared_ptr<hns::ObjectLedger>& session_ledger) {
@@ -25,6 +27,7 @@ std::unique_ptr<hns::OverlayKeeper> HnsSink::MakeKeeper(
     hns::Api& api, const std::shared_ptr<hns::ObjectLedger>& ledger) const {
   auto keeper = std::make_unique<hns::OverlayKeeper>(api, spec_, ledger,
                                                      std::chrono::steady_clock::now, routes_);
+  if (repairs_) keeper->SetRepairs(repairs_);
   if (awaits_adapter_) keeper->SetAdapterPresent(false);
   return keeper;
 }

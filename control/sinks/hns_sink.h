@@ -27,10 +27,11 @@ class HnsSink final : public lease::Sink {
  public:
   // `on_change`: State or Report may differ; called on the HNS thread, which none of this object's
   // methods waits for then. `ledger`: of the HNS objects that are made; null: no ledger.
-  // `awaits_adapter`: wait for SetAdapterPresent.
+  // `awaits_adapter`: wait for SetAdapterPresent. `repairs`: counted there; null: not counted.
   HnsSink(std::shared_ptr<hns::Api> api, const hns::OverlaySpec& spec,
           std::function<void()> on_change, RoundThread::Limits limits = {},
-          std::shared_ptr<hns::ObjectLedger> ledger = nullptr, bool awaits_adapter = false);
+          std::shared_ptr<hns::ObjectLedger> ledger = nullptr, bool awaits_adapter = false,
+          std::shared_ptr<hns::Repairs> repairs = nullptr);
 
   void SetSpec(const hns::OverlaySpec& spec);
   const hns::OverlaySpec& spec() const { return spec_; }
@@ -46,6 +47,7 @@ class HnsSink final : public lease::Sink {
   std::string Supervise(RoundThread::Clock::time_point now) { return thread_.Supervise(now); }
 
   std::string name() const override;
+  std::string_view kind() const override { return "hns"; }
   lease::SinkReport Resync(std::span<const lease::Peer> all) override;
   lease::SinkReport Update(const lease::PeerChanges& changes) override;
   lease::SinkReport Retry() override;
@@ -58,6 +60,7 @@ class HnsSink final : public lease::Sink {
   hns::OverlaySpec spec_;
   const std::shared_ptr<hns::DesiredRoutes> routes_ = std::make_shared<hns::DesiredRoutes>();
   const bool awaits_adapter_;
+  const std::shared_ptr<hns::Repairs> repairs_;
   KeeperThread<hns::OverlayKeeper, hns::OverlayOutcome> thread_;  // last: it starts at once
 };
 

@@ -75,6 +75,7 @@ class HostRouteSink final : public lease::Sink {
                 std::function<TimePoint()> now = &std::chrono::steady_clock::now);
 
   std::string name() const override;
+  std::string_view kind() const override { return "host-routes"; }
   lease::SinkReport Resync(std::span<const lease::Peer> all) override;
   lease::SinkReport Update(const lease::PeerChanges& changes) override;
   lease::SinkReport Retry() override;

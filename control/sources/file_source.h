@@ -32,6 +32,8 @@ class FileSource final : public lease::Source {
   void Start(lease::SourceListener& listener) override;
   std::string Describe() const override;
   void Poll();
+  // The last Poll found the file readable, and `listener` has its content.
+  bool is_current() const { return text_hash_ && status_.ok(); }
 
   // Of the last attempt to read.
   const absl::Status& status() const { return status_; }

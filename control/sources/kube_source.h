@@ -25,6 +25,9 @@ class KubeSource final : public lease::Source, private kube::ExchangeHandler {
 
   void Start(lease::SourceListener& listener) override;
   std::string Describe() const override;
+  kube::ListWatch::Counts counts() const {
+    return watch_ ? watch_->counts() : kube::ListWatch::Counts();
+  }
 
  private:
   void OnHead(const kube::HttpHead& head) override { Do(watch_->OnHead(head)); }

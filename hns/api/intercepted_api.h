@@ -30,7 +30,7 @@ class InterceptedApi : public Api {
   Reply Delete(Kind kind, const Guid& id) final;
   Hresult Close(Kind kind, Handle handle) final;
   Reply Call(const std::string& method, const std::string& path, const std::string& request) final;
-  Reply Subscribe(OnNotification notify) final;
+  Reply Subscribe(OnNotification notify) override;
   Hresult Unsubscribe(Handle handle) final;
 
  protected:

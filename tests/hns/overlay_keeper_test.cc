@@ -561,6 +561,36 @@ TEST(OverlayKeeperTest, ARecheckFindsForeignChanges) {
   EXPECT_TRUE(stage.Overlay()->Has("HostRoute"));
 }
 
+// A write is a repair if the same was in sync before.
+TEST(OverlayKeeperTest, RepairsAreCountedOnce) {
+  OverlayStage stage;
+  const auto repairs = std::make_shared<Repairs>();
+  stage.keeper->SetRepairs(repairs);
+  const auto counts = [&] {
+    return std::vector<std::uint64_t>{repairs->networks, repairs->host_routes, repairs->routes};
+  };
+  const auto repaired = [&] {
+    stage.keeper->Recheck();
+    EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
+    return counts();
+  };
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
+  EXPECT_THAT(counts(), ElementsAre(0, 0, 0)) << "the first writes";
+  stage.SetRoutes(RoutesTo({"10.244.1.0/24", "10.244.2.0/24", "10.244.3.0/24"}));
+  EXPECT_THAT(repaired(), ElementsAre(0, 0, 0)) << "a new peer";
+  stage.SetRoutes(stage.routes);
+  EXPECT_THAT(repaired(), ElementsAre(0, 0, 0)) << "the same peers again";
+
+  stage.RemovePolicy(RemoteSubnetRoutePolicy(stage.routes.begin()->second));
+  EXPECT_THAT(repaired(), ElementsAre(0, 0, 1)) << "a route";
+  EXPECT_THAT(repaired(), ElementsAre(0, 0, 1));
+  stage.RemovePolicy(HostRoutePolicy());
+  EXPECT_THAT(repaired(), ElementsAre(0, 1, 1)) << "the HostRoute";
+  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  EXPECT_THAT(repaired(), ElementsAre(1, 1, 1)) << "the network with all it has";
+  EXPECT_THAT(repaired(), ElementsAre(1, 1, 1));
+}
+
 TEST(OverlayKeeperTest, NeverUnderRunningPods) {
   OverlayStage stage;
   stage.Drive();

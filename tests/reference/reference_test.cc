@@ -27,6 +27,7 @@
 #include "control/config/flags.h"
 #include "control/kube/codec/annotation_keys.h"
 #include "control/lease/peer_state.h"
+#include "control/metrics/metric_table.h"
 #include "control/net_conf.h"
 #include "control/service/event_table.h"
 #include "dataplane/verdict.h"
@@ -95,6 +96,20 @@ std::vector<Section> Annotations() {
   Section section;
   for (const kube::AnnotationRow& row : kube::AnnotationTable())
     section.items.push_back({std::string(row.name), "", std::string(row.help)});
+  return {section};
+}
+
+std::vector<Section> Metrics() {
+  Section section;
+  for (const metrics::MetricRow& row : metrics::MetricTable()) {
+    std::vector<std::string_view> labels;
+    for (const std::string_view label : row.labels) {
+      if (!label.empty()) labels.push_back(label);
+    }
+    section.items.push_back({std::string(row.name), "",
+                             absl::StrCat(Name(row.type), labels.empty() ? "" : " by ",
+                                          absl::StrJoin(labels, ", "), ". ", row.help)});
+  }
   return {section};
 }
 
@@ -280,6 +295,7 @@ TEST(ReferenceTest, OfTheProgramsTables) {
          {"annotations", Markdown(Annotations())},
          {"states", Markdown(States())},
          {"drops", Markdown(Drops())},
+         {"metrics", Markdown(Metrics())},
          {"events", Markdown(Events())}});
 }
 

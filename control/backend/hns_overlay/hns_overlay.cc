@@ -54,14 +54,15 @@ absl::Status HnsOverlay::Open() {
     Close();
   programmed_ = desired_;
   if (!desired_) return absl::OkStatus();
-  if (!follower_) firewall_.Allow(desired_->port);
+  if (!follower_ && context_.options.manage_firewall) firewall_.Allow(desired_->port);
   if (keeper_) {
     keeper_->SetSpec(*desired_);
     return absl::OkStatus();
   }
   keeper_ = std::make_unique<control::HnsSink>(
       context_.hns, *desired_, context_.on_hns_change, control::RoundThread::Limits(),
-      context_.ledger, /*awaits_adapter=*/!follower_ && context_.host.is_windows());
+      context_.ledger, /*awaits_adapter=*/!follower_ && context_.host.is_windows(),
+      context_.hns_repairs);
   control::LogInfo(
       absl::StrCat("peers are reached by the ", keeper_->name(), " on ", desired_->adapter));
   context_.reconciler.AddSink(*keeper_, control::Families::kV4);
@@ -84,7 +85,11 @@ std::optional<LeaseFacts> HnsOverlay::lease_facts() const {
 // `adapters` were read after `awaited_` was set: an adapter that had the address before the network
 // was created does not count.
 void HnsOverlay::OnAdapters(const std::vector<host::Adapter>& adapters) {
-  if (keeper_ && awaited_ && underlay::OwnerOf(*awaited_, adapters)) keeper_->SetAdapterPresent();
+  if (!keeper_ || !awaited_ || !underlay::OwnerOf(*awaited_, adapters)) return;
+  keeper_->SetAdapterPresent();
+  const auto created = context_.hns_calls ? context_.hns_calls->network_created() : std::nullopt;
+  if (created && created != measured_) blip_ = std::chrono::steady_clock::now() - *created;
+  measured_ = created;
 }
 
 void HnsOverlay::OnHnsChange() {
@@ -95,7 +100,7 @@ void HnsOverlay::OnHnsChange() {
 }
 
 void HnsOverlay::Poll(control::TimePoint now) {
-  if (decides()) firewall_.Allow(programmed_->port, now);
+  if (decides() && context_.options.manage_firewall) firewall_.Allow(programmed_->port, now);
   HnsNetwork::Poll(now);
 }
 
@@ -108,6 +113,11 @@ admin::HnsStatus HnsOverlay::ReadStatus() const {
   admin::HnsStatus status = HnsStatusOf(programmed_->name, state);
   status.state = OverlayStateName(state.outcome.state);
   status.router_mac = state.outcome.dr_mac;
+  if (!follower_ && !context_.options.manage_firewall) {
+    status.notes.push_back(absl::StrCat(
+        "the firewall is left alone (--manage-firewall=false): allow inbound UDP port ",
+        programmed_->port, " yourself"));
+  }
   return status;
 }
 
@@ -118,6 +128,12 @@ void HnsOverlay::AppendChecks(std::vector<admin::Check>& checks) const {
   const control::HnsState state = keeper_->State();
   const bool up = state.known && state.outcome.state >= hns::OverlayState::kRoutes;
   checks.push_back({"hns", up, ReadStatus().text});
+}
+
+void HnsOverlay::AddMetrics(metrics::Exposition& exposition) const {
+  if (!blip_) return;
+  exposition.AddReal(metrics::Metric::kNetworkBlip, {},
+                     std::chrono::duration<double>(*blip_).count());
 }
 
 void HnsOverlay::AppendConditions(std::vector<NamedCondition>& out) const {

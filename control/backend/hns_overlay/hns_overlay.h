@@ -34,11 +34,16 @@ class HnsOverlay final : public HnsNetwork<control::HnsSink, hns::OverlaySpec, O
   std::string TunnelsText(bool up) const override;
   void AppendChecks(std::vector<admin::Check>& checks) const override;
   void AppendConditions(std::vector<NamedCondition>& out) const override;
+  void AddMetrics(metrics::Exposition& exposition) const override;
 
  private:
   admin::HnsStatus ReadStatus() const override;
 
   TunnelFirewall firewall_;
+  // How long the creation of the network kept this node without the management IP, and which
+  // creation this is about.
+  std::optional<std::chrono::steady_clock::duration> blip_;
+  std::optional<std::chrono::steady_clock::time_point> measured_;
   std::optional<IpAddress> awaited_;  // the management IP whose adapter HNS's network waits for
 };
 

@@ -23,7 +23,9 @@ class TunnelFirewall {
       : host_(host), ledger_(std::move(ledger)) {}
 
   // Call about every second while an overlay network has this UDP port: creates the rule, retries
-  // soon where that fails, and checks it every five minutes in case another program removed it.
+  // soon where that fails, and checks it every five minutes in case another program removed or
+  // altered it: a rule that the ledger records as ours is then made again, any other stays. Rules
+  // of ours for former ports are removed.
   void Allow(std::uint16_t port, control::TimePoint now = std::chrono::steady_clock::now());
 
   // The rule cannot be created. Fails no check.
@@ -31,6 +33,8 @@ class TunnelFirewall {
 
  private:
   absl::Status Create(const std::string& rule, std::uint16_t port);
+  // Removes our rules with other names.
+  absl::Status RemoveFormer(const std::string& rule);
 
   host::Host& host_;
   const std::shared_ptr<ledger::NodeLedger> ledger_;

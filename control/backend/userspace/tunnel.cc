@@ -78,18 +78,20 @@ admin::DirectionStatus DirectionOf(const dataplane::DirectionCounts& counts) {
 
 struct Tunnel::Parts {
   Parts(const TunnelConfig& config, std::unique_ptr<dataplane::PacketPort> wire_port,
-        std::unique_ptr<dataplane::PacketPort> pod_port)
-      : wire(std::move(wire_port)),
+        std::unique_ptr<dataplane::PacketPort> pod_port,
+        std::shared_ptr<dataplane::Counters> shared_counters)
+      : counts(std::move(shared_counters)),
+        wire(std::move(wire_port)),
         pods(std::move(pod_port)),
         remotes(LocalVtepOf(config), peers),
-        forwarder(ForwarderConfigOf(config), remotes, peers, counters),
-        worker(*pods, *wire, forwarder, counters),
+        forwarder(ForwarderConfigOf(config), remotes, peers, *counts),
+        worker(*pods, *wire, forwarder, *counts),
         table_sink(remotes, config.family, absl::StrCat("dataplane ", config.device)) {}
 
+  const std::shared_ptr<dataplane::Counters> counts;
   std::unique_ptr<dataplane::PacketPort> wire;
   std::unique_ptr<dataplane::PacketPort> pods;
   dataplane::PeerTable peers;
-  dataplane::Counters counters;
   dataplane::RemoteTable remotes;
   dataplane::Forwarder forwarder;
   dataplane::Worker worker;
@@ -102,7 +104,7 @@ Tunnel::Tunnel(const TunnelConfig& config) : config_(config) {}
 Tunnel::~Tunnel() = default;
 
 absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
-    const TunnelConfig& config, host::Host& host,
+    const TunnelConfig& config, host::Host& host, std::shared_ptr<dataplane::Counters> counters,
     std::function<void(const absl::Status&)> on_broken) {
   dataplane::UdpOptions udp;
   udp.family = config.family;
@@ -115,7 +117,8 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   if (!pods.ok()) return pods.status();
 
   std::unique_ptr<Tunnel> tunnel(new Tunnel(config));
-  tunnel->parts_ = std::make_unique<Parts>(config, *std::move(wire), *std::move(pods));
+  tunnel->parts_ =
+      std::make_unique<Parts>(config, *std::move(wire), *std::move(pods), std::move(counters));
   Parts& parts = *tunnel->parts_;
   const absl::StatusOr<std::uint32_t> index = PrepareDevice(config, host);
   if (!index.ok()) return index.status();
@@ -150,7 +153,7 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
   status.vni = config_.vni.value();
   status.port = config_.port;
   status.mtu = config_.mtu.bytes();
-  const dataplane::CounterValues counters = parts_->counters.Read();
+  const dataplane::CounterValues counters = parts_->counts->Read();
   status.to_wire = DirectionOf(counters.to_wire);
   status.to_pods = DirectionOf(counters.to_pods);
   status.icmp_errors = counters.icmp_errors_sent;

@@ -14,6 +14,7 @@
 #include "control/admin/schema.h"
 #include "control/host/host.h"
 #include "control/lease/sink.h"
+#include "dataplane/counters.h"
 #include "dataplane/forwarder.h"
 
 namespace weft::backend {
@@ -40,10 +41,10 @@ struct TunnelConfig {
 class Tunnel {
  public:
   // Binds the UDP port before it creates the device, so that a second daemon leaves nothing behind;
-  // then device up, address, thread. `on_broken` is called on the worker's thread if that ends by
-  // itself.
+  // then device up, address, thread. No other tunnel writes to `counters` now. `on_broken` is
+  // called on the worker's thread if that ends by itself.
   static absl::StatusOr<std::unique_ptr<Tunnel>> Open(
-      const TunnelConfig& config, host::Host& host,
+      const TunnelConfig& config, host::Host& host, std::shared_ptr<dataplane::Counters> counters,
       std::function<void(const absl::Status&)> on_broken);
   // Joins the thread and removes the device.
   ~Tunnel();

@@ -2,6 +2,7 @@
 #include "control/backend/userspace/userspace.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/backend/userspace/pod_device.h"
@@ -61,6 +62,12 @@ void Userspace::Inspect(const underlay::HostFacts& host) {
   });
 }
 
+std::shared_ptr<dataplane::Counters>& Userspace::CountersOf(IpFamily family) {
+  auto& counters = family == IpFamily::kV4 ? v4_counters_ : v6_counters_;
+  if (!counters) counters = std::make_shared<dataplane::Counters>();
+  return counters;
+}
+
 bool Userspace::IsOpen(const TunnelConfig& config) const {
   return std::any_of(tunnels_.begin(), tunnels_.end(),
                      [&](const auto& tunnel) { return tunnel->config() == config; });
@@ -85,7 +92,7 @@ absl::Status Userspace::OpenTunnel(const TunnelConfig& config) {
                                   " (--replace-kernel-device)"));
   }
   absl::StatusOr<std::unique_ptr<Tunnel>> tunnel =
-      Tunnel::Open(config, context_.host,
+      Tunnel::Open(config, context_.host, CountersOf(config.family),
                    [on_broken = context_.on_broken, device = config.device](
                        const absl::Status& status) { on_broken(device, status); });
   if (absl::IsAlreadyExists(tunnel.status())) {
@@ -131,6 +138,30 @@ void Userspace::FillStatus(admin::Status& status) const {
   for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) {
     status.tunnels.push_back(tunnel->ReadStatus());
     tunnel->AppendPeers(status.peers);
+  }
+}
+
+void Userspace::AddMetrics(metrics::Exposition& exposition) const {
+  using dataplane::Verdict;
+  using metrics::Metric;
+  const auto add = [&](std::string_view family, std::string_view direction,
+                       const dataplane::DirectionCounts& counts) {
+    const auto forwarded = static_cast<std::size_t>(Verdict::kForward);
+    exposition.Add(Metric::kEncapPackets, {family, direction}, counts.packets[forwarded]);
+    exposition.Add(Metric::kEncapBytes, {family, direction}, counts.bytes);
+    for (std::size_t i = 0; i < dataplane::kVerdictCount; ++i) {
+      if (i == forwarded) continue;
+      exposition.Add(Metric::kDropPackets, {family, direction, Name(static_cast<Verdict>(i))},
+                     counts.packets[i]);
+    }
+  };
+  for (const auto& [family, counters] : {std::pair(std::string_view("ipv4"), v4_counters_.get()),
+                                         std::pair(std::string_view("ipv6"), v6_counters_.get())}) {
+    if (!counters) continue;
+    const dataplane::CounterValues values = counters->Read();
+    add(family, "to-wire", values.to_wire);
+    add(family, "to-pods", values.to_pods);
+    exposition.Add(Metric::kIcmpErrors, {family}, values.icmp_errors_sent);
   }
 }
 

@@ -36,16 +36,20 @@ class Userspace final : public Backend {
   std::vector<std::string> devices() const override;
   std::string TunnelsText(bool up) const override;
   void FillStatus(admin::Status& status) const override;
+  void AddMetrics(metrics::Exposition& exposition) const override;
 
  private:
   absl::Status OpenTunnel(const TunnelConfig& config);
+  std::shared_ptr<dataplane::Counters>& CountersOf(IpFamily family);
   bool IsOpen(const TunnelConfig& config) const;
 
   const Context& context_;
   std::string underlay_;  // its name
   std::vector<TunnelConfig> configs_;
   std::vector<std::unique_ptr<Tunnel>> tunnels_;  // after Inspect each has one of `configs_`
-  std::set<std::string> replaced_devices_;        // upstream's, each deleted once
+  // By family: they outlive the tunnels, so that they never decrease. Null: there was no tunnel.
+  std::shared_ptr<dataplane::Counters> v4_counters_, v6_counters_;
+  std::set<std::string> replaced_devices_;  // upstream's, each deleted once
 };
 
 }  // namespace weft::backend

@@ -125,6 +125,63 @@ TEST_F(TunnelFirewallTest, ANewRuleIsEnteredAndAnExistingOneAsAdopted) {
   std::filesystem::remove_all(folder);
 }
 
+// An administrator or a program altered it: others of that name are not ours to change.
+TEST_F(TunnelFirewallTest, OurRuleIsMadeAgainWhenItWasAlteredAndAForeignOneIsNot) {
+  const std::string folder = weft::testing::TestPath().string();
+  const auto ledger = std::make_shared<ledger::NodeLedger>(folder);
+  TunnelFirewall firewall(host_, ledger);
+  firewall.Allow(4789, kStart);
+  host::HostState state = host_.state();
+  state.firewall[0].udp_port = 1;
+  host_.Replace(state);
+  firewall.Allow(4789, kStart + std::chrono::minutes(5));
+  const host::FirewallRule rule{"OverlayTraffic4789UDP", 4789};
+  EXPECT_THAT(host_.state().firewall, ElementsAre(rule));
+  EXPECT_EQ(firewall.condition().text(), "");
+
+  state.firewall = {rule, {"OverlayTraffic8472UDP", 1}};
+  host_.Replace(state);
+  TunnelFirewall(host_, ledger).Allow(8472, kStart);
+  EXPECT_EQ(host_.state().firewall, state.firewall) << "nothing until the new port is allowed";
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(TunnelFirewallTest, ANewPortReplacesOurRule) {
+  const std::string folder = weft::testing::TestPath().string();
+  const auto ledger = std::make_shared<ledger::NodeLedger>(folder);
+  host::HostState state;
+  state.firewall = {{"OverlayTraffic8472UDP", 8472}, {"Other", 1}};  // another program's
+  host_.Replace(state);
+  TunnelFirewall(host_, ledger).Allow(8472, kStart);
+  TunnelFirewall(host_, ledger).Allow(4789, kStart);
+  // Another process, and a firewall that refuses the removal once.
+  class Refusing final : public weft::testing::HostView {
+   public:
+    using HostView::HostView;
+    absl::Status RemoveFirewallRule(const std::string& rule) override {
+      if (refuse) return absl::PermissionDeniedError("access is denied");
+      return HostView::RemoveFirewallRule(rule);
+    }
+    bool refuse = true;
+  };
+  Refusing refusing(host_);
+  TunnelFirewall firewall(refusing, ledger);
+  firewall.Allow(4790, kStart);
+  EXPECT_THAT(host_.state().firewall, ::testing::SizeIs(4));
+  EXPECT_THAT(firewall.condition().text(), HasSubstr("access is denied"));
+  refusing.refuse = false;
+  firewall.Allow(4790, kStart + std::chrono::seconds(1));
+  EXPECT_THAT(host_.state().firewall,
+              ElementsAre(state.firewall[0], state.firewall[1],
+                          host::FirewallRule{"OverlayTraffic4790UDP", 4790}));
+  EXPECT_EQ(firewall.condition().text(), "");
+  ledger->Use([](ledger::Ledger& entered) -> ledger::NodeLedger::Written {
+    EXPECT_EQ(entered.All<ledger::FirewallRule>().size(), 2u);
+    return std::nullopt;
+  });
+  std::filesystem::remove_all(folder);
+}
+
 // The answer was lost, not the call.
 TEST_F(TunnelFirewallTest, AFailedRuleStaysEnteredUnlessItCertainlyDoesNotExist) {
   class Silent final : public weft::testing::HostView {

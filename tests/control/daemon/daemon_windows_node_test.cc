@@ -446,6 +446,32 @@ TEST_F(DaemonWindowsNodeTest, AHostAdapterOfAnotherNameIsNoObstacle) {
   }
 }
 
+TEST_F(DaemonWindowsNodeTest, AFirewallThatIsNotManagedIsLeftAlone) {
+  config_.options.manage_firewall = false;
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_TRUE(node_->emulated.host().state().firewall.empty());
+  EXPECT_THAT(daemon_->ReadStatus().hns->notes,
+              ::testing::Contains(HasSubstr("allow inbound UDP port 4789 yourself")));
+}
+
+// HNS creates the first network and its adapter: /metrics shows for how long the node was without.
+TEST_F(DaemonWindowsNodeTest, TheInterruptionByTheFirstNetworkIsMeasured) {
+  hns::emulator::Settings settings;
+  settings.new_interface = std::chrono::milliseconds(400);
+  node_->emulated.hns().Set(settings);
+  config_.polls_host = true;
+  ASSERT_TRUE(StartHere().ok());
+  EXPECT_THAT(daemon_->ReadMetrics(), ::testing::Not(HasSubstr("\nweft_network_blip_seconds ")));
+  ASSERT_TRUE(RunUntilReady());
+  const std::string metrics = daemon_->ReadMetrics();
+  const std::string name = "\nweft_network_blip_seconds ";
+  ASSERT_THAT(metrics, HasSubstr(name));
+  const double seconds = std::stod(metrics.substr(metrics.find(name) + name.size()));
+  EXPECT_GE(seconds, 0.4);
+  EXPECT_LT(seconds, 15);
+}
+
 // Windows' firewall comes up late at boot.
 TEST_F(DaemonWindowsNodeTest, AFirewallThatIsNotUpYetIsTriedAgain) {
   node_->emulated.host().StopFirewall(std::chrono::milliseconds(1500));

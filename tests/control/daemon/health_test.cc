@@ -14,7 +14,7 @@ using Ms = std::chrono::milliseconds;
 Response Get(std::vector<Check> checks, std::string path, bool verbose = false) {
   Request request{"GET", std::move(path), {}, false};
   if (verbose) request.query["verbose"] = "";
-  return HealthHandler([checks] { return checks; })(request);
+  return HealthHandler([checks] { return checks; }, [] { return "weft_ready 1\n"; })(request);
 }
 
 const std::vector<Check> kGood = {{"source", true, "file nodes.json"}, {"tunnels", true, ""}};
@@ -72,8 +72,17 @@ TEST(Health, ChecksAreReadAtMostTenTimesASecond) {
   EXPECT_EQ(reads, 2);
 }
 
+TEST(Health, MetricsAreServedWhateverTheChecksSay) {
+  for (const auto& checks : {kGood, kBad}) {
+    const Response metrics = Get(checks, "/metrics");
+    EXPECT_EQ(metrics.status, 200);
+    EXPECT_EQ(metrics.body, "weft_ready 1\n");
+    EXPECT_EQ(metrics.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  }
+}
+
 TEST(Health, UnknownPathsAreNotFound) {
-  for (const char* path : {"/", "/metrics", "/healthz/", "/Healthz", ""}) {
+  for (const char* path : {"/", "/metrics/", "/healthz/", "/Healthz", ""}) {
     EXPECT_EQ(Get(kGood, path).status, 404) << path;
     EXPECT_EQ(Get(kGood, path).body, "404 page not found\n") << path;
   }

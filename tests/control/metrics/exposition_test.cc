@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/metrics/exposition.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace weft::metrics {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+
+TEST(Exposition, GroupsSamplesByMetricInTheOrderOfTheTable) {
+  Histogram rounds;
+  for (const auto took : {milliseconds(1), milliseconds(2), milliseconds(40)}) rounds.Add(took);
+  rounds.Add(minutes(3));
+  Exposition exposition;
+  exposition.Add(Metric::kRoutes, {"hns", "desired"}, 18446744073709551615u);
+  exposition.AddHistogram(Metric::kReconcileDuration, {}, rounds);
+  exposition.Add(Metric::kReady, {}, 1);
+  exposition.Add(Metric::kRoutes, {"hns", "applied"}, 0);
+  exposition.AddReal(Metric::kSyncAge, {}, 0.25);
+  EXPECT_EQ(exposition.Text(), R"(# HELP weft_ready 1 while /readyz answers 200.
+# TYPE weft_ready gauge
+weft_ready 1
+# HELP weft_lease_sync_age_seconds Since the source of leases last answered: an event or bookmark of the API server, which come at least each minute, or a reading of the lease file. Missing before the first snapshot.
+# TYPE weft_lease_sync_age_seconds gauge
+weft_lease_sync_age_seconds 0.25
+# HELP weft_routes Routes to peers: desired, applied (read back), failed.
+# TYPE weft_routes gauge
+weft_routes{sink="hns",state="desired"} 18446744073709551615
+weft_routes{sink="hns",state="applied"} 0
+# HELP weft_reconcile_duration_seconds How long the control thread worked on each round of changes.
+# TYPE weft_reconcile_duration_seconds histogram
+weft_reconcile_duration_seconds_bucket{le="0.001"} 1
+weft_reconcile_duration_seconds_bucket{le="0.005"} 2
+weft_reconcile_duration_seconds_bucket{le="0.01"} 2
+weft_reconcile_duration_seconds_bucket{le="0.05"} 3
+weft_reconcile_duration_seconds_bucket{le="0.1"} 3
+weft_reconcile_duration_seconds_bucket{le="0.25"} 3
+weft_reconcile_duration_seconds_bucket{le="0.5"} 3
+weft_reconcile_duration_seconds_bucket{le="1"} 3
+weft_reconcile_duration_seconds_bucket{le="2.5"} 3
+weft_reconcile_duration_seconds_bucket{le="5"} 3
+weft_reconcile_duration_seconds_bucket{le="10"} 3
+weft_reconcile_duration_seconds_bucket{le="30"} 3
+weft_reconcile_duration_seconds_bucket{le="120"} 3
+weft_reconcile_duration_seconds_bucket{le="+Inf"} 4
+weft_reconcile_duration_seconds_sum 180.043
+weft_reconcile_duration_seconds_count 4
+)");
+}
+
+TEST(Exposition, AHistogramHasItsLabelsBeforeLe) {
+  Exposition exposition;
+  exposition.AddHistogram(Metric::kHnsCallDuration, {"HcnOpenNetwork", "ok"}, Histogram());
+  EXPECT_NE(exposition.Text().find("weft_hns_call_duration_seconds_bucket{op=\"HcnOpenNetwork\","
+                                   "result=\"ok\",le=\"0.001\"} 0\n"),
+            std::string::npos);
+}
+
+TEST(Exposition, LabelValuesAreEscaped) {
+  constexpr char kUnknown[] = "\xef\xbf\xbd";
+  const std::pair<std::string, std::string> rows[] = {
+      {"", ""},
+      {"no-route", "no-route"},
+      {"a\"} 1\nweft_ready 0", "a\\\"} 1\\nweft_ready 0"},
+      {"C:\\run\\", "C:\\\\run\\\\"},
+      {"K\xc3\xb6ln \xe2\x82\xac \xf0\x9f\x90\x8b", "K\xc3\xb6ln \xe2\x82\xac \xf0\x9f\x90\x8b"},
+      {"a\xff"
+       "b",
+       std::string("a") + kUnknown + "b"},                            // no such byte
+      {"\xc3", kUnknown},                                             // cut
+      {"\xc0\xaf", std::string(kUnknown) + kUnknown},                 // overlong
+      {"\xed\xa0\x80", std::string(kUnknown) + kUnknown + kUnknown},  // a surrogate
+      {"\xe2\x82\"", std::string(kUnknown) + kUnknown + "\\\""},      // cut before a quote
+  };
+  for (const auto& [in, out] : rows) EXPECT_EQ(EscapedLabel(in), out) << in;
+}
+
+// What Prometheus and its linter require of names and help.
+TEST(MetricTable, FollowsTheConventions) {
+  std::set<std::string_view> names;
+  for (const MetricRow& row : MetricTable()) {
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    EXPECT_TRUE(row.name.starts_with("weft_") || row.name == "process_start_time_seconds");
+    EXPECT_EQ(row.name.ends_with("_total"), row.type == Type::kCounter) << row.name;
+    for (const std::string_view suffix : {"_count", "_sum", "_bucket", "_info"})
+      EXPECT_TRUE(!row.name.ends_with(suffix) || row.name == "weft_build_info") << row.name;
+    EXPECT_EQ(row.help.find_first_of("\\\n"), std::string_view::npos)
+        << "not escaped: " << row.name;
+    EXPECT_TRUE(row.help.ends_with('.')) << row.name;
+    EXPECT_TRUE(std::ranges::none_of(row.labels, [](std::string_view label) {
+      return label == "le" || label == "node" || label == "peer";
+    })) << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace weft::metrics
