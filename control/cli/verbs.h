@@ -14,6 +14,7 @@ Action AddLeases(CLI::App& parser);
 Action AddExplain(CLI::App& parser);
 Action AddHns(CLI::App& parser);
 Action AddPlan(CLI::App& parser);
+Action AddSourceVip(CLI::App& parser);
 Action AddReset(CLI::App& parser);
 Action AddVersion(CLI::App& parser);
 Action AddCompletion(CLI::App& parser);
@@ -25,6 +26,8 @@ inline constexpr Verb kVerbs[] = {
     {"explain", "A frame's layers, and what flanneld does with it and why", AddExplain},
     {"hns", "Windows' Host Network Service: inspect it, repair it, emulate it", AddHns},
     {"plan", "What flanneld would change in HNS now, with each document", AddPlan},
+    {"source-vip", "The address that is reserved for kube-proxy, and its configuration",
+     AddSourceVip},
     {"reset", "Delete only what flanneld created in HNS and on the host", AddReset},
     {"version", "This program's version", AddVersion},
     {"completion", "Completion of verbs and options for a shell", AddCompletion},
