@@ -30,7 +30,7 @@ Sequence<absl::StatusOr<FormerInspection>> InspectFormer(FormerNetwork former,
   const absl::StatusOr<std::vector<Endpoint>> endpoints = co_await call::Endpoints(former.id);
   if (!endpoints.ok()) co_return endpoints.status();
   for (const Endpoint& endpoint : *endpoints) {
-    if (endpoint.is_remote()) continue;
+    if (endpoint.is_remote() || endpoint.is_source_vip()) continue;
     const auto own = std::find_if(made.begin(), made.end(), [&](const KnownObject& entry) {
       return entry.made && entry.id == endpoint.id;
     });

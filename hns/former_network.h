@@ -2,8 +2,8 @@
 // A network that weft created for an earlier spec under another name: net-conf had another VNI or
 // Name. It is deleted once the desired network is in sync, so that the vSwitch stays and the node
 // is not cut off. A network with local endpoints is kept and reported, because deleting it kills
-// their pods. Remote endpoints, which represent pods of other nodes, are deleted with it: a program
-// that needs them has a local one too (kube-proxy's source VIP).
+// their pods. Remote endpoints, which represent pods of other nodes, are deleted with it, and so is
+// the local one of kube-proxy's source VIP.
 #pragma once
 
 #include <string>

@@ -28,12 +28,14 @@ std::string RefusedByVersion(const OverlaySpec& spec, Version version) {
   return {};
 }
 
-// Names of the local endpoints in our PodCIDR, which would be deleted with the network.
+// Names of the local endpoints in our PodCIDR, which would be deleted with the network. kube-proxy
+// creates its own again.
 std::vector<std::string> LocalEndpoints(const OverlaySpec& spec, const Network& network,
                                         std::span<const Endpoint> endpoints) {
   std::vector<std::string> names;
   for (const Endpoint& endpoint : endpoints) {
-    if (endpoint.network != network.id || endpoint.is_remote()) continue;
+    if (endpoint.network != network.id || endpoint.is_remote() || endpoint.is_source_vip())
+      continue;
     const auto& ips = endpoint.ip_configurations;
     const bool in_subnet = std::any_of(ips.begin(), ips.end(), [&](const IpConfiguration& ip) {
       return spec.subnet.Contains(ip.address);

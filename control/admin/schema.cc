@@ -196,6 +196,7 @@ void Fields(V& visit, Described<V, Status>& status) {
   visit.Required("mtu", status.mtu);
   visit.Optional("ipv4", status.v4);
   visit.Optional("ipv6", status.v6);
+  visit.Optional("sourceVIP", status.source_vip);
   visit.Required("source", status.source);
   visit.Required("troubles", status.conditions);
   visit.Required("leases", status.leases);

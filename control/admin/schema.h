@@ -44,16 +44,17 @@
 //   interface           | string | the adapter that carries outer packets
 //   mtu                 | number | inner MTU in bytes, as in subnet.env
 //   ipv4?, ipv6?        |        | own facts: {subnet?, publicIP?, vtepMAC?}
-//   source              |        | {description, inSync, trouble?, servers[]?}
+//   sourceVIP?          | string | the address that is reserved for kube-proxy on an overlay
+//   network source              |        | {description, inSync, trouble?, servers[]?}
 //     trouble           | string | the condition as a sentence, while it lasts
 //     servers[]         |        | {server, inUse, text}: the API servers, where there are several;
 //                       |        | text: why it is in use or not, with its last error
 //   troubles[]          |        | {subject, trouble?, times}: conditions that fail no check
 //     subject           | string | "net-conf", "health", "admin", "journal", "subnet-file",
-//     "public-ip",
-//                       |        | "interface", "mtu", "vni", "masquerade", "forward-rules", "hns",
-//                       |        | "ledger", "static-routes", "left-routes", "firewall",
-//                       |        | "node-name", "publish", or a sink's name
+//                       |        | "public-ip", "interface", "mtu", "vni", "masquerade",
+//                       "forward-rules", "hns", |        | "ledger", "static-routes",
+//                       "left-routes", "firewall", |        | "node-name", "publish", "source-vip",
+//                       or a sink's name
 //     trouble           | string | a sentence that names its object, while it lasts
 //     times             | number | how often it began or changed
 //   leases[]            |        | address-family halves by state: {state, sentence, count,
@@ -292,6 +293,7 @@ struct Status {
   std::uint32_t mtu = 0;
   std::optional<OwnFacts> v4;
   std::optional<OwnFacts> v6;
+  std::optional<IpAddress> source_vip{};
   SourceStatus source;
   std::vector<ConditionStatus> conditions;
   std::vector<LeaseCount> leases;

@@ -252,6 +252,7 @@ std::string StatusText(const Status& status, bool peers) {
     Line(out, "interface", absl::StrCat(status.interface_name, ", inner MTU ", status.mtu));
   AddOwn(out, "ipv4", status.v4);
   AddOwn(out, "ipv6", status.v6);
+  if (status.source_vip) Line(out, "source VIP", status.source_vip->ToString());
   Line(
       out, "source",
       absl::StrCat(status.source.description, status.source.in_sync ? ", in sync" : ", NOT in sync",

@@ -15,6 +15,7 @@ Action AddExplain(CLI::App& parser);
 Action AddHns(CLI::App& parser);
 Action AddIface(CLI::App& parser);
 Action AddPlan(CLI::App& parser);
+Action AddSourceVip(CLI::App& parser);
 Action AddReset(CLI::App& parser);
 Action AddWait(CLI::App& parser);
 Action AddVersion(CLI::App& parser);
@@ -28,6 +29,8 @@ inline constexpr Verb kVerbs[] = {
     {"hns", "Windows' Host Network Service: inspect it, repair it, emulate it", AddHns},
     {"iface", "Which interface carries the traffic between nodes", AddIface},
     {"plan", "What flanneld would change in HNS now, with each document", AddPlan},
+    {"source-vip", "The address that is reserved for kube-proxy, and its configuration",
+     AddSourceVip},
     {"reset", "Delete only what flanneld created in HNS and on the host", AddReset},
     {"wait", "Wait until flanneld is ready, or has its network or subnet.env", AddWait},
     {"version", "This program's version", AddVersion},

@@ -89,6 +89,11 @@ constexpr FlagRow kTable[] = {
 
     {kOutputs, "subnet-file", &V::subnet_file, "PATH",
      "the file from which the CNI plugin reads subnet and MTU"},
+    {kOutputs, "source-vip-store", &V::source_vip_store, "PATH",
+     "host-local's folder of reserved addresses, where kube-proxy's source VIP is reserved on an "
+     "overlay network of HNS; empty: none is reserved"},
+    {kOutputs, "source-vip-file", &V::source_vip_file, "PATH",
+     "a file for scripts that read the source VIP as CNI result (sourceVip.json); empty: none"},
     {kOutputs, "healthz-ip", &V::healthz_ip, "IP", "the address of /healthz and /readyz"},
     {kOutputs, "healthz-port", &V::healthz_port, "PORT",
      "the port of /healthz and /readyz; 0 or less: none"},

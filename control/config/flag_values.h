@@ -38,7 +38,9 @@ struct PlainValues {
   // Files and endpoints.
   std::string subnet_file = "/run/flannel/subnet.env";
   std::string healthz_ip = "0.0.0.0";
-  std::string state_dir;  // empty: control::DefaultStateFolder()
+  std::string source_vip_store = "/var/lib/cni/networks";  // empty: no source VIP
+  std::string source_vip_file;                             // empty: none
+  std::string state_dir;                                   // empty: control::DefaultStateFolder()
 };
 
 // As given: ParseFlags has checked only the closed lists (dataplane, peer_check, log_format).

@@ -140,6 +140,8 @@ void SetOutputs(const FlagValues& values, Options& options) {
   // Where the CNI plugin reads it: containerd's current drive is the system drive.
   if (options.subnet_file == PlainValues().subnet_file)
     options.subnet_file = control::OnSystemDrive(options.subnet_file);
+  if (options.source_vip_store == PlainValues().source_vip_store)
+    options.source_vip_store = control::OnSystemDrive(options.source_vip_store);
   if (values.healthz_port > 0)
     options.healthz_port = static_cast<std::uint16_t>(values.healthz_port);
   if (values.admin.empty())

@@ -47,7 +47,8 @@ NodeNetwork::NodeNetwork(const backend::Context& context,
           (context.options.data_plane == config::DataPlane::kRoutes && context.host.is_windows())),
       static_routes_(context.host, context.conf, context.ledger, context.options.hns_base_network),
       pod_rules_(std::move(filter), context.ledger, context.options.iptables_resync),
-      subnet_file_(context.options.subnet_file) {}
+      subnet_file_(context.options.subnet_file),
+      source_vip_(context.options.source_vip_store, context.options.source_vip_file) {}
 
 NodeNetwork::~NodeNetwork() { Close(); }
 
@@ -285,9 +286,19 @@ SubnetEnv NodeNetwork::Env() const {
           context_.options.ip_masq && pod_rules_.masquerades()};
 }
 
+// kube-proxy uses it on an overlay network alone.
+void NodeNetwork::KeepSourceVip(control::TimePoint now) {
+  const config::Options& options = context_.options;
+  const bool overlay = options.data_plane == config::DataPlane::kHns &&
+                       context_.conf.type == control::BackendType::kVxlan;
+  if (!overlay || options.source_vip_store.empty() || !plan_ || !plan_->v4) return;
+  source_vip_.Keep(context_.conf.name, plan_->v4->subnet, now);
+}
+
 void NodeNetwork::Settle(bool ready, control::TimePoint now) {
   const bool recalled = context_.reconciler.is_recalled();
   if (std::exchange(was_recalled_, recalled) && !recalled) was_in_sync_ = false;
+  KeepSourceVip(now);
   if (ready && std::all_of(backends_.begin(), backends_.end(),
                            [](const auto& backend) { return backend->IsUp(); }))
     was_in_sync_ = true;

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "control/admin/schema.h"
 #include "control/backend/backend.h"
+#include "control/cni/source_vip_keeper.h"
 #include "control/condition.h"
 #include "control/node/pod_rules.h"
 #include "control/node/static_routes.h"
@@ -40,8 +41,8 @@ class NodeNetwork {
   // that is reported by a failing check until a later Apply.
   void Apply(const absl::StatusOr<control::OwnFacts>& facts,
              control::TimePoint now = std::chrono::steady_clock::now());
-  // Writes subnet.env once `ready`, the reconciler's, has been true while every backend was up
-  // since the plan changed, and restores it when another program changes it.
+  // Reserves the source VIP. Writes subnet.env once `ready`, the reconciler's, has been true while
+  // every backend was up since the plan changed, and restores it when another program changes it.
   void Settle(bool ready, control::TimePoint now = std::chrono::steady_clock::now());
   // Whether subnet.env was written by this process, and is not withdrawn.
   bool has_written_file() const { return subnet_file_.written(); }
@@ -106,6 +107,8 @@ class NodeNetwork {
   bool IsComplete() const;
   std::optional<backend::LeaseFacts> lease_facts() const;
   PodRules::Desired PodRulesFor(const backend::NodePlan& plan) const;
+  // Reserves the source VIP, where kube-proxy needs one.
+  void KeepSourceVip(control::TimePoint now);
   // The desired content of subnet.env.
   SubnetEnv Env() const;
 
@@ -124,6 +127,7 @@ class NodeNetwork {
   StaticRoutes static_routes_;
   PodRules pod_rules_;
   SubnetFile subnet_file_;
+  cni::SourceVipKeeper source_vip_;
   // Our lease as the source confirmed it last: networks and subnets only; and whether subnet.env
   // was compared with it.
   std::optional<SubnetEnv> lease_;

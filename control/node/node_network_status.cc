@@ -58,6 +58,8 @@ void NodeNetwork::AppendChecks(const control::ReconcilerReport& report,
 void NodeNetwork::AppendConditions(std::vector<backend::NamedCondition>& out) const {
   out.push_back({"subnet-file", file_condition_});
   out.push_back({"subnet-file", subnet_file_.foreign()});
+  out.push_back({"source-vip", source_vip_.condition()});
+  out.push_back({"source-vip", source_vip_.file_condition()});
   out.push_back({"public-ip", public_ip_condition_});
   out.push_back({"interface", link_condition_});
   out.push_back({"mtu", mtu_condition_});
@@ -74,6 +76,7 @@ void NodeNetwork::FillStatus(admin::Status& status) const {
     status.interface_name = plan_->underlay.name;
     status.mtu = plan_->mtu.bytes();
   }
+  if (source_vip_.address()) status.source_vip = source_vip_.address();
   for (const auto& backend : backends_) backend->FillStatus(status);
 }
 

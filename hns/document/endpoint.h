@@ -35,6 +35,12 @@ struct Endpoint {
   std::vector<Policy> policies;
   std::uint32_t flags = 0;
   bool is_remote() const { return (flags & kRemoteEndpoint) != 0; }
+  // Whether it is kube-proxy's endpoint of its source VIP, which kube-proxy creates again: local,
+  // in no namespace, and without a name, for which HNS shows "Ethernet" in its v1 view. Endpoints
+  // of pods are named by their CNI plugin before they enter a namespace.
+  bool is_source_vip() const {
+    return !is_remote() && compartment_namespace.is_zero() && (name.empty() || name == "Ethernet");
+  }
   // From the policies: the address of its node.
   std::optional<IpAddress> provider_address() const;
 };

@@ -17,7 +17,7 @@ class HnsNode(member.Weft):
     def __init__(self, cluster, name):
         super().__init__(cluster, name)
         self.socket = self.path("hns.sock")
-        self.flags |= {"dataplane": "hns", "hns": f"emulator:{self.socket}"}
+        self.flags |= {"dataplane": "hns", "hns": f"emulator:{self.socket}", "source-vip-store": self.path("networks")}
         process = self.host.start(topology.find_program("flannelctl"), "hns", "emulate", f"--listen={self.socket}",
                                   f"--adapter=eth0={self.address}", stdout=subprocess.PIPE)
         self.emulator = daemon.Daemon(f"HNS emulator of {name}", process)

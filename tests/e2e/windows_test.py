@@ -237,8 +237,8 @@ def behind(a, address):
     return found
 
 
-def start_kube_proxy(cluster, a, network=windows.NETWORK):
-    """The real one, as an administrator: its permissions are not tested."""
+def start_kube_proxy(cluster, a, network=windows.NETWORK, rendered=False):
+    """The real one, as an administrator: its permissions are not tested. `rendered`: flannelctl sets mode, network and source VIP."""
     cluster.api.patch_node_status("a", {"status": {"addresses": [{"type": "InternalIP", "address": a.address}]}})
     control = cluster.control
     kubeconfig = control.kubeconfig({"client-certificate": windows.windows_path(control.path("admin.crt")),
@@ -249,7 +249,12 @@ def start_kube_proxy(cluster, a, network=windows.NETWORK):
               "clientConnection": {"kubeconfig": a.write("admin.kubeconfig", json.dumps(kubeconfig))},
               "winkernel": {"sourceVip": "10.244.1.200", "networkName": network},
               "healthzBindAddress": "127.0.0.1:10256", "metricsBindAddress": "127.0.0.1:10249"}
-    return a.start_program("kube-proxy.exe", f"--config={a.write('kube-proxy.yaml', json.dumps(config))}", "--v=4")
+    text = json.dumps(config)
+    if rendered:
+        for key in ("mode", "featureGates", "winkernel"):
+            del config[key]
+        text = source_vip(a, "-o", "kube-proxy-config", f"--kube-proxy-config={windows.windows_path(a.write('cluster.conf', json.dumps(config)))}")
+    return a.start_program("kube-proxy.exe", f"--config={a.write('kube-proxy.yaml', text)}", "--v=4")
 
 
 def test_kube_proxy(cluster):
@@ -295,6 +300,55 @@ def test_weft_node(cluster):
     finally:
         for name in made:
             forget_service(cluster, name)
+
+
+def host_local(a, verb, container, last="10.244.1.6", check=True):
+    """The real host-local on the store where flanneld.exe reserves, in a range of a few addresses: its answer."""
+    config = {"cniVersion": "1.0.0", "name": windows.NETWORK,
+              "ipam": {"type": "host-local", "dataDir": STORE, "ranges": [[{"subnet": "10.244.1.0/24", "rangeEnd": last}]]}}
+    text = a.wine(peers.find("host-local.exe"), stdin=json.dumps(config), check=check, CNI_COMMAND=verb, CNI_CONTAINERID=container, CNI_NETNS="none",
+                  CNI_IFNAME="eth0", CNI_PATH="c:")
+    return json.loads(text) if text.strip() else None
+
+
+STORE = r"C:\var\lib\cni\networks"
+
+
+def source_vip(a, *words):
+    return a.wine(windows.our("flannelctl"), "source-vip", "--admin=none", f"--subnet-file={a.flags['subnet-file']}", *words)
+
+
+def test_source_vip(cluster):
+    """The real host-local never gives out the source VIP that flanneld.exe reserved, nor flanneld.exe an address of a pod; the real
+    kube-proxy.exe starts with the configuration that flannelctl.exe renders."""
+    a, b = cluster.add("a", kind=windows.Weft), cluster.add("b")
+    first = host_local(a, "ADD", "early")["ips"][0]["address"]
+    command.expect_equal(first, "10.244.1.2/24", "the address of a pod that was there before")
+    b.spawn()
+    a.spawn()
+    a.wait_ready()
+    b.wait_ready()
+    vip = source_vip(a).strip()
+    command.expect_equal(vip, "10.244.1.3", "the source VIP")
+    given = [host_local(a, "ADD", f"pod{i}")["ips"][0]["address"] for i in range(3)]
+    command.expect_equal(given, ["10.244.1.4/24", "10.244.1.5/24", "10.244.1.6/24"], "what host-local gives out")
+    refused = host_local(a, "ADD", "one-more", check=False)
+    command.expect("no IP addresses available" in refused["msg"], f"host-local: {refused}")
+    host_local(a, "DEL", "early")
+    a.down()
+    a.spawn()
+    a.wait_ready()
+    command.expect_equal(source_vip(a).strip(), vip, "the source VIP after a restart")
+    command.expect_equal(host_local(a, "ADD", "late")["ips"][0]["address"], first, "the address that was released")
+    make_service(cluster, "web", "10.96.0.50", b="10.244.2.5")
+    try:
+        start_kube_proxy(cluster, a, rendered=True)
+        command.expect_equal(behind(a, "10.96.0.50"), {"10.244.2.5": (True, b.address)}, "the service's endpoints")
+        made = [each for each in a.hns("dump")["endpoints"] if each["addresses"][0]["ip"] == vip]
+        command.expect_equal([(each["name"], each["namespace"], each["flags"] & 1) for each in made], [("", "00000000-0000-0000-0000-000000000000", 0)],
+                             "kube-proxy.exe's endpoint of the source VIP, as it is recognized")
+    finally:
+        forget_service(cluster, "web")
 
 
 def make_bridge(a):

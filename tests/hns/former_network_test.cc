@@ -113,13 +113,17 @@ TEST(FormerNetworkTest, StaysUnderRunningPods) {
   }
 }
 
-TEST(FormerNetworkTest, RemoteEndpointsAreDeletedWithIt) {
+TEST(FormerNetworkTest, EndpointsOfKubeProxyAreDeletedWithIt) {
   ChangeOfVni stage;
   Endpoint remote;
   remote.network = stage.former.id;
   remote.ip_configurations = {{Ip("10.244.1.7"), 24}};
   remote.flags = kRemoteEndpoint;
   ASSERT_TRUE(stage.stranger.CreateEndpoint(remote).ok());
+  Endpoint source_vip;  // kube-proxy's
+  source_vip.network = stage.former.id;
+  source_vip.ip_configurations = {{Ip("10.244.3.2"), 24}};
+  ASSERT_TRUE(stage.stranger.CreateEndpoint(source_vip).ok());
   EXPECT_THAT(stage.Go(true, {stage.former}).former, IsEmpty());
   EXPECT_FALSE(stage.Named("flannel.4096"));
 }

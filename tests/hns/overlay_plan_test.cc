@@ -237,6 +237,23 @@ TEST(OverlayPlanTest, EachDifferenceOfANetwork) {
   }
 }
 
+// kube-proxy's endpoint of its source VIP is no pod's: kube-proxy creates it again.
+TEST(OverlayPlanTest, TheSourceVipIsNoPod) {
+  Network there = ExistingNetwork(Spec());
+  there.subnets[0].isolation_id = 5000;
+  const auto action = [&](std::string_view name, Guid in_namespace) {
+    Endpoint endpoint = Pod(there, name, "10.244.3.2");
+    endpoint.compartment_namespace = in_namespace;
+    return PlanNetwork(Spec(), k2022, std::vector{there}, std::vector{endpoint}).action;
+  };
+  const Guid pods = *Guid::Parse("66fedb88-4b11-4da4-8cd1-59970718a804");
+  EXPECT_EQ(action("", Guid()), NetworkAction::kRecreate);
+  EXPECT_EQ(action("Ethernet", Guid()), NetworkAction::kRecreate) << "as HNS's v1 view names it";
+  EXPECT_EQ(action("", pods), NetworkAction::kRefuse);
+  EXPECT_EQ(action("Ethernet", pods), NetworkAction::kRefuse);
+  EXPECT_EQ(action("4f1c_flannel.4096", Guid()), NetworkAction::kRefuse) << "not attached yet";
+}
+
 TEST(OverlayPlanTest, ManyInhabitantsAreCounted) {
   Network there = ExistingNetwork(Spec());
   there.subnets[0].isolation_id = 5000;

@@ -79,6 +79,7 @@ Status SampleStatus() {
                .public_ip = IpAddress::Parse("192.0.2.4"),
                .vtep_mac = MacAddress::Parse("00:15:5d:00:00:04")};
   status.v6 = {.subnet = IpPrefix::Parse("fd00:244:4::/64"), .public_ip = {}, .vtep_mac = {}};
+  status.source_vip = IpAddress::Parse("10.244.4.2");
   status.source = {
       .description = "kubernetes https://10.96.0.1:443", .in_sync = true, .condition = ""};
   status.source.servers = {

@@ -89,6 +89,7 @@ TEST(Invocation, HostProcess) {
   EXPECT_TRUE(started.options.kube_api_url.empty());
   EXPECT_EQ(started.options.net_config_path, "/etc/kube-flannel/net-conf.json");
   EXPECT_EQ(started.options.subnet_file, control::OnSystemDrive("/run/flannel/subnet.env"));
+  EXPECT_EQ(started.options.source_vip_store, control::OnSystemDrive("/var/lib/cni/networks"));
   EXPECT_THAT(started.options.iface, ElementsAre("10.0.0.4"));
   EXPECT_THAT(started.warnings, IsEmpty());
 }

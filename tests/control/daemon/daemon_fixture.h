@@ -36,6 +36,7 @@ class DaemonFixture : public ::testing::Test {
     config_.options.lease_file = Path("nodes.json");
     config_.options.subnet_file = Path("subnet.env");
     config_.options.state_dir = Path("state");
+    config_.options.source_vip_store = Path("networks");
     config_.options.data_plane = config::DataPlane::kNone;
     config_.options.net_config_path = Path("net-conf.json");
     Write("net-conf.json", kNetConf);

@@ -84,6 +84,45 @@ class DaemonHnsTest : public DaemonFixture {
   const std::shared_ptr<Emulation> emulation_ = std::make_shared<Emulation>();
 };
 
+// kube-proxy's source VIP, reserved where an overlay network of HNS is this node's data plane.
+TEST_F(DaemonHnsTest, TheSourceVipIsReserved) {
+  config_.options.source_vip_file = Path("sourceVip.json");
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_EQ(daemon_->ReadStatus().source_vip, IpAddress::Parse("10.244.1.2"));
+  EXPECT_TRUE(std::filesystem::exists(Path("networks/flannel.4096/10.244.1.2")));
+  EXPECT_TRUE(std::filesystem::exists(Path("sourceVip.json")));
+}
+
+TEST_F(DaemonHnsTest, AStoreThatIsNoFolderIsAConditionAndNothingElse) {
+  std::ofstream(Path("networks")) << "a file";
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const admin::Status status = daemon_->ReadStatus();
+  EXPECT_FALSE(status.source_vip);
+  EXPECT_THAT(status.conditions, ::testing::Contains(::testing::Field(
+                                     &admin::ConditionStatus::subject, "source-vip")));
+}
+
+TEST_F(DaemonHnsTest, WithoutAStoreNoSourceVipIsReserved) {
+  config_.options.source_vip_store.clear();
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_FALSE(daemon_->ReadStatus().source_vip);
+}
+
+// Pods of a follower have another data plane, and kube-proxy another mode.
+TEST_F(DaemonHnsTest, AFollowerReservesNoSourceVip) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns(config::DataPlane::kNone).ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_FALSE(daemon_->ReadStatus().source_vip);
+  EXPECT_FALSE(std::filesystem::exists(Path("networks")));
+}
+
 TEST_F(DaemonHnsTest, ReadyOnceEveryRouteIsProgrammed) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cni/source_vip_keeper.h"
+
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "control/file_io.h"
+#include "control/log.h"
+
+namespace weft::cni {
+namespace {
+
+constexpr auto kPause = std::chrono::seconds(1);
+constexpr std::size_t kMostFile = 64 * 1024;  // bytes; a larger sourceVip.json is not ours
+
+}  // namespace
+
+void SourceVipKeeper::Keep(const std::string& network, const IpPrefix& subnet,
+                           control::TimePoint now) {
+  const SourceVipSpec spec{store_, network, subnet};
+  const bool same = spec_ == spec;
+  if (same && now < again_) return;
+  again_ = now + kPause;
+  spec_ = spec;
+  if (!same || !address_ || !IsSourceVip(spec, *address_)) {
+    const absl::StatusOr<IpAddress> reserved = ReserveSourceVip(spec);
+    condition_.Set(reserved.status().message(), now);
+    if (reserved.ok() && address_ != *reserved) {
+      control::LogInfo(absl::StrCat("source VIP ", reserved->ToString(), " is reserved in ", store_,
+                                    " for ", network));
+    }
+    address_ = reserved.ok() ? std::optional(*reserved) : std::nullopt;
+  }
+  if (address_ && !file_.empty()) WriteFile(subnet, now);
+}
+
+void SourceVipKeeper::WriteFile(const IpPrefix& subnet, control::TimePoint now) {
+  const std::string text = SourceVipJson(*address_, subnet);
+  const absl::StatusOr<std::string> before = control::ReadFileText(file_, kMostFile);
+  absl::Status status;
+  if (!before.ok() || *before != text) status = control::ReplaceFileText(file_, text);
+  file_condition_.Set(
+      status.ok() ? ""
+                  : absl::StrCat("the file of the source VIP, ", file_, ": ", status.message(),
+                                 "; create its folder, or give another path with "
+                                 "--source-vip-file"),
+      now);
+}
+
+}  // namespace weft::cni
