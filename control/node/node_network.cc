@@ -302,10 +302,9 @@ void NodeNetwork::Settle(bool ready, control::TimePoint now) {
   if (ready && std::all_of(backends_.begin(), backends_.end(),
                            [](const auto& backend) { return backend->IsUp(); }))
     was_in_sync_ = true;
-  // With recalled leases subnet.env stays as the earlier process left it.
-  if (!was_in_sync_ || !IsComplete() || recalled) return;
+  if (!was_in_sync_ || !IsComplete()) return;
   const SubnetEnv env = Env();
-  // The lease may change while its interface is waited for.
+  // The lease may change while its interface is waited for; a recalled one is not written.
   if (!lease_ || env.v4 != lease_->v4 || env.v6 != lease_->v6) return;
   const std::string text = Text(env);
   const bool first = !subnet_file_.written(), matched = !first && subnet_file_.Matches(text);
