@@ -43,8 +43,8 @@ std::vector<Place> Places(const Json& json) {
 bool IsOptional(const std::string& name) {
   const std::string last = name.substr(name.rfind('.') + 1);
   static const std::set<std::string> kAlways = {
-      "uid",     "ipv4", "ipv6", "publicIP",     "vtepMAC",   "vni",    "trouble",
-      "pathMTU", "hns",  "id",   "managementIP", "routerMAC", "servers"};
+      "uid",     "ipv4", "ipv6", "publicIP",     "vtepMAC",   "vni",     "trouble",
+      "pathMTU", "hns",  "id",   "managementIP", "routerMAC", "servers", "sourceVIP"};
   // A tunnel has a VNI always, our own facts may lack the subnet.
   if (name.starts_with("tunnels")) return false;
   if (name == "ipv4.subnet" || name == "ipv6.subnet") return true;
