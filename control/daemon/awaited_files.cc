@@ -16,6 +16,7 @@
 #include "control/daemon/process.h"
 #include "control/file_io.h"
 #include "control/log.h"
+#include "control/metrics/exposition.h"
 
 namespace weft::daemon {
 namespace {
@@ -80,12 +81,19 @@ class WaitingState final : public admin::StateProvider {
   control::Condition condition_;
 };
 
+// All that /metrics can say meanwhile.
+std::string NotReady() {
+  metrics::Exposition exposition;
+  exposition.Add(metrics::Metric::kReady, {}, 0);
+  return exposition.Text();
+}
+
 // Its servers end with it, and the daemon opens its own. Errors are those of the command line.
 class WaitingServers {
  public:
   WaitingServers(EventLoop& loop, const config::Options& options, WaitingState& state)
       : options_(options),
-        health_(loop.io(), HealthHandler([&state] { return state.Checks(); })),
+        health_(loop.io(), HealthHandler([&state] { return state.Checks(); }, NotReady)),
         admin_(loop.io(), state) {}
 
   absl::Status Open() {

@@ -253,7 +253,7 @@ def start_kube_proxy(cluster, a, network=windows.NETWORK, rendered=False):
     if rendered:
         for key in ("mode", "featureGates", "winkernel"):
             del config[key]
-        text = source_vip(a, "-o", "kube-proxy-config", f"--kube-proxy-config={windows.windows_path(a.write('cluster.conf', json.dumps(config)))}")
+        text = source_vip(a, "-o", "kube-proxy-config", f"--kube-proxy-config={a.write('cluster.conf', json.dumps(config))}")
     return a.start_program("kube-proxy.exe", f"--config={a.write('kube-proxy.yaml', text)}", "--v=4")
 
 

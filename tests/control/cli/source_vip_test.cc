@@ -106,7 +106,7 @@ TEST_F(SourceVipVerbTest, TheConfigurationOfKubeProxy) {
             "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n"
             "mode: kernelspace\nbindAddress: \"0.0.0.0\"\nclusterCIDR: \"10.244.0.0/16\"\n"
             "hostnameOverride: \"0123\"\nenableProfiling: false\nportRange: \"\"\n"
-            "clientConnection:\n  kubeconfig: /x\n  qps: 5\nconntrack:\n  min: null\n"
+            "clientConnection:\n  kubeconfig: /x\n  qps: 5\nconntrack:\n  min: ~\n"
             "winkernel:\n  enableDSR: true\n  sourceVip: \"10.244.4.2\"\n"
             "  networkName: flannel.4096\nfeatureGates:\n  A: true\n  WinOverlay: true\n");
 }

@@ -74,6 +74,15 @@ TEST_F(SourceVipTest, AnAddressThatNoPodMayHaveIsNotAdopted) {
   }
 }
 
+// host-local makes none; a pipe that is read would stop flanneld.
+TEST_F(SourceVipTest, ALinkIsNotFollowed) {
+  Write("elsewhere", kReservation);
+  std::error_code error;
+  std::filesystem::create_symlink(Folder() / "elsewhere", Folder() / "10.244.1.2", error);
+  if (error) return;  // Wine, and Windows without the privilege
+  EXPECT_EQ(Reserved(), "10.244.1.3");
+}
+
 TEST_F(SourceVipTest, AnotherPodCidrReleasesTheOldOneAndNothingElse) {
   Write("10.244.1.9", "pod1\r\neth0");
   Write("10.244.1.8", "dummy\r\ndummy");
