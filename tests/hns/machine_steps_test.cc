@@ -119,8 +119,11 @@ TEST(OverlayMachineTest, TheOrderOfCalls) {
   const std::string create = "create flannel.4096 on Ethernet";
   const auto none = [](const std::string& name) { return List(name, {}); };
   Endpoint pod;
+  pod.name = "pod";
   pod.network = Shown().id;
   pod.ip_configurations = {{Ip("10.244.3.7"), 24}};
+  Endpoint source_vip = pod;
+  source_vip.name.clear();
   const struct {
     const char* given;
     std::vector<AnsweredCall> steps;
@@ -157,6 +160,14 @@ TEST(OverlayMachineTest, TheOrderOfCalls) {
         List("flannel.4096", {OfAnotherSubnet()}),
         {"endpoints", absl::StatusOr<std::vector<Endpoint>>(std::vector<Endpoint>{pod})}},
        OverlayState::kNetwork},
+      {"the network differs and only kube-proxy's endpoint is on it",
+       {Version13(),
+        List("flannel.4096", {OfAnotherSubnet()}),
+        {"endpoints", absl::StatusOr<std::vector<Endpoint>>(std::vector<Endpoint>{source_vip})},
+        Done("delete flannel.4096"),
+        Done(create),
+        Read(ShownWithRoute())},
+       OverlayState::kInSync},
       {"the adapter is refused: the node's address in its place",
        {Version13(), none("flannel.4096"), Refused(create, hresult::kAdapterNotFound),
         Done("create flannel.4096 on "), Read(ShownWithRoute())},
