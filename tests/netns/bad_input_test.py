@@ -287,7 +287,6 @@ WRONG_STARTS = [
     ("a data plane that is none", {"dataplane": "magic"}, None, FLAGS, ["dataplane"]),
     ("a peer check that is none", {"peer_check": "maybe"}, None, FLAGS, ["peer-check"]),
     ("a port out of range", {"healthz_port": "70000"}, None, FLAGS, ["healthz-port"]),
-    ("no net-conf", {"net_config_path": "/nonexistent/net-conf.json"}, None, CONFIGURATION, ["/nonexistent/net-conf.json"]),
     ("net-conf that is no JSON", {}, "{", CONFIGURATION, ["net-conf.json"]),
     ("a back end that weft has not", {}, '{"Network":"10.244.0.0/16","Backend":{"Type":"ipsec"}}', CONFIGURATION, ["ipsec"]),
     ("no Network", {}, '{"Backend":{"Type":"vxlan","VNI":4096,"Port":4789}}', CONFIGURATION, ["Network"]),

@@ -225,7 +225,7 @@ def test_host_gw_ledger_written_late():
         command.wait_until(lambda: "ledger" not in conditions(), lambda: f"troubles are {conditions()}", timeout=15)
         a.down()
         reported = a.host.run(lab.program("flannelctl"), "reset", f"--state-dir={state}", "--admin=none")
-        command.expect_equal(reported, f"deleted route {b.lease.subnet} via {b.lease.public_ip}\n", "the output of reset")
+        command.expect_equal(reported, f"deleted the journal {state}/journal.json\ndeleted route {b.lease.subnet} via {b.lease.public_ip}\n", "the output of reset")
         command.expect_equal(routes(a.host), {}, "routes after the reset")
 
         os.chown(state, 12345, 12345)
