@@ -103,7 +103,7 @@ def test_broken_kubeconfig(cluster):
     """Exit status 1, one line that names the file, and not what is in it."""
     a = cluster.add("a")
     for text in (f"users:\n- name: a\n  user:\n   token: {a.token}\n  wrong: [\n", f"users: [{{name: a, user: {{token: [{a.token}]}}}}]",
-                 f"{a.token}", f'{{"users": "{a.token}"', ""):
+                 f"{a.token}", f'{{"users": "{a.token}"'):
         lease.write_text(a.path("kubeconfig"), text)
         a.spawn()
         a.expect_exit(1, f"kubeconfig {text!r}")

@@ -24,7 +24,7 @@ READERS = os.path.join(CACHE, "python-readers")
 sys.path.append(READERS)
 import pefile  # noqa: E402
 PLATFORMS = ("windows", "linux")
-LIMIT = 10_000_000  # bytes of flanneld.exe
+LIMIT = 10 << 20  # bytes of flanneld.exe
 LIBRARIES = {"both": ("abseil", "boost1.81", "nlohmann-json3", "spdlog", "fmtlib", "cli11", "simdjson", "protozero", "yaml-cpp", "re2", "openssl"),
              "windows": ("gcc-mingw-w64", "mingw-w64"), "linux": ("gcc-12", "libmnl")}
 SYSTEM_DLLS = {"advapi32", "crypt32", "dbghelp", "kernel32", "msvcrt", "mswsock", "ole32", "oleaut32", "shell32", "user32", "ws2_32",
