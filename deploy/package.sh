@@ -4,9 +4,10 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: deploy/package.sh [--output=DIR] [--no-build] [--linux=DIR] [--windows=DIR]
+usage: deploy/package.sh [--output=DIR] [--only=windows|linux] [--no-build] [--linux=DIR] [--windows=DIR]
 
   --output=DIR    where the packages go (default dist); a folder of an earlier run is replaced as a whole
+  --only=...      the packages of one platform
   --no-build      pack what the build folders hold, as it is
   --linux=DIR     build folder of the preset release (default build/release)
   --windows=DIR   build folder of the preset windows (default build/windows)
@@ -26,11 +27,12 @@ TEXT
 }
 
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
-output=$root/dist build=yes linux=$root/build/release windows=$root/build/windows
+output=$root/dist build=yes only= linux=$root/build/release windows=$root/build/windows
 given() { realpath -ms "${1#*=}"; }
 for argument; do
   case $argument in
     --output=?*) output=$(given "$argument") ;;
+    --only=windows | --only=linux) only=${argument#*=} ;;
     --no-build) build= ;;
     --linux=?*) linux=$(given "$argument") ;;
     --windows=?*) windows=$(given "$argument") ;;
@@ -50,7 +52,10 @@ if [ -n "$build" ]; then
     exit 1
   }
   mkdir -p "$(dirname "$linux")" "$(dirname "$windows")"
-  make release "$linux"
-  make windows "$windows"
+  [ "$only" = windows ] || make release "$linux"
+  [ "$only" = linux ] || make windows "$windows"
 fi
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=deploy exec python3 -m packing --output="$output" --linux="$linux" --windows="$windows"
+builds=()
+[ "$only" = linux ] || builds+=("--windows=$windows")
+[ "$only" = windows ] || builds+=("--linux=$linux")
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=deploy exec python3 -m packing --output="$output" "${builds[@]}"

@@ -112,10 +112,12 @@ def chart(version):
     return inside
 
 
-def pack(arguments, say):
-    version, other = (cache_value(build, "CMAKE_PROJECT_VERSION") for build in (arguments.linux, arguments.windows))
-    if version != other:
-        raise Refused(f"{arguments.linux} is version {version}, {arguments.windows} is {other}: build both anew")
+def pack(builds, say):
+    """`builds`: {platform: its build folder}."""
+    versions = {platform: cache_value(build, "CMAKE_PROJECT_VERSION") for platform, build in builds.items()}
+    if len(set(versions.values())) != 1:
+        raise Refused("; ".join(f"{builds[each]} is version {versions[each]}" for each in builds) + ": build both anew")
+    version = versions.popitem()[1]
     commit = git("rev-parse", "HEAD") or "unknown"
     when = os.environ.get("SOURCE_DATE_EPOCH") or git("log", "-1", "--format=%ct")
     if not when or not when.isdigit():
@@ -124,29 +126,31 @@ def pack(arguments, say):
     if git("status", "--porcelain", "-uno"):
         say(f"note: the tree differs from commit {commit[:12]}")
 
-    say("components")
-    made_of = {"windows": components.of_build(arguments.windows, ".exe", CACHE), "linux": components.of_build(arguments.linux, "", CACHE)}
-    artifacts = []  # (name, bytes, components)
-    say("windows: zip")
-    exe, documents = windows_programs(arguments.windows), texts(components.notices(made_of["windows"]))
-    manuals = [archive.File(f"manual/{os.path.basename(each)}", read(os.path.join(ROOT, each))) for each in MANUALS]
-    name = f"weft-{version}-windows-amd64"
-    artifacts.append((f"{name}.zip", archive.zip_bytes(archive.below(name, [*exe, *documents, *manuals, *shipped()]), epoch), made_of["windows"]))
-    say("windows: image")
-    layouts = {f"{name}-oci": image.windows("localhost/weft-windows", version, commit, epoch, [*exe, *documents[:2]])}
-    artifacts.append((f"{name}-oci.tar", archive.tar_bytes(layouts[f"{name}-oci"], epoch), made_of["windows"]))
-
-    say("linux: tar.gz")
-    programs, documents = installed(arguments.linux), texts(components.notices(made_of["linux"]))
-    name = f"weft-{version}-linux-amd64"
-    artifacts.append((f"{name}.tar.gz", archive.gzipped(archive.tar_bytes(archive.below(name, [*programs, *documents[:2], *shipped()]), epoch)),
-                      made_of["linux"]))
-    say("linux: image")
-    root, loaded = linux_root(programs)
-    everything = sorted({each.name: each for each in [*made_of["linux"], *loaded]}.values(), key=lambda each: each.name)
-    root += archive.below("usr/share/doc/weft", texts(components.notices(everything))[:2])
-    layouts[f"{name}-oci"] = image.linux("localhost/weft-linux", version, commit, epoch, root)
-    artifacts.append((f"{name}-oci.tar", archive.tar_bytes(layouts[f"{name}-oci"], epoch), everything))
+    artifacts, layouts = [], {}  # (name, bytes, components); {name: files}
+    for platform, build in builds.items():
+        say(f"{platform}: components")
+        made_of = components.of_build(build, ".exe" if platform == "windows" else "", CACHE)
+        documents = texts(components.notices(made_of))
+        name = f"weft-{version}-{platform}-amd64"
+        if platform == "windows":
+            say("windows: zip")
+            programs = windows_programs(build)
+            manuals = [archive.File(f"manual/{os.path.basename(each)}", read(os.path.join(ROOT, each))) for each in MANUALS]
+            artifacts.append((f"{name}.zip", archive.zip_bytes(archive.below(name, [*programs, *documents, *manuals, *shipped()]), epoch), made_of))
+            say("windows: image")
+            layout = image.windows("localhost/weft-windows", version, commit, epoch, [*programs, *documents[:2]])
+        else:
+            say("linux: tar.gz")
+            programs = installed(build)
+            artifacts.append((f"{name}.tar.gz", archive.gzipped(archive.tar_bytes(archive.below(name, [*programs, *documents[:2], *shipped()]), epoch)),
+                              made_of))
+            say("linux: image")
+            root, loaded = linux_root(programs)
+            made_of = sorted({each.name: each for each in [*made_of, *loaded]}.values(), key=lambda each: each.name)
+            root += archive.below("usr/share/doc/weft", texts(components.notices(made_of))[:2])
+            layout = image.linux("localhost/weft-linux", version, commit, epoch, root)
+        layouts[f"{name}-oci"] = layout
+        artifacts.append((f"{name}-oci.tar", archive.tar_bytes(layout, epoch), made_of))
 
     say("chart, SBOM, checksums")
     artifacts.append((f"weft-{version}.tgz", archive.gzipped(archive.tar_bytes(chart(version), epoch)), []))
@@ -178,12 +182,13 @@ def replace(output, files):
 def main():
     parser = argparse.ArgumentParser(prog="deploy/package.sh")
     parser.add_argument("--output", required=True)
-    parser.add_argument("--linux", required=True)
-    parser.add_argument("--windows", required=True)
+    parser.add_argument("--windows")
+    parser.add_argument("--linux")
     arguments = parser.parse_args()
+    builds = {each: getattr(arguments, each) for each in ("windows", "linux") if getattr(arguments, each)}
     began = time.monotonic()
     try:
-        files = pack(arguments, lambda text: print(f"[{time.monotonic() - began:4.0f}s] {text}", flush=True))
+        files = pack(builds, lambda text: print(f"[{time.monotonic() - began:4.0f}s] {text}", flush=True))
         replace(os.path.abspath(arguments.output), files)
     except (Refused, components.Unknown) as reason:
         sys.exit(f"deploy/package.sh: {reason}")
