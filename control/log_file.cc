@@ -15,17 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder is ours, and its new parents are like their parents: others put their logs there too.
-absl::Status MakeFolder(const std::string& folder) {
-  std::error_code error;
-  const fs::path parent = PathOf(folder).parent_path();
-  if (!parent.empty()) fs::create_directories(parent, error);
-  if (error)
-    return absl::UnavailableError(absl::StrCat("cannot make the folder above: ", error.message()));
-  const absl::StatusOr<std::string> aside = MakeOwnFolder(folder);
-  return aside.status();
-}
-
 // After a full disk a line may end in its middle.
 void EndLastLine(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -51,7 +40,7 @@ std::string LogFileSink::Poll(TimePoint now) {
 }
 
 void LogFileSink::Open() {
-  absl::Status status = MakeFolder(WithoutEndSlash(file_.folder));
+  absl::Status status = MakeOwnFolder(WithoutEndSlash(file_.folder)).status();
   if (status.ok()) status = SetForeignAside(path_).status();
   if (!status.ok()) return Fail(status.message());
   const fs::path path = PathOf(path_);

@@ -31,8 +31,8 @@ absl::Status CheckOwn(const std::string& path);
 // be renamed.
 absl::StatusOr<std::string> SetForeignAside(const std::string& path);
 
-// SetForeignAside, then creates `folder` and its parents; on Windows the new ones are accessible to
-// SYSTEM, Administrators and the owner only. Returns the sentence of SetForeignAside.
+// SetForeignAside, then creates `folder` and its parents; on Windows the new folder, and \run, are
+// accessible to SYSTEM, Administrators and the owner only. Returns the sentence of SetForeignAside.
 absl::StatusOr<std::string> MakeOwnFolder(const std::string& folder);
 
 // Sixteen hexadecimal digits, for unpredictable names.

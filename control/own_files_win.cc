@@ -96,20 +96,11 @@ std::string GenericText(const std::filesystem::path& path) {
   return {text.begin(), text.end()};
 }
 
-// Creates one folder of a path; an error other than ERROR_ALREADY_EXISTS is final.
-DWORD MakeOne(const std::filesystem::path& folder) {
-  return WithOwnAttributes([&](SECURITY_ATTRIBUTES* attributes) -> DWORD {
+// Creates one folder.
+DWORD MakeClosed(const std::filesystem::path& folder) {
+  const DWORD error = WithOwnAttributes([&](SECURITY_ATTRIBUTES* attributes) -> DWORD {
     return ::CreateDirectoryW(folder.c_str(), attributes) ? NO_ERROR : ::GetLastError();
   });
-}
-
-DWORD MakeAll(const std::filesystem::path& folder) {
-  DWORD error = MakeOne(folder);
-  if (error == ERROR_PATH_NOT_FOUND && folder.has_relative_path() &&
-      folder.parent_path() != folder) {
-    error = MakeAll(folder.parent_path());
-    if (error == NO_ERROR) error = MakeOne(folder);
-  }
   if (error != ERROR_ALREADY_EXISTS) return error;
   const DWORD there = ::GetFileAttributesW(folder.c_str());
   const bool is_folder = there != INVALID_FILE_ATTRIBUTES && (there & FILE_ATTRIBUTE_DIRECTORY);
@@ -202,15 +193,22 @@ absl::Status CheckOwn(const std::string& path) {
 }
 
 absl::StatusOr<std::string> MakeOwnFolder(const std::string& folder) {
-  // Windows has no \run but flannel's, and the owner of a parent folder can replace its content.
+  // Windows has no \run but flannel's, and who may change a parent folder can replace its content.
+  // Other parents are shared: access lists of ours would be inherited, in \var by pods' volumes.
   const std::filesystem::path above = PathOf(folder).parent_path();
+  const bool in_run = above.relative_path() == L"run";
   absl::StatusOr<std::string> aside = std::string();
-  if (above.relative_path() == L"run") aside = SetForeignAside(GenericText(above));
+  if (in_run) aside = SetForeignAside(GenericText(above));
   if (!aside.ok()) return aside;
   if (aside->empty()) aside = SetForeignAside(folder);
   if (!aside.ok()) return aside;
-  if (const DWORD error = MakeAll(PathOf(folder)); error != NO_ERROR)
-    return absl::UnavailableError(absl::StrCat("cannot make the folder: ", Message(error)));
+  std::error_code error;
+  if (!in_run && !above.empty()) std::filesystem::create_directories(above, error);
+  DWORD code = static_cast<DWORD>(error.value());
+  if (in_run) code = MakeClosed(above);
+  if (code == NO_ERROR) code = MakeClosed(PathOf(folder));
+  if (code != NO_ERROR)
+    return absl::UnavailableError(absl::StrCat("cannot make the folder: ", Message(code)));
   return aside;
 }
 

@@ -100,6 +100,30 @@ TEST(WithOwnAttributesTest, TriesAdministratorsFirst) {
   }
 }
 
+std::wstring AccessOf(const std::filesystem::path& path) {
+  PSECURITY_DESCRIPTOR descriptor = nullptr;
+  EXPECT_EQ(::GetNamedSecurityInfoW(path.c_str(), SE_FILE_OBJECT, DACL_SECURITY_INFORMATION,
+                                    nullptr, nullptr, nullptr, nullptr, &descriptor),
+            DWORD{ERROR_SUCCESS});
+  LPWSTR text = nullptr;
+  EXPECT_TRUE(::ConvertSecurityDescriptorToStringSecurityDescriptorW(
+      descriptor, SDDL_REVISION_1, DACL_SECURITY_INFORMATION, &text, nullptr));
+  std::wstring out = text;
+  ::LocalFree(text);
+  ::LocalFree(descriptor);
+  return out;
+}
+
+TEST(MakeOwnFolderWindowsTest, ClosesTheFolderAndNotThoseAbove) {
+  const std::filesystem::path root = weft::testing::TestPath();
+  std::filesystem::create_directories(root / "plain");
+  const auto deep = root / "var" / "lib" / "weft";
+  EXPECT_EQ(MakeOwnFolder(deep.string()).value(), "");
+  EXPECT_EQ(AccessOf(deep.parent_path()), AccessOf(root / "plain"));
+  EXPECT_NE(AccessOf(deep), AccessOf(root / "plain"));
+  std::filesystem::remove_all(root);
+}
+
 TEST(DefaultFoldersWindowsTest, AreOnTheSystemDriveForAnyEnvironment) {
   const auto first = [](const std::string& path) { return path.substr(1, 1); };
   for (const char* name : {"ProgramData", "SystemDrive", "SystemRoot", "ALLUSERSPROFILE"})
