@@ -190,6 +190,30 @@ TEST_F(DaemonClusterTest, OurNodeDeletedIsNotReadyAndKeepsTheFile) {
   EXPECT_EQ(Read("subnet.env"), env);
 }
 
+TEST_F(DaemonClusterTest, MetricsCountListsRestartsOfTheWatchAndErrors) {
+  config_.options.node_name.clear();
+  config_.options.pod_name = "p";
+  config_.options.pod_namespace = "n";
+  const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
+  Answer("500 Internal Server Error", "{}");
+  Answer("200 OK", R"({"kind":"Pod","spec":{"nodeName":"a"}})");
+  Answer("500 Internal Server Error", "{}");
+  server_.Answer({.bytes = head + weft::testing::NodeEventJson("ADDED", Bare()) +
+                           weft::testing::BookmarkJson("9", /*initial_events_end=*/true)});
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntil([&] { return CheckNamed("source").ok; }));
+  EXPECT_EQ(Sample("weft_api_lists_total"), 2);
+  EXPECT_EQ(Sample("weft_api_errors_total{request=\"pod\"}"), 1);
+  EXPECT_EQ(Sample("weft_api_errors_total{request=\"nodes\"}"), 1);
+  // From here on no connection is answered: neither the next watch nor our lease.
+  ASSERT_TRUE(RunUntil([&] {
+    return Sample("weft_api_watch_restarts_total") >= 1 &&
+           Sample("weft_api_errors_total{request=\"publish\"}") >= 1;
+  }));
+  EXPECT_EQ(Sample("weft_api_lists_total"), 2);
+  EXPECT_EQ(Sample("weft_api_errors_total{request=\"pod\"}"), 1);
+}
+
 TEST_F(DaemonClusterTest, TheNameComesFromThePod) {
   config_.options.node_name.clear();
   config_.options.pod_name = "kube-flannel-x";

@@ -85,6 +85,12 @@ class DaemonFixture : public ::testing::Test {
   bool RunUntilReady() {
     return RunUntil([this] { return Ready(); });
   }
+  // The value of a sample of /metrics; -1: there is none.
+  double Sample(const std::string& sample) const {
+    const std::string metrics = "\n" + daemon_->ReadMetrics();
+    const std::size_t at = metrics.find("\n" + sample + " ");
+    return at == std::string::npos ? -1 : std::stod(metrics.substr(at + sample.size() + 2));
+  }
   admin::Check CheckNamed(std::string_view name) const {
     for (const admin::Check& check : daemon_->Checks()) {
       if (check.name == name) return check;
