@@ -299,6 +299,8 @@ std::string StatusText(const Status& status, bool peers) {
            absl::StrCat("management IP ", hns.management_ip->ToString(), mac, ", ", hns.calls,
                         " calls, ", hns.modifying_calls, " of them changes"));
     }
+    if (hns.router_mac)
+      Line(out, "", "before its first pod a node's HNS lists routes that carry no packets yet");
     for (const std::string& note : hns.notes) Line(out, "", note);
   }
   if (HasDrops(status))
