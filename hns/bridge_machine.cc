@@ -26,7 +26,7 @@ void BridgeMachine::SetSpec(const BridgeSpec& spec) {
   if (spec == spec_) return;
   spec_ = spec;
   adapter_.Forget();
-  inspected_ = false;
+  inspected_ = synced_ = false;
 }
 
 Sequence<BridgeOutcome> BridgeMachine::Round(TimePoint now) {
@@ -60,6 +60,7 @@ Sequence<BridgeMachine::Wait> BridgeMachine::Work(TimePoint now) {
   if (auto wait = co_await PutEndpoint()) co_return *wait;
   if (auto wait = co_await AwaitAdapter(now)) co_return *wait;
   if (!former_inspected_) co_await RemoveFormers();
+  synced_ = true;
   co_return Wait{BridgeState::kInSync,
                  absl::StrCat("the HNS network ", spec_.name, " and its endpoint ",
                               spec_.endpoint_name(), " are in place")};
@@ -135,6 +136,7 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutNetwork(const BridgePlan& p
                               absl::DataLossError(absl::StrCat("HNS created the network ",
                                                                spec_.name, " and returned no id")));
   }
+  if (std::exchange(synced_, false)) ++repairs_->networks;
   network_ = made->front();
   made_shape_ = NetworkObject().shape;
   ledger_->Confirm(NetworkObject(), network_->id);
@@ -210,6 +212,7 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutEndpoint() {
       co_return co_await Failed(BridgeState::kEndpoint,
                                 absl::DataLossError(absl::StrCat(what, ": HNS returned no id")));
     }
+    if (std::exchange(synced_, false)) ++repairs_->endpoints;
     endpoint_ = made->front();
     endpoint_right_ = true;
     ledger_->Confirm(EndpointObject(), endpoint_->id);

@@ -15,6 +15,7 @@
 #include "hns/keeper_parts.h"
 #include "hns/object_ledger.h"
 #include "hns/overlay_drift.h"
+#include "hns/repairs.h"
 #include "hns/retry_delay.h"
 #include "hns/sequence.h"
 
@@ -47,6 +48,8 @@ class BridgeMachine {
       : ledger_(OrNone(std::move(ledger))), spec_(std::move(spec)) {}
 
   void SetSpec(const BridgeSpec& spec);
+  // Counts repairs there, from now on.
+  void SetRepairs(std::shared_ptr<Repairs> repairs) { repairs_ = std::move(repairs); }
   void OnServiceGone() {
     Recheck();
     attached_.reset();
@@ -80,6 +83,8 @@ class BridgeMachine {
 
   const std::shared_ptr<ObjectLedger> ledger_;
   BridgeSpec spec_;
+  std::shared_ptr<Repairs> repairs_ = std::make_shared<Repairs>();
+  bool synced_ = false;  // with this spec, and nothing was repaired since
   bool inspected_ = false;
   std::optional<BridgeNetwork> network_;
   std::optional<BridgeEndpoint> endpoint_;  // to be deleted unless endpoint_right_

@@ -9,7 +9,7 @@ namespace weft::hns {
 
 // Shared by a keeper and its successors. Any thread.
 struct Repairs {
-  std::atomic<std::uint64_t> networks{0}, host_routes{0}, routes{0};
+  std::atomic<std::uint64_t> networks{0}, host_routes{0}, routes{0}, endpoints{0};
 };
 
 }  // namespace weft::hns

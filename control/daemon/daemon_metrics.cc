@@ -78,6 +78,7 @@ std::string Daemon::ReadMetrics() const {
     exposition.Add(Metric::kHnsDriftRepairs, {"network"}, hns_repairs_->networks);
     exposition.Add(Metric::kHnsDriftRepairs, {"host-route"}, hns_repairs_->host_routes);
     exposition.Add(Metric::kHnsDriftRepairs, {"route"}, hns_repairs_->routes);
+    exposition.Add(Metric::kHnsDriftRepairs, {"endpoint"}, hns_repairs_->endpoints);
   }
   network_.AddMetrics(exposition);
   return exposition.Text();

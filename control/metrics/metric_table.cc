@@ -51,8 +51,8 @@ constexpr MetricRow kTable[] = {
     {"weft_hns_drift_repairs_total",
      Type::kCounter,
      {"kind"},
-     "What another program or HNS itself removed or changed in the overlay network, and flanneld "
-     "restored: network, host-route, route."},
+     "What another program or HNS itself removed or changed, and flanneld restored: network, "
+     "host-route, route, endpoint (the host's own in host-gw's network)."},
     {"weft_network_blip_seconds",
      Type::kGauge,
      {},

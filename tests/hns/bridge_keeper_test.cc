@@ -2,6 +2,7 @@
 #include "hns/bridge_machine.h"
 
 #include <cstdio>
+#include <memory>
 
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
@@ -178,7 +179,10 @@ TEST(BridgeKeeperTest, AlreadyAttachedIsRecognizedByItsNumber) {
 
 TEST(BridgeKeeperTest, AnEndpointWithoutItsAdapterIsMadeAgain) {
   BridgeStage stage;
+  const auto repairs = std::make_shared<Repairs>();
+  stage.keeper->SetRepairs(repairs);
   stage.Drive();
+  EXPECT_EQ(repairs->networks + repairs->endpoints, 0u) << "the first ones are no repairs";
   const Guid before = stage.Endpoints()[0].id;
   stage.keeper->SetAdapterPresent(false);
   BridgeOutcome outcome = stage.Round();
@@ -195,10 +199,14 @@ TEST(BridgeKeeperTest, AnEndpointWithoutItsAdapterIsMadeAgain) {
   EXPECT_GT(*outcome.next, stage.Now() + 30s) << "with a growing delay";
   stage.keeper->SetAdapterPresent(true);
   EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
+  EXPECT_EQ(repairs->networks, 0u);
+  EXPECT_EQ(repairs->endpoints, 1u);
 }
 
 TEST(BridgeKeeperTest, ALostNetworkIsMadeAgainWithItsEndpoint) {
   BridgeStage stage;
+  const auto repairs = std::make_shared<Repairs>();
+  stage.keeper->SetRepairs(repairs);
   stage.Drive();
   const BridgeNetwork before = stage.Networks()[0];
   ASSERT_TRUE(stage.stranger.DeleteNetwork(before.id, before.name).ok());
@@ -207,6 +215,8 @@ TEST(BridgeKeeperTest, ALostNetworkIsMadeAgainWithItsEndpoint) {
   EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
   EXPECT_NE(outcome.network_id, before.id);
   EXPECT_TRUE(stage.IsInSync());
+  EXPECT_EQ(repairs->networks, 1u);
+  EXPECT_EQ(repairs->endpoints, 0u) << "it went with its network";
 }
 
 TEST(BridgeKeeperTest, NeverUnderRunningPods) {

@@ -67,6 +67,7 @@ absl::Status HnsBridge::Open() {
       [this](hns::Api& api, const std::shared_ptr<hns::ObjectLedger>& ledger) {
         auto keeper = std::make_unique<hns::BridgeKeeper>(api, *programmed_, ledger);
         keeper->SetAdapterPresent(adapter_present_);
+        if (context_.hns_repairs) keeper->SetRepairs(context_.hns_repairs);
         return keeper;
       },
       context_.on_hns_change, control::RoundThread::Limits());
