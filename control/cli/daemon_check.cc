@@ -13,7 +13,7 @@
 
 namespace weft::cli {
 
-absl::Status DaemonRuns(const std::string& how, std::string_view undoes) {
+absl::Status DaemonRuns(std::string_view how, std::string_view undoes) {
   return absl::FailedPreconditionError(
       absl::StrCat("flanneld runs (", how, ") and would ", undoes,
                    ": stop it first (its service, pod or process), then run this again"));
@@ -35,7 +35,7 @@ absl::Status RefuseDaemonOf(const std::string& node_name, const std::string& sta
     return absl::OkStatus();
   const auto lock = control::ProcessLock::TryTake(ledger::LedgerLockPath(state_dir));
   if (absl::IsFailedPrecondition(lock.status()))
-    return DaemonRuns(std::string(lock.status().message()), kUndoes);
+    return DaemonRuns(lock.status().message(), kUndoes);
   return lock.status();
 }
 

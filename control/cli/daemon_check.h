@@ -3,13 +3,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 
 namespace weft::cli {
 
 // "flanneld runs (how) and would ...: stop it first". `undoes`: what it would do.
-absl::Status DaemonRuns(const std::string& how, std::string_view undoes);
+absl::Status DaemonRuns(std::string_view how, std::string_view undoes);
 
 // By its lock in `state_dir`, and by its answer at `admin` ("none": not requested). A folder that
 // does not exist has no lock. `node_name`: that Node's flanneld only; another Node's, which answers

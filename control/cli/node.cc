@@ -135,14 +135,14 @@ Action AddNodeLeave(CLI::App& parser) {
                   "do not check")
       ->type_name("PATH");
   parser.footer(
-      "Removes the annotations that flanneld writes to its Node, so that all peers remove\n"
-      "this node: backend-data, backend-type, kube-subnet-manager, public-ip and those of\n"
-      "IPv6. What an administrator set (public-ip-overwrite, node-public-ip) stays. Refused\n"
-      "while a flanneld of this node runs, which would write them again, and while pods\n"
-      "run that are not a DaemonSet's, on the host's network, static or terminated. This\n"
-      "node's own network stays: `flannelctl reset` removes it.\n\n"
+      "Removes the annotations that flanneld writes to its Node, so that all peers\n"
+      "remove this node: backend-data, backend-type, kube-subnet-manager, public-ip and\n"
+      "those of IPv6. What an administrator set (public-ip-overwrite, node-public-ip)\n"
+      "stays. Refused while a flanneld of this node runs, which would write them again,\n"
+      "and while pods run that are not a DaemonSet's, on the host's network, static or\n"
+      "terminated. This node's own network stays: `flannelctl reset` removes it.\n\n"
       "Needs `get` of nodes and `patch` of nodes/status, as flanneld, and `list` of pods.\n\n"
-      "Exit code: 0 done, or nothing to do, 2 refused, or the API server does not answer.\n\n"
+      "Exit code: 0 done, or nothing to do, 2 refused, or the API server does not\nanswer.\n\n"
       "Examples:\n"
       "  kubectl drain win1\n"
       "  flannelctl node leave --node-name=win1 --kubeconfig-file=admin.conf");
