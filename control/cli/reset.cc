@@ -191,8 +191,9 @@ ExitCode RunReset(ResetOptions options, std::string_view verb, Io& io) {
     locked = taken.status();
     if (taken.ok()) lock.emplace(*std::move(taken));
   }
-  if (const absl::Status status = RefuseWhileADaemonRuns(options, locked); !status.ok())
-    return Fail(io, verb, status);
+  const absl::Status alone =
+      options.stops_daemon ? absl::OkStatus() : RefuseWhileADaemonRuns(options, locked);
+  if (!alone.ok()) return Fail(io, verb, alone);
   ledger::Ledger ledger(files.state_dir);
   if (const absl::Status status = ledger.Load(); !status.ok()) return Fail(io, verb, status);
   if (!options.all && ledger::ListsNothing(ledger)) {

@@ -18,6 +18,7 @@ struct ResetOptions {
 
   ledger::UndoOptions undo;
   bool all = false;  // its files too
+  bool stops_daemon = false;  // a flanneld that runs is stopped before: for a dry run
   std::string hns, admin;
   NodeFiles files;  // no networks: those of the ledger
 };

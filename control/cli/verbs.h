@@ -18,6 +18,7 @@ Action AddPlan(CLI::App& parser);
 Action AddSourceVip(CLI::App& parser);
 Action AddReset(CLI::App& parser);
 Action AddNode(CLI::App& parser);
+Action AddUninstall(CLI::App& parser);
 Action AddWait(CLI::App& parser);
 Action AddVersion(CLI::App& parser);
 Action AddCompletion(CLI::App& parser);
@@ -34,6 +35,7 @@ inline constexpr Verb kVerbs[] = {
      AddSourceVip},
     {"reset", "Delete only what flanneld created in HNS and on the host", AddReset},
     {"node", "This node's Node object in the cluster", AddNode},
+    {"uninstall", "Remove flanneld from this node: service, network, files", AddUninstall},
     {"wait", "Wait until flanneld is ready, or has its network or subnet.env", AddWait},
     {"version", "This program's version", AddVersion},
     {"completion", "Completion of verbs and options for a shell", AddCompletion},
