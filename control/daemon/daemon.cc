@@ -141,7 +141,7 @@ absl::Status Daemon::Start() {
   }
   DeriveFacts();
   net_conf_.Poll();
-  network_.Apply(facts_);
+  ApplyFacts();
   Identify();
   Settle();
   ArmTick();
@@ -247,6 +247,12 @@ void Daemon::DeriveFacts() {
   if (member_ && facts_.ok() && !reconciler_.is_own_recalled()) published_facts_ = *facts_;
 }
 
+void Daemon::ApplyFacts() {
+  network_.Apply(facts_);
+  applied_.reset();
+  if (facts_.ok()) applied_.emplace(*facts_, reconciler_.is_recalled());
+}
+
 std::optional<kube::Publication> Daemon::DesiredPublication() const {
   if (!facts_.ok() || !network_.is_up()) return std::nullopt;
   control::OwnFacts facts = *facts_;
@@ -272,7 +278,7 @@ void Daemon::Schedule() {
     scheduled_ = false;
     last_round_ = steady_clock::now();
     if (!facts_.ok()) DeriveFacts();
-    network_.Apply(facts_);
+    ApplyFacts();
     Identify();
     Settle();
     ArmTick();

@@ -104,6 +104,7 @@ class Daemon final : public admin::StateProvider {
   std::string DescribeSource() const;
   void OnOwnNode();
   void DeriveFacts();
+  void ApplyFacts();
   // Passes our identity and what this host needs to the reconciler, once both are known: leases
   // that are in use before would stay in use.
   void Identify();
@@ -156,6 +157,8 @@ class Daemon final : public admin::StateProvider {
 
   absl::StatusOr<control::OwnFacts> facts_ =
       absl::UnavailableError("the source of leases has not been read yet");
+  // Those of the last round, and whether recalled leases were in use in it.
+  std::optional<std::pair<control::OwnFacts, bool>> applied_;
   std::optional<control::OwnFacts> published_facts_;  // the last valid ones, where we publish them
   NetConfFile net_conf_;
   underlay::HostNeeds needs_;

@@ -63,8 +63,10 @@ std::vector<admin::Check> Daemon::Checks(const control::ReconcilerReport& report
     checks.push_back({"api-server", true, absl::StrJoin(member_->Servers(), "; ", line)});
   }
   const std::string name_condition = member_ ? member_->name_condition().text() : "";
-  checks.push_back({"own-node", facts_.ok(),
-                    facts_.ok()               ? ""
+  const bool applied = facts_.ok() && applied_ == std::pair(*facts_, reconciler_.is_recalled());
+  checks.push_back({"own-node", applied,
+                    applied                   ? ""
+                    : facts_.ok()             ? "the new lease is not applied yet"
                     : !name_condition.empty() ? name_condition
                                               : std::string(facts_.status().message())});
   network_.AppendChecks(report, checks);

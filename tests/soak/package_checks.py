@@ -41,7 +41,7 @@ def expect_equal(found, wanted, what):
 
 
 def run(*words, check=True, **options):
-    done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, **options)
     expect(not check or done.returncode == 0, f"{' '.join(words)}: exit {done.returncode}: {done.stderr.strip()[-400:]}")
     return done
 
@@ -261,8 +261,9 @@ def test_linux_image_runs():
         expect(VERSION in run(*inside, *config["config"]["Entrypoint"], "--version").stdout, "flanneld --version")
         expect(VERSION in run(*inside, "/opt/bin/flannelctl", "version").stdout, "flannelctl version")
         # As far as a wrong configuration: libraries, files and time zones are there.
-        done = run(*inside, "/opt/bin/flanneld", "--lease-source=file:/nodes.json", "--node-name=a", check=False)
-        expect(done.returncode == 1 and "/etc/kube-flannel/net-conf.json" in done.stderr, f"exit {done.returncode}: {done.stderr[-300:]}")
+        wrong = "/usr/share/doc/weft/LICENSE.txt"
+        done = run(*inside, "/opt/bin/flanneld", "--lease-source=file:/nodes.json", "--node-name=a", f"--net-config-path={wrong}", check=False)
+        expect(done.returncode == 1 and wrong in done.stderr, f"exit {done.returncode}: {done.stderr[-300:]}")
         for name in ("THIRD-PARTY-NOTICES.txt", "LICENSE.txt"):
             expect(os.path.getsize(os.path.join(root, "usr/share/doc/weft", name)) > 1000, f"no {name}")
         expect("source package glibc " in read(root, "usr/share/doc/weft/THIRD-PARTY-NOTICES.txt").decode(), "no notice of glibc")

@@ -32,6 +32,9 @@ class Firewall final : public weft::testing::HostView {
 
 class TunnelFirewallTest : public ::testing::Test {
  protected:
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  const std::string folder_ = weft::testing::TestPath().string();
   host::EmulatedHost host_;
   TunnelFirewall firewall_{host_};
 };
@@ -105,30 +108,25 @@ TEST_F(TunnelFirewallTest, AnExistingRuleIsNotChanged) {
 }
 
 TEST_F(TunnelFirewallTest, ANewRuleIsEnteredAndAnExistingOneAsAdopted) {
-  const std::string folder = weft::testing::TestPath().string();
-  {
-    const auto ledger = std::make_shared<ledger::NodeLedger>(folder);
-    ASSERT_TRUE(host_.AllowUdpIn("OverlayTraffic8472UDP", 8472).ok());
-    TunnelFirewall firewall(host_, ledger);
-    firewall.Allow(8472, kStart);
-    firewall.Allow(4789, kStart);
-    Firewall refusing(host_, absl::PermissionDeniedError("access is denied"));
-    TunnelFirewall(refusing, ledger).Allow(4790, kStart);
-    TunnelFirewall(host_, ledger).Allow(4789, kStart);  // the next process
-    ledger->Use([](ledger::Ledger& entered) -> ledger::NodeLedger::Written {
-      EXPECT_THAT(entered.All<ledger::FirewallRule>(),
-                  ElementsAre(ledger::FirewallRule{"OverlayTraffic8472UDP", 8472, true},
-                              ledger::FirewallRule{"OverlayTraffic4789UDP", 4789, false}));
-      return std::nullopt;
-    });
-  }
-  std::filesystem::remove_all(folder);
+  const auto ledger = std::make_shared<ledger::NodeLedger>(folder_);
+  ASSERT_TRUE(host_.AllowUdpIn("OverlayTraffic8472UDP", 8472).ok());
+  TunnelFirewall firewall(host_, ledger);
+  firewall.Allow(8472, kStart);
+  firewall.Allow(4789, kStart);
+  Firewall refusing(host_, absl::PermissionDeniedError("access is denied"));
+  TunnelFirewall(refusing, ledger).Allow(4790, kStart);
+  TunnelFirewall(host_, ledger).Allow(4789, kStart);  // the next process
+  ledger->Use([](ledger::Ledger& entered) -> ledger::NodeLedger::Written {
+    EXPECT_THAT(entered.All<ledger::FirewallRule>(),
+                ElementsAre(ledger::FirewallRule{"OverlayTraffic8472UDP", 8472, true},
+                            ledger::FirewallRule{"OverlayTraffic4789UDP", 4789, false}));
+    return std::nullopt;
+  });
 }
 
 // An administrator or a program altered it: others of that name are not ours to change.
 TEST_F(TunnelFirewallTest, OurRuleIsMadeAgainWhenItWasAlteredAndAForeignOneIsNot) {
-  const std::string folder = weft::testing::TestPath().string();
-  const auto ledger = std::make_shared<ledger::NodeLedger>(folder);
+  const auto ledger = std::make_shared<ledger::NodeLedger>(folder_);
   TunnelFirewall firewall(host_, ledger);
   firewall.Allow(4789, kStart);
   host::HostState state = host_.state();
@@ -143,12 +141,10 @@ TEST_F(TunnelFirewallTest, OurRuleIsMadeAgainWhenItWasAlteredAndAForeignOneIsNot
   host_.Replace(state);
   TunnelFirewall(host_, ledger).Allow(8472, kStart);
   EXPECT_EQ(host_.state().firewall, state.firewall) << "nothing until the new port is allowed";
-  std::filesystem::remove_all(folder);
 }
 
 TEST_F(TunnelFirewallTest, ANewPortReplacesOurRule) {
-  const std::string folder = weft::testing::TestPath().string();
-  const auto ledger = std::make_shared<ledger::NodeLedger>(folder);
+  const auto ledger = std::make_shared<ledger::NodeLedger>(folder_);
   host::HostState state;
   state.firewall = {{"OverlayTraffic8472UDP", 8472}, {"Other", 1}};  // another program's
   host_.Replace(state);
@@ -179,7 +175,6 @@ TEST_F(TunnelFirewallTest, ANewPortReplacesOurRule) {
     EXPECT_EQ(entered.All<ledger::FirewallRule>().size(), 2u);
     return std::nullopt;
   });
-  std::filesystem::remove_all(folder);
 }
 
 // The answer was lost, not the call.
@@ -198,9 +193,8 @@ TEST_F(TunnelFirewallTest, AFailedRuleStaysEnteredUnlessItCertainlyDoesNotExist)
     }
     bool tried = false, answers = true;
   };
-  const std::string folder = weft::testing::TestPath().string();
   for (const bool answers : {true, false}) {
-    const auto ledger = std::make_shared<ledger::NodeLedger>(folder);
+    const auto ledger = std::make_shared<ledger::NodeLedger>(folder_);
     host_.Replace({});
     Silent host(host_);
     host.answers = answers;
@@ -212,7 +206,6 @@ TEST_F(TunnelFirewallTest, AFailedRuleStaysEnteredUnlessItCertainlyDoesNotExist)
       return entered.Forget({rule});
     });
   }
-  std::filesystem::remove_all(folder);
 }
 
 // The owner of a rule would be unknown.

@@ -235,32 +235,44 @@ TEST_F(ServiceWindowsTest, ItRunsAndStopsWhileItWaits) {
   EXPECT_EQ(manager_->Query(name_)->error, 0u);
 }
 
-// net-conf comes through a pipe, so that the start lasts until this test writes it.
+// The former subnet.env comes through a pipe, so that the start lasts until this test writes it.
 TEST_F(ServiceWindowsTest, AStopDuringTheStartEndsItAfterTheStart) {
-  const std::string path = R"(\\.\pipe\weft-test-conf-)" + std::to_string(::GetCurrentProcessId());
-  const HANDLE pipe =
-      ::CreateNamedPipeW(Utf16(path).c_str(), PIPE_ACCESS_DUPLEX, 0, 4, 4096, 4096, 0, nullptr);
-  ASSERT_NE(pipe, INVALID_HANDLE_VALUE);
-  ASSERT_EQ(Run("install", Words({"--net-config-path=" + path})).code, 0u);
+  const std::string path = R"(\\.\pipe\weft-test-env-)" + std::to_string(::GetCurrentProcessId());
+  std::vector<HANDLE> pipes(8);
+  for (HANDLE& pipe : pipes) {
+    pipe = ::CreateNamedPipeW(Utf16(path).c_str(), PIPE_ACCESS_DUPLEX, PIPE_NOWAIT,
+                              static_cast<DWORD>(pipes.size()), 4096, 4096, 0, nullptr);
+    ASSERT_NE(pipe, INVALID_HANDLE_VALUE);
+    ::ConnectNamedPipe(pipe, nullptr);
+  }
+  ASSERT_EQ(Run("install", Words({"--subnet-file=" + path})).code, 0u);
   ASSERT_TRUE(manager_->Start(name_).ok());
-  ::ConnectNamedPipe(pipe, nullptr);  // it reads
   EXPECT_EQ(manager_->Query(name_)->state, State::kStartPending);
   EXPECT_GE(manager_->Query(name_)->checkpoint, 1u);
   ASSERT_TRUE(manager_->Stop(name_).ok());
   ASSERT_TRUE(manager_->Stop(name_).ok()) << "and again";
   EXPECT_NE(manager_->Query(name_)->state, State::kRunning);
-  DWORD written = 0;
-  ::WriteFile(pipe, kNetConf, sizeof kNetConf - 1, &written, nullptr);
-  ::FlushFileBuffers(pipe);
-  ::CloseHandle(pipe);
-  ASSERT_TRUE(Reaches(State::kStopped)) << Log();
+  EXPECT_TRUE(Becomes([&] {
+    for (HANDLE& pipe : pipes) {
+      DWORD written = 0;
+      if (::WriteFile(pipe, "\n", 1, &written, nullptr) && ::FlushFileBuffers(pipe)) {
+        ::CloseHandle(std::exchange(pipe, nullptr));
+      } else if (::GetLastError() == ERROR_NO_DATA) {
+        ::DisconnectNamedPipe(pipe);
+        ::ConnectNamedPipe(pipe, nullptr);
+      }
+    }
+    return manager_->Query(name_)->state == State::kStopped;
+  })) << Log();
+  for (const HANDLE pipe : pipes)
+    if (pipe) ::CloseHandle(pipe);
   EXPECT_EQ(manager_->Query(name_)->error, 0u) << Log();
   EXPECT_THAT(Log(), AllOf(HasSubstr("stopping on the service manager's request"),
                            HasSubstr("exiting cleanly")));
 }
 
 TEST_F(ServiceWindowsTest, AWrongConfigurationIsReportedWithItsExitStatus) {
-  fs::remove(folder_ / "net-conf.json");
+  Write("net-conf.json", "{");
   ASSERT_EQ(Run("install", Words()).code, 0u);
   const Result started = Run("start");
   EXPECT_EQ(started.code, 1u);
