@@ -208,11 +208,12 @@ bool IsLog(const std::string& name) {
 }
 
 bool IsState(const std::string& name) {
-  for (const std::string_view each : {"journal.json", "ledger.json", "ledger.changes"}) {
+  for (const std::string_view each :
+       {"journal.json", "ledger.json", "ledger.changes", "cni.json"}) {
     if (name == each || IsTemporaryOf(name, each)) return true;
     if (name.starts_with(absl::StrCat(each, ".broken-"))) return true;
   }
-  return name == "lock";
+  return name == "lock" || name == "cni.lock";
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "control/cli/hns_option.h"
 #include "control/cli/parser.h"
 #include "control/cli/verbs.h"
+#include "control/cni/installed_config.h"
 #include "control/config/options.h"
 #include "control/file_io.h"
 #include "control/journal/journal.h"
@@ -79,6 +80,17 @@ void RemoveJournal(const ResetOptions& options, Io& io) {
   if (options.undo.dry_run || !std::filesystem::remove(control::PathOf(journal.path()), error))
     return;
   io.out << "deleted the journal " << journal.path() << "\n";
+}
+
+// The file of `flannelctl cni install`, before subnet.env: no pod starts without it.
+absl::StatusOr<bool> RemoveCniConfig(const ResetOptions& options, Io& io) {
+  const bool dry_run = options.undo.dry_run;
+  const auto done = cni::RemoveInstalledConfig(options.files.state_dir, dry_run);
+  if (!done.ok()) return done.status();
+  for (const std::string& path : done->removed)
+    io.out << (dry_run ? "would delete " : "deleted ") << path << "\n";
+  for (const std::string& each : done->left) io.out << "left " << each << "\n";
+  return !done->removed.empty();
 }
 
 // What a reset works on. A member that it does not need is null.
@@ -211,6 +223,7 @@ ExitCode RunReset(ResetOptions options, std::string_view verb, Io& io) {
   const ledger::UndoPlaces undo_places{client, places.host.get(), places.filter.get()};
   std::string refused;
   Deletions deletions;
+  bool nothing = true;
   if (options.all) {
     files.networks = NetworksOf(options, ledger);
     if (!options.undo.force) {
@@ -223,6 +236,9 @@ ExitCode RunReset(ResetOptions options, std::string_view verb, Io& io) {
     }
     if (!refused.empty() && !dry_run) return Fail(io, verb, absl::FailedPreconditionError(refused));
     // First, so that no pod starts on what is deleted next.
+    const auto removed = RemoveCniConfig(options, io);
+    if (!removed.ok()) return Fail(io, verb, removed.status());
+    nothing = !*removed;
     deletions = FindDeletions(files);
     if (!Delete(deletions, dry_run, verb, io)) {
       io.err << "flannelctl " << verb << ": not complete; run it again\n";
@@ -246,7 +262,7 @@ ExitCode RunReset(ResetOptions options, std::string_view verb, Io& io) {
   if (options.all) {
     lock.reset();
     const Deletions state = FindStateDeletions(files);
-    if (deletions.rows.empty() && state.rows.empty() && undone.lines.empty())
+    if (nothing && deletions.rows.empty() && state.rows.empty() && undone.lines.empty())
       io.out << "nothing to do\n";
     if (!Delete(state, dry_run, verb, io)) {
       io.err << "flannelctl " << verb << ": not complete; run it again\n";
@@ -298,8 +314,9 @@ Action AddReset(CLI::App& parser) {
   auto options = std::make_shared<ResetOptions>();
   AddResetOptions(parser, *options);
   parser.add_flag("--all", options->all,
-                  "Delete flanneld's files too: subnet.env, host-local's folder of the network "
-                  "with the source VIP, journal, ledger and their folder");
+                  "Delete its files too: the CNI configuration of `cni install`, subnet.env, "
+                  "host-local's folder of the network with the source VIP, journal, ledger "
+                  "and their folder");
   AddFileOptions(parser, *options, "With --all: ");
   parser.footer(
       "Deletes what flanneld's ledger lists: networks and endpoints in HNS with their\n"

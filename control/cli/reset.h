@@ -17,7 +17,7 @@ struct ResetOptions {
   bool UsesHns() const;
 
   ledger::UndoOptions undo;
-  bool all = false;  // its files too
+  bool all = false;           // its files too
   bool stops_daemon = false;  // a flanneld that runs is stopped before: for a dry run
   std::string hns, admin;
   NodeFiles files;  // no networks: those of the ledger

@@ -49,13 +49,12 @@ ResetOptions ResetOf(const UninstallOptions& options, const config::FlagValues& 
   NodeFiles& files = reset.files;
   files.networks = options.files.networks;
   files.state_dir = first(options.files.state_dir, first(flags.state_dir, files.state_dir));
-  files.subnet_file =
-      first(options.files.subnet_file, control::OnSystemDrive(flags.subnet_file));
+  files.subnet_file = first(options.files.subnet_file, control::OnSystemDrive(flags.subnet_file));
   files.source_vip_store =
       options.source_vip_store.value_or(control::OnSystemDrive(flags.source_vip_store));
   files.source_vip_file = first(options.files.source_vip_file, flags.source_vip_file);
-  files.log_dir = control::WithoutEndSlash(
-      first(options.files.log_dir, first(flags.log_dir, log_folder)));
+  files.log_dir =
+      control::WithoutEndSlash(first(options.files.log_dir, first(flags.log_dir, log_folder)));
   return reset;
 }
 
