@@ -1,65 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 // flannelctl reset
+#include "control/cli/reset.h"
+
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "control/admin/admin_client.h"
+#include "control/cli/daemon_check.h"
 #include "control/cli/hns_option.h"
 #include "control/cli/parser.h"
 #include "control/cli/verbs.h"
+#include "control/cni/installed_config.h"
 #include "control/config/options.h"
 #include "control/file_io.h"
 #include "control/journal/journal.h"
 #include "control/ledger/undo.h"
 #include "control/own_files.h"
 #include "control/process_lock.h"
+#include "hns/base_network.h"
+#include "hns/object_ledger.h"
 
 namespace weft::cli {
 namespace {
 
-constexpr char kResetVerb[] = "reset";
-
-struct ResetOptions {
-  ledger::UndoOptions undo;
-  std::string hns, admin;
-  std::string state_dir = control::DefaultStateFolder();
-};
-
-absl::Status DaemonRuns(const std::string& how) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "flanneld runs (", how,
-      ") and would create everything again: stop it first (its service, pod or process), then run "
-      "this again"));
-}
+constexpr std::string_view kMakesAgain = "create everything again";
 
 // A flanneld with this ledger holds its lock; one that has created nothing yet answers at its
 // endpoint.
 absl::Status RefuseWhileADaemonRuns(const ResetOptions& options, const absl::Status& lock) {
-  if (absl::IsFailedPrecondition(lock)) return DaemonRuns(std::string(lock.message()));
+  if (absl::IsFailedPrecondition(lock)) return DaemonRuns(lock.message(), kMakesAgain);
   if (!lock.ok()) return lock;
   if (options.admin == "none") return absl::OkStatus();
   const std::string endpoint = EndpointOf(options.admin);
   const auto status = admin::AdminClient(endpoint).ReadStatus();
-  if (status.ok() && (status->hns || status->dataplane != "none"))
-    return DaemonRuns(absl::StrCat("process ", status->pid, ", ", endpoint));
+  if (status.ok() && (options.all || status->hns || status->dataplane != "none"))
+    return DaemonRuns(absl::StrCat("process ", status->pid, ", ", endpoint), kMakesAgain);
   return absl::IsUnavailable(status.status()) ? absl::OkStatus() : status.status();
 }
 
-// A missing folder lists nothing; a foreign one is not trusted.
-absl::Status CheckFolder(const std::string& folder) {
+bool IsFolder(const std::string& path) {
   std::error_code error;
-  if (std::filesystem::is_directory(control::PathOf(folder), error)) {
+  return std::filesystem::is_directory(control::PathOf(path), error);
+}
+
+// A missing folder lists nothing; a foreign one is not trusted.
+absl::Status CheckFolder(const ResetOptions& options) {
+  const std::string& folder = options.files.state_dir;
+  if (IsFolder(folder)) {
     const absl::Status own = control::CheckOwn(folder);
     if (own.ok()) return own;
     return absl::PermissionDeniedError(absl::StrCat(
         "the folder is not trusted: ", own.message(),
         "; give it to root or Administrators if it is right, or another one with --state-dir"));
   }
+  if (options.all) return absl::OkStatus();  // an earlier run removed it
+  std::error_code error;
   const std::string former = control::FormerStateFolder();
   const bool moves = folder == control::DefaultStateFolder() && !former.empty() &&
                      std::filesystem::exists(control::PathOf(former), error);
@@ -72,23 +75,140 @@ absl::Status CheckFolder(const std::string& folder) {
 
 // The leases of a network that no longer exists must not come back at the next start.
 void RemoveJournal(const ResetOptions& options, Io& io) {
-  const journal::Journal journal(options.state_dir);
+  const journal::Journal journal(options.files.state_dir);
   std::error_code error;
   if (options.undo.dry_run || !std::filesystem::remove(control::PathOf(journal.path()), error))
     return;
   io.out << "deleted the journal " << journal.path() << "\n";
 }
 
-ExitCode RunReset(ResetOptions options, Io& io) {
-  options.state_dir = control::WithoutEndSlash(std::move(options.state_dir));
-  if (const absl::Status status = CheckFolder(options.state_dir); !status.ok())
-    return Fail(io, kResetVerb, status);
-  const auto lock = control::ProcessLock::TryTake(ledger::LedgerLockPath(options.state_dir));
-  if (const absl::Status status = RefuseWhileADaemonRuns(options, lock.status()); !status.ok())
-    return Fail(io, kResetVerb, status);
-  ledger::Ledger ledger(options.state_dir);
-  if (const absl::Status status = ledger.Load(); !status.ok()) return Fail(io, kResetVerb, status);
-  if (ledger::ListsNothing(ledger)) {
+// The file of `flannelctl cni install`, before subnet.env: no pod starts without it.
+absl::StatusOr<bool> RemoveCniConfig(const ResetOptions& options, Io& io) {
+  const bool dry_run = options.undo.dry_run;
+  const auto done = cni::RemoveInstalledConfig(options.files.state_dir, dry_run);
+  if (!done.ok()) return done.status();
+  for (const std::string& path : done->removed)
+    io.out << (dry_run ? "would delete " : "deleted ") << path << "\n";
+  for (const std::string& each : done->left) io.out << "left " << each << "\n";
+  return !done->removed.empty();
+}
+
+// What a reset works on. A member that it does not need is null.
+struct Places {
+  std::shared_ptr<hns::Api> api;
+  std::optional<hns::Client> client;
+  std::unique_ptr<host::Host> host;
+  std::unique_ptr<host::PacketFilter> filter;
+};
+
+absl::Status Open(const ledger::Ledger& ledger, const ResetOptions& options, Places& places) {
+  if (ledger::NeedsHns(ledger) || (options.all && options.UsesHns())) {
+    auto opened = OpenHns(options.hns);
+    if (!opened.ok()) return opened.status();
+    places.api = *std::move(opened);
+    const auto version = places.client.emplace(*places.api).ReadVersion();
+    if (!version.ok()) return version.status();
+  }
+  if (ledger::NeedsHost(ledger)) {
+    auto opened = host::OpenHost();
+    if (!opened.ok()) return opened.status();
+    places.host = *std::move(opened);
+  }
+  if (ledger::NeedsFilter(ledger)) places.filter = host::OpenPacketFilter();
+  return absl::OkStatus();
+}
+
+// The networks whose reservations in host-local's store go: the given one, else those that the
+// ledger has or had.
+std::vector<std::string> NetworksOf(const ResetOptions& options, const ledger::Ledger& ledger) {
+  std::vector<std::string> names = options.files.networks;
+  if (!names.empty()) return names;
+  names.emplace_back(options.UsesHns() ? "flannel.4096" : "cbr0");
+  for (const ledger::HnsObject& each : ledger.All<ledger::HnsObject>()) {
+    if (each.kind == hns::Kind::kNetwork && each.name != hns::kBaseNetworkName &&
+        std::ranges::find(names, each.name) == names.end())
+      names.push_back(each.name);
+  }
+  return names;
+}
+
+// Local endpoints in networks of these names that the reset leaves: their addresses must stay
+// reserved.
+absl::StatusOr<std::vector<std::string>> EndpointsLeft(hns::Client& client,
+                                                       const ledger::Ledger& ledger,
+                                                       const std::vector<std::string>& names) {
+  std::vector<std::string> left;
+  for (const std::string& name : names) {
+    std::vector<hns::Unread> unread;
+    const auto networks = client.Networks(name, &unread);
+    if (!networks.ok()) return networks.status();
+    for (const hns::Network& network : *networks) {
+      bool goes = false;
+      for (const ledger::HnsObject& each : ledger.All<ledger::HnsObject>())
+        goes = goes || (!each.adopted && each.id == network.id);
+      if (goes) continue;  // Undo judges its pods
+      std::vector<hns::Unread> broken;
+      const auto endpoints = client.Endpoints(network.id, &broken);
+      if (!endpoints.ok()) return endpoints.status();
+      for (const hns::Endpoint& endpoint : *endpoints) {
+        if (endpoint.is_remote()) continue;
+        const std::string& shown = endpoint.name.empty() ? endpoint.id.ToString() : endpoint.name;
+        left.push_back(absl::StrCat(name, "/", shown));
+      }
+      for (const hns::Unread& each : broken)
+        left.push_back(absl::StrCat(name, "/", each.id.ToString()));
+    }
+  }
+  return left;
+}
+
+// Why host-local's folders must stay; empty: they may go.
+absl::StatusOr<std::string> AddressesInUse(const ResetOptions& options, Places& places,
+                                           const ledger::Ledger& ledger) {
+  absl::StatusOr<std::vector<std::string>> used = ContainersIn(options.files);
+  if (places.client) used = EndpointsLeft(*places.client, ledger, options.files.networks);
+  if (!used.ok()) return used.status();
+  if (used->empty()) return std::string();
+  constexpr std::size_t kNamed = 5;
+  const std::size_t count = used->size();
+  used->resize(std::min(count, kNamed));
+  return absl::StrCat(count, places.client ? " endpoint" : " address", count == 1 ? "" : "s",
+                      places.client ? " would be left: " : " of containers would be lost: ",
+                      absl::StrJoin(*used, ", "), count > kNamed ? ", ..." : "",
+                      "; remove their pods first, or give --force");
+}
+
+}  // namespace
+
+ResetOptions::ResetOptions() {
+  const config::PlainValues defaults;
+  files.state_dir = control::DefaultStateFolder();
+  files.subnet_file = control::OnSystemDrive(defaults.subnet_file);
+  files.source_vip_store = control::OnSystemDrive(defaults.source_vip_store);
+}
+
+bool ResetOptions::UsesHns() const {
+  return !hns.empty() || config::DefaultDataPlane() == config::DataPlane::kHns;
+}
+
+ExitCode RunReset(ResetOptions options, std::string_view verb, Io& io) {
+  const bool dry_run = options.undo.dry_run;
+  NodeFiles& files = options.files;
+  files.state_dir = control::WithoutEndSlash(std::move(files.state_dir));
+  if (const absl::Status status = CheckFolder(options); !status.ok()) return Fail(io, verb, status);
+  std::optional<control::ProcessLock> lock;
+  absl::Status locked;
+  if (IsFolder(files.state_dir)) {
+    auto taken = control::ProcessLock::TryTake(ledger::LedgerLockPath(files.state_dir));
+    locked = taken.status();
+    if (taken.ok()) lock.emplace(*std::move(taken));
+  }
+  const absl::Status alone =
+      options.stops_daemon ? absl::OkStatus() : RefuseWhileADaemonRuns(options, locked);
+  if (!alone.ok()) return Fail(io, verb, alone);
+  ledger::Ledger ledger(files.state_dir);
+  if (const absl::Status status = ledger.Load(); !status.ok()) return Fail(io, verb, status);
+  if (!options.all && ledger::ListsNothing(ledger)) {
     RemoveJournal(options, io);
     std::error_code error;
     const bool exists = std::filesystem::exists(control::PathOf(ledger.path()), error);
@@ -96,77 +216,125 @@ ExitCode RunReset(ResetOptions options, Io& io) {
            << (exists ? " lists nothing that weft created\n" : " was never written\n");
     return ExitCode::kOk;
   }
-  std::shared_ptr<hns::Api> api;
-  std::optional<hns::Client> client;
-  std::unique_ptr<host::Host> host;
-  std::unique_ptr<host::PacketFilter> filter;
-  ledger::UndoPlaces places;
-  if (ledger::NeedsHns(ledger)) {
-    auto opened = OpenHns(options.hns);
-    if (!opened.ok()) return Fail(io, kResetVerb, opened.status());
-    api = *std::move(opened);
-    places.hns = &client.emplace(*api);
-    if (const auto version = client->ReadVersion(); !version.ok())
-      return Fail(io, kResetVerb, version.status());
+  Places places;
+  if (const absl::Status status = Open(ledger, options, places); !status.ok())
+    return Fail(io, verb, status);
+  hns::Client* const client = places.client ? &*places.client : nullptr;
+  const ledger::UndoPlaces undo_places{client, places.host.get(), places.filter.get()};
+  std::string refused;
+  Deletions deletions;
+  bool nothing = true;
+  if (options.all) {
+    files.networks = NetworksOf(options, ledger);
+    if (!options.undo.force) {
+      ledger::UndoOptions judge = options.undo;
+      judge.dry_run = true;
+      refused = ledger::Undo(undo_places, ledger, judge).refused;
+      auto in_use = AddressesInUse(options, places, ledger);
+      if (!in_use.ok()) return Fail(io, verb, in_use.status());
+      if (refused.empty()) refused = *in_use;
+    }
+    if (!refused.empty() && !dry_run) return Fail(io, verb, absl::FailedPreconditionError(refused));
+    // First, so that no pod starts on what is deleted next.
+    const auto removed = RemoveCniConfig(options, io);
+    if (!removed.ok()) return Fail(io, verb, removed.status());
+    nothing = !*removed;
+    deletions = FindDeletions(files);
+    if (!Delete(deletions, dry_run, verb, io)) {
+      io.err << "flannelctl " << verb << ": not complete; run it again\n";
+      return ExitCode::kFinding;
+    }
   }
-  if (ledger::NeedsHost(ledger)) {
-    auto opened = host::OpenHost();
-    if (!opened.ok()) return Fail(io, kResetVerb, opened.status());
-    host = *std::move(opened);
-    places.host = host.get();
-  }
-  if (ledger::NeedsFilter(ledger)) {
-    filter = host::OpenPacketFilter();
-    places.filter = filter.get();
-  }
-  const ledger::Undone undone = ledger::Undo(places, ledger, options.undo);
-  if (!undone.refused.empty() && !options.undo.dry_run)
-    return Fail(io, kResetVerb, absl::FailedPreconditionError(undone.refused));
-  RemoveJournal(options, io);
+  const ledger::Undone undone = ledger::Undo(undo_places, ledger, options.undo);
+  if (!undone.refused.empty() && !dry_run)
+    return Fail(io, verb, absl::FailedPreconditionError(undone.refused));
+  if (!options.all) RemoveJournal(options, io);
+  if (refused.empty()) refused = undone.refused;
   for (const std::string& line : undone.lines) io.out << line << "\n";
   for (const std::string& failure : undone.failed)
-    io.err << "flannelctl reset: " << failure << "\n";
-  if (!undone.refused.empty())
-    io.err << "flannelctl reset: it would be refused: " << undone.refused << "\n";
-  if (undone.failed.empty()) return undone.refused.empty() ? ExitCode::kOk : ExitCode::kFinding;
-  io.err << "flannelctl reset: these remain, also in the ledger; run it again\n";
-  return ExitCode::kFinding;
+    io.err << "flannelctl " << verb << ": " << failure << "\n";
+  if (!refused.empty())
+    io.err << "flannelctl " << verb << ": it would be refused: " << refused << "\n";
+  if (!undone.failed.empty()) {
+    io.err << "flannelctl " << verb << ": these remain, also in the ledger; run it again\n";
+    return ExitCode::kFinding;
+  }
+  if (options.all) {
+    lock.reset();
+    const Deletions state = FindStateDeletions(files);
+    if (nothing && deletions.rows.empty() && state.rows.empty() && undone.lines.empty())
+      io.out << "nothing to do\n";
+    if (!Delete(state, dry_run, verb, io)) {
+      io.err << "flannelctl " << verb << ": not complete; run it again\n";
+      return ExitCode::kFinding;
+    }
+  }
+  return refused.empty() ? ExitCode::kOk : ExitCode::kFinding;
 }
 
-}  // namespace
-
-Action AddReset(CLI::App& parser) {
-  auto options = std::make_shared<ResetOptions>();
-  parser.add_flag("--dry-run", options->undo.dry_run,
+void AddResetOptions(CLI::App& parser, ResetOptions& options) {
+  parser.add_flag("--dry-run", options.undo.dry_run,
                   "Print what would be deleted, and delete nothing");
-  parser.add_flag("--keep-vswitch", options->undo.keep_vswitch,
+  parser.add_flag("--keep-vswitch", options.undo.keep_vswitch,
                   "Leave the base network, which keeps HNS's switch, so that the node is not cut "
                   "off for seconds");
-  parser.add_flag("--force", options->undo.force, "Also while pods run, which lose their network");
+  parser.add_flag("--force", options.undo.force, "Also while pods run, which lose their network");
   parser
-      .add_option("--state-dir", options->state_dir,
+      .add_option("--state-dir", options.files.state_dir,
                   "The folder of flanneld's --state-dir; else its default, "
                   "/var/lib/weft, on Windows ProgramData\\weft on the system drive")
       ->type_name("PATH");
-  AddHnsOption(parser, options->hns);
+  AddHnsOption(parser, options.hns);
   parser
-      .add_option("--admin", options->admin,
+      .add_option("--admin", options.admin,
                   "Admin endpoint of a flanneld that may still run, if not this node's own; none: "
                   "do not check")
       ->type_name("PATH");
+}
+
+void AddFileOptions(CLI::App& parser, ResetOptions& options, const std::string& with) {
+  const auto add = [&](const char* name, std::string& value, const std::string& help) {
+    parser.add_option(name, value, with + help)->type_name("PATH");
+  };
+  add("--subnet-file", options.files.subnet_file, "The file of flanneld's --subnet-file");
+  add("--source-vip-store", options.files.source_vip_store,
+      "host-local's folder, as flanneld's --source-vip-store; empty: it stays");
+  add("--source-vip-file", options.files.source_vip_file,
+      "The file of flanneld's --source-vip-file; else none");
+  parser
+      .add_option("--network", options.files.networks,
+                  with +
+                      "The network's name in host-local's folder; may be repeated; else "
+                      "flannel.4096, on Linux cbr0, and the names that the ledger has")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+}
+
+Action AddReset(CLI::App& parser) {
+  auto options = std::make_shared<ResetOptions>();
+  AddResetOptions(parser, *options);
+  parser.add_flag("--all", options->all,
+                  "Delete its files too: the CNI configuration of `cni install`, subnet.env, "
+                  "host-local's folder of the network with the source VIP, journal, ledger "
+                  "and their folder");
+  AddFileOptions(parser, *options, "With --all: ");
   parser.footer(
       "Deletes what flanneld's ledger lists: networks and endpoints in HNS with their\n"
       "contents, host routes to peers, the firewall rule, and on Linux the rules for\n"
-      "--ip-masq and --iptables-forward-rules. What existed before stays, and so do\n"
-      "subnet.env and the Node's annotations.\n\n"
+      "--ip-masq and --iptables-forward-rules. What existed before stays, and so do the\n"
+      "Node's annotations (flannelctl node leave) and, without --all, subnet.env.\n\n"
+      "--all is refused while a network that stays has an endpoint, on Linux while a\n"
+      "container has an address in host-local's folder. Files that flanneld did not\n"
+      "write stay and are named.\n\n"
       "Exit code: 0 done, or nothing to do, 1 something remains, or the dry run of a\n"
       "reset that would be refused, 2 not started: flanneld or pods run, HNS does not\n"
       "answer, there is no such --state-dir.\n\n"
       "Examples:\n"
       "  flannelctl reset --dry-run\n"
       "  flannelctl reset --keep-vswitch\n"
+      "  flannelctl reset --all\n"
       "  flannelctl reset --hns=emulator:hns.sock --state-dir=state");
-  return [options](Io& io) { return RunReset(*options, io); };
+  return [options](Io& io) { return RunReset(*options, "reset", io); };
 }
 
 }  // namespace weft::cli

@@ -17,6 +17,8 @@ Action AddIface(CLI::App& parser);
 Action AddPlan(CLI::App& parser);
 Action AddSourceVip(CLI::App& parser);
 Action AddReset(CLI::App& parser);
+Action AddNode(CLI::App& parser);
+Action AddUninstall(CLI::App& parser);
 Action AddWait(CLI::App& parser);
 Action AddVersion(CLI::App& parser);
 Action AddCompletion(CLI::App& parser);
@@ -32,6 +34,8 @@ inline constexpr Verb kVerbs[] = {
     {"source-vip", "The address that is reserved for kube-proxy, and its configuration",
      AddSourceVip},
     {"reset", "Delete only what flanneld created in HNS and on the host", AddReset},
+    {"node", "This node's Node object in the cluster", AddNode},
+    {"uninstall", "Remove flanneld from this node: service, network, files", AddUninstall},
     {"wait", "Wait until flanneld is ready, or has its network or subnet.env", AddWait},
     {"version", "This program's version", AddVersion},
     {"completion", "Completion of verbs and options for a shell", AddCompletion},
@@ -53,6 +57,12 @@ inline constexpr Verb kHnsVerbs[] = {
     {"repair", "Have flanneld repair the drift now", AddHnsRepair},
     {"emulate", "Emulate an HNS for other programs, for development and tests", AddHnsEmulate},
     {"control", "Send an HNS emulator a command: fail, restart, dump its state", AddHnsControl},
+};
+
+Action AddNodeLeave(CLI::App& parser);
+
+inline constexpr Verb kNodeVerbs[] = {
+    {"leave", "Remove flannel's annotations, so that peers remove this node", AddNodeLeave},
 };
 
 // Adds `verbs` as subcommands of a verb.

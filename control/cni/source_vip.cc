@@ -232,6 +232,8 @@ bool IsSourceVip(const SourceVipSpec& spec, const IpAddress& address) {
          Holder::kOther;
 }
 
+bool IsSourceVipContent(std::string_view content) { return HolderOf(content) != Holder::kOther; }
+
 absl::StatusOr<bool> ReleaseSourceVip(const std::string& store, const std::string& network) {
   if (absl::Status status = CheckName(network); !status.ok()) return status;
   const std::string folder = FolderOf(store, network);

@@ -45,6 +45,10 @@ absl::StatusOr<std::optional<IpAddress>> FindSourceVip(const SourceVipSpec& spec
 // Whether `address` is reserved as source VIP now; reads one file.
 bool IsSourceVip(const SourceVipSpec& spec, const IpAddress& address);
 
+// Whether a file in host-local's store with this content is a source VIP's, ours, RKE2's or that of
+// Microsoft's scripts, and no container's.
+bool IsSourceVipContent(std::string_view content);
+
 // Releases the reservations of `network` with RKE2's and our ids, and nothing else. Returns whether
 // there was one; a missing folder has none.
 absl::StatusOr<bool> ReleaseSourceVip(const std::string& store, const std::string& network);

@@ -193,6 +193,10 @@ std::string WhereToLook(const std::string& name) {
 
 }  // namespace
 
+absl::Status CheckOwnService(const std::string& name, const VerbContext& context) {
+  return ReadOwn(name, context).status();
+}
+
 absl::Status Install(const Command& command, VerbContext& context) {
   Config desired;
   desired.command = CommandText(context.program, command.arguments);

@@ -25,6 +25,9 @@ struct VerbContext {
 // that name that runs another program is refused. If one is killed in between, running it again
 // completes it.
 
+// OK: the service exists, and runs this program. NotFound: there is none.
+absl::Status CheckOwnService(const std::string& name, const VerbContext& context);
+
 // Makes the service, or changes it where it differs.
 absl::Status Install(const Command& command, VerbContext& context);
 // Stops the service first.

@@ -9,7 +9,7 @@
 namespace weft::kube {
 
 struct ApiCall::Impl final : ExchangeHandler {
-  explicit Impl(Done then) : done(std::move(then)) {}
+  Impl(Done then, std::size_t most) : done(std::move(then)), max_body(most) {}
 
   void OnHead(const HttpHead& head) override {
     answer.status = head.status;
@@ -18,13 +18,13 @@ struct ApiCall::Impl final : ExchangeHandler {
   }
 
   void OnBody(std::string_view bytes) override {
-    if (answer.body.size() + bytes.size() <= kMaxBody) {
+    if (answer.body.size() + bytes.size() <= max_body) {
       answer.body.append(bytes);
       return;
     }
     exchange.reset();  // call `done` last: it may destroy this object
     Done(std::move(done))(absl::ResourceExhaustedError(
-        absl::StrCat(server, ": the answer is longer than ", kMaxBody >> 20, " MiB")));
+        absl::StrCat(server, ": the answer is longer than ", max_body >> 20, " MiB")));
   }
 
   void OnEnd(const absl::Status& status) override {
@@ -38,12 +38,14 @@ struct ApiCall::Impl final : ExchangeHandler {
 
   std::string server;
   Done done;
+  std::size_t max_body;
   ApiAnswer answer;
   std::unique_ptr<Exchange> exchange;
 };
 
-ApiCall::ApiCall(ApiClient& client, HttpRequest request, std::chrono::milliseconds limit, Done done)
-    : impl_(std::make_unique<Impl>(std::move(done))) {
+ApiCall::ApiCall(ApiClient& client, HttpRequest request, std::chrono::milliseconds limit, Done done,
+                 std::size_t max_body)
+    : impl_(std::make_unique<Impl>(std::move(done), max_body)) {
   impl_->server = client.Describe();
   impl_->exchange = client.Start(std::move(request), *impl_, limit);
 }

@@ -31,7 +31,8 @@ class ApiCall {
   // (kDeadlineExceeded: not complete within the limit), or kResourceExhausted: a longer body.
   using Done = std::function<void(absl::StatusOr<ApiAnswer>)>;
 
-  ApiCall(ApiClient& client, HttpRequest request, std::chrono::milliseconds limit, Done done);
+  ApiCall(ApiClient& client, HttpRequest request, std::chrono::milliseconds limit, Done done,
+          std::size_t max_body = kMaxBody);
   ~ApiCall();
   ApiCall(const ApiCall&) = delete;
   ApiCall& operator=(const ApiCall&) = delete;

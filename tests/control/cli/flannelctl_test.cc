@@ -238,6 +238,7 @@ TEST(ManualTest, NamesNoFlagThatDoesNotExist) {
   for (const char* verb : {"add", "list", "delete"})
     helps += Call({"hns", "endpoint", verb, "--help"}).out;
   helps += Call({"iface", "explain", "--help"}).out;
+  helps += Call({"node", "leave", "--help"}).out;
   const std::regex flag(R"(--[a-z][a-z-]*)");
   for (std::sregex_iterator it(manual.begin(), manual.end(), flag); it != std::sregex_iterator();
        ++it) {

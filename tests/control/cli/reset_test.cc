@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <regex>
 
 #include "control/admin/admin_server.h"
 #include "control/emulator/remote/remote_server.h"
@@ -382,6 +383,125 @@ TEST_F(ResetTest, ALedgerThatCannotBeReadIsRefused) {
   const Outcome outcome = Reset();
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("ledger.json.broken-"));
+}
+
+// ---- --all
+
+class ResetAllTest : public ResetTest {
+ protected:
+  void SetUp() override {
+    ResetTest::SetUp();
+    Write("subnet.env", "FLANNEL_SUBNET=10.244.1.1/24\n");
+    Write("cni/flannel.4096/10.244.1.2", "kube-proxy\r\nsource-vip");
+    Write("cni/flannel.4096/lock", "");
+    Write("state/journal.json", "{}");
+  }
+  void Write(const std::string& name, const std::string& text) const {
+    const std::filesystem::path path = std::filesystem::path(folder_) / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  bool Exists(const std::string& name) const {
+    return std::filesystem::exists(std::filesystem::path(folder_) / name);
+  }
+  void EnterNetwork(const std::string& id, bool adopted = false) const {
+    ledger::Ledger ledger(folder_ + "/state");
+    ASSERT_TRUE(ledger.Load().ok());
+    const LedgerRow row{"hns-network", "flannel.4096", id, adopted, hns::ShapeOf(ours_)};
+    ASSERT_TRUE(ledger.Confirm(ledger::EntryFrom(row)).ok());
+  }
+  Outcome ResetAll(std::vector<std::string> words = {}, const std::string& admin = "none") const {
+    words.insert(words.begin(),
+                 {"reset", "--all", "--hns=emulator:" + server_->path(), "--admin=" + admin,
+                  "--state-dir=" + folder_ + "/state", "--subnet-file=" + folder_ + "/subnet.env",
+                  "--source-vip-store=" + folder_ + "/cni"});
+    return Call(words);
+  }
+};
+
+TEST_F(ResetAllTest, FilesGoFirstAndTheLedgerLast) {
+  const std::string id = Make(ours_);
+  EnterNetwork(id);
+  Write("cni/results", "x");
+  const Outcome dry = ResetAll({"--dry-run"});
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
+  EXPECT_TRUE(Exists("subnet.env"));
+  EXPECT_TRUE(Exists("state/ledger.json"));
+
+  const Outcome done = ResetAll();
+  EXPECT_EQ(done.code, 0) << done.err;
+  const auto line = [this](const std::string& name) {
+    return "deleted " + folder_ + "/" + name + "\n";
+  };
+  const std::string expected = line("cni/flannel.4096/10.244.1.2") + line("cni/flannel.4096/lock") +
+                               line("cni/flannel.4096") + line("subnet.env") +
+                               "deleted network flannel.4096 (" + id + ")\n" +
+                               line("state/journal.json") + line("state/ledger.json") +
+                               line("state/lock") + line("state");
+  EXPECT_EQ(done.out, expected);
+  EXPECT_EQ(std::regex_replace(dry.out, std::regex("would delete"), "deleted"), expected);
+  EXPECT_THAT(Networks(), IsEmpty());
+  EXPECT_TRUE(Exists("cni/results"));
+  EXPECT_FALSE(Exists("state"));
+
+  const Outcome again = ResetAll();
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(again.out, "nothing to do\n");
+}
+
+// Else another pod would get the address of one that runs.
+TEST_F(ResetAllTest, AnEndpointThatIsLeftRefusesIt) {
+  const std::string id = Make(ours_);
+  EnterNetwork(id, /*adopted=*/true);
+  MakeEndpoint(id, "", "10.244.1.2", /*in_a_namespace=*/false);
+  MakeEndpoint(id, "pod-a", "10.244.1.7", /*in_a_namespace=*/true);
+  MakeEndpoint(id, "far", "10.244.2.7", /*in_a_namespace=*/false, hns::kRemoteEndpoint);
+  const Outcome refused = ResetAll();
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("2 endpoints would be left: flannel.4096/"),
+                                 HasSubstr("flannel.4096/pod-a"),
+                                 HasSubstr("; remove their pods first, or give --force\n")));
+  EXPECT_TRUE(Exists("subnet.env"));
+
+  const Outcome dry = ResetAll({"--dry-run"});
+  EXPECT_EQ(dry.code, 1);
+  EXPECT_THAT(dry.err, HasSubstr("it would be refused: 2 endpoints"));
+
+  const Outcome forced = ResetAll({"--force"});
+  EXPECT_EQ(forced.code, 0) << forced.err;
+  EXPECT_FALSE(Exists("cni/flannel.4096"));
+  EXPECT_THAT(forced.out, HasSubstr("left network flannel.4096: it existed before weft\n"));
+}
+
+TEST_F(ResetAllTest, PodsRefuseItBeforeAFileIsDeleted) {
+  const std::string id = Make(ours_);
+  EnterNetwork(id);
+  MakeEndpoint(id, "pod-a", "10.244.1.7", /*in_a_namespace=*/true);
+  const Outcome refused = ResetAll();
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("1 pod runs in what would be deleted (pod-a)"));
+  EXPECT_TRUE(Exists("subnet.env"));
+  EXPECT_TRUE(Exists("cni/flannel.4096/10.244.1.2"));
+}
+
+TEST_F(ResetAllTest, AnyFlanneldRefusesIt) {
+  admin::FakeState state;
+  state.status.dataplane = "none";
+  state.status.hns.reset();
+  admin::RunningServer server{admin::AdminHandler(state)};
+  const Outcome refused = ResetAll({}, server.endpoint());
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("flanneld runs"));
+  EXPECT_TRUE(Exists("subnet.env"));
+}
+
+TEST_F(ResetAllTest, TheNetworksNameMayBeGiven) {
+  Write("cni/mine/10.244.1.9", "4711");
+  EXPECT_EQ(ResetAll({"--network=mine"}).code, 0);
+  EXPECT_FALSE(Exists("cni/mine"));
+  EXPECT_TRUE(Exists("cni/flannel.4096"));
 }
 
 }  // namespace

@@ -2,13 +2,13 @@
 // A service control manager in memory.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_split.h"
 #include "control/service/service_manager.h"
 
 namespace weft::service {
@@ -110,10 +110,16 @@ class FakeServiceManager final : public ServiceManager {
     sources.erase(name);
     return absl::OkStatus();
   }
-  // Enough for these tests: quotes around the first word, none inside.
+  // Enough for these tests: quotes around whole words, none inside.
   std::vector<std::string> Words(const std::string& command) override {
-    if (!command.starts_with('"')) return absl::StrSplit(command, ' ');
-    return {command.substr(1, command.find('"', 1) - 1)};
+    std::vector<std::string> words;
+    for (std::size_t at = 0; at < command.size();) {
+      const char end = command[at] == '"' ? '"' : ' ';
+      if (end == '"') ++at;
+      words.push_back(command.substr(at, command.find(end, at) - at));
+      at = std::min(command.size(), at + words.back().size() + (end == '"' ? 2 : 1));
+    }
+    return words;
   }
 
  private:

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl node leave
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "control/cli/cluster_option.h"
+#include "control/cli/daemon_check.h"
+#include "control/cli/parser.h"
+#include "control/cli/verbs.h"
+#include "control/kube/client/api_call.h"
+#include "control/kube/client/api_client.h"
+#include "control/kube/node_leave.h"
+#include "control/own_files.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr char kLeaveVerb[] = "node leave";
+constexpr auto kCallLimit = std::chrono::seconds(40);
+
+struct LeaveVerbOptions {
+  ClusterOptions cluster;
+  std::string admin, state_dir = control::DefaultStateFolder();
+  std::string timeout = "60s";
+  bool force = false, dry_run = false;
+};
+
+// Sends what the state machine requests, until it ends or `timeout` passed. One thread: the
+// caller's.
+class Requests {
+ public:
+  Requests(kube::NodeLeave& leave, kube::ClusterServers servers, absl::Duration timeout)
+      : leave_(leave),
+        client_(io_, std::move(servers), absl::StrCat("flannelctl/", WEFT_VERSION, " (weft)")),
+        wait_(io_),
+        timeout_(timeout) {}
+
+  absl::StatusOr<kube::NodeLeave::Left> Run() {
+    Continue();
+    io_.run_for(absl::ToChronoNanoseconds(timeout_));
+    return leave_.result();
+  }
+
+ private:
+  void Continue() {
+    auto step = leave_.Next();
+    if (!step) return io_.stop();
+    wait_.expires_after(step->wait);
+    wait_.async_wait([this, request = std::move(step->request)](boost::system::error_code) {
+      call_ = std::make_unique<kube::ApiCall>(
+          client_, request, kCallLimit,
+          [this](const absl::StatusOr<kube::ApiAnswer>& answer) {
+            const auto ended = std::move(call_);  // not destroyed during its own callback
+            leave_.OnAnswer(answer);
+            Continue();
+          },
+          kube::NodeLeave::kLongestPage);
+    });
+  }
+
+  kube::NodeLeave& leave_;
+  boost::asio::io_context io_;
+  kube::ApiClient client_;
+  boost::asio::steady_timer wait_;
+  const absl::Duration timeout_;
+  std::unique_ptr<kube::ApiCall> call_;
+};
+
+ExitCode RunLeave(const LeaveVerbOptions& options, Io& io) {
+  absl::Duration timeout;
+  if (!absl::ParseDuration(options.timeout, &timeout) || timeout <= absl::ZeroDuration() ||
+      timeout > absl::Hours(24)) {
+    return Fail(
+        io, kLeaveVerb,
+        absl::InvalidArgumentError(absl::StrCat("--timeout=", options.timeout,
+                                                " is not a duration of at most 24h; write 60s")));
+  }
+  absl::StatusOr<Cluster> cluster = ReadCluster(options.cluster);
+  if (!cluster.ok()) return Fail(io, kLeaveVerb, cluster.status());
+  const absl::Status stopped = RefuseDaemonOf(
+      cluster->node_name, control::WithoutEndSlash(options.state_dir), options.admin);
+  if (!stopped.ok()) return Fail(io, kLeaveVerb, stopped);
+  for (const kube::ClusterAccess& server : cluster->servers.servers)
+    for (const std::string& warning : server.warnings)
+      io.err << "flannelctl node leave: " << warning << "\n";
+  kube::NodeLeave leave(
+      {cluster->keys, cluster->node_name, options.force, options.dry_run, /*retry=*/{}},
+      control::SystemRandom());
+  const auto left = Requests(leave, std::move(cluster->servers), timeout).Run();
+  if (absl::IsUnavailable(left.status())) {
+    return Fail(io, kLeaveVerb,
+                absl::UnavailableError(absl::StrCat(left.status().message(), "; not done within ",
+                                                    options.timeout, ": run it again")));
+  }
+  if (!left.ok()) return Fail(io, kLeaveVerb, left.status());
+  if (!left->node_exists) {
+    io.out << "nothing to do: there is no Node " << cluster->node_name << "\n";
+  } else if (left->removed.empty()) {
+    io.out << "nothing to do: Node " << cluster->node_name << " has no annotation of flannel's\n";
+  }
+  for (const std::string& key : left->removed) {
+    io.out << (options.dry_run ? "would remove " : "removed ") << key << " from Node "
+           << cluster->node_name << "\n";
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Action AddNodeLeave(CLI::App& parser) {
+  auto options = std::make_shared<LeaveVerbOptions>();
+  parser.add_flag("--dry-run", options->dry_run, "Print what would be removed, and remove nothing");
+  parser.add_flag("--force", options->force,
+                  "Do not read which pods run: they lose the other nodes' pods");
+  AddClusterOptions(parser, options->cluster);
+  parser
+      .add_option("--timeout", options->timeout,
+                  "How long to try while the API server does not answer, as 60s or 2m30s")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  parser
+      .add_option("--state-dir", options->state_dir,
+                  "The folder of flanneld's --state-dir, where a running flanneld has its lock; "
+                  "else its default")
+      ->type_name("PATH");
+  parser
+      .add_option("--admin", options->admin,
+                  "Admin endpoint of a flanneld that may still run, if not this node's own; none: "
+                  "do not check")
+      ->type_name("PATH");
+  parser.footer(
+      "Removes the annotations that flanneld writes to its Node, so that all peers\n"
+      "remove this node: backend-data, backend-type, kube-subnet-manager, public-ip and\n"
+      "those of IPv6. What an administrator set (public-ip-overwrite, node-public-ip)\n"
+      "stays. Refused while a flanneld of this node runs, which would write them again,\n"
+      "and while pods run that are not a DaemonSet's, on the host's network, static or\n"
+      "terminated. This node's own network stays: `flannelctl reset` removes it.\n\n"
+      "Needs `get` of nodes and `patch` of nodes/status, as flanneld, and `list` of pods.\n\n"
+      "Exit code: 0 done, or nothing to do, 2 refused, or the API server does not\nanswer.\n\n"
+      "Examples:\n"
+      "  kubectl drain win1\n"
+      "  flannelctl node leave --node-name=win1 --kubeconfig-file=admin.conf");
+  return [options](Io& io) { return RunLeave(*options, io); };
+}
+
+Action AddNode(CLI::App& parser) {
+  parser.footer(
+      "Examples:\n"
+      "  flannelctl node leave --node-name=win1 --kubeconfig-file=admin.conf --dry-run");
+  return AddVerbs(parser, kNodeVerbs);
+}
+
+}  // namespace weft::cli

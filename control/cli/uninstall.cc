@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl uninstall
+#include "control/cli/uninstall.h"
+
+#include <memory>
+#include <sstream>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "control/cli/hns_option.h"
+#include "control/cli/parser.h"
+#include "control/cli/verbs.h"
+#include "control/config/flags.h"
+#include "control/own_files.h"
+#include "control/service/service_verbs.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::string_view kUninstallVerb = "uninstall";
+
+// The service's own flags; empty: there is no such service, or its words are not flanneld's.
+absl::StatusOr<std::optional<config::FlagValues>> FlagsOf(OwnService& service,
+                                                          const std::string& name) {
+  const absl::StatusOr<service::Config> config = service.manager->Read(name);
+  if (absl::IsNotFound(config.status())) return std::nullopt;
+  if (!config.ok()) {
+    return absl::Status(config.status().code(),
+                        absl::StrCat("service ", name, ": ", config.status().message()));
+  }
+  std::vector<std::string> words = service.manager->Words(config->command);
+  if (!words.empty()) words.erase(words.begin());
+  const auto line = config::ParseFlags(words, [](const std::string&) { return std::nullopt; });
+  return line.ok() ? std::optional(line->values) : std::nullopt;
+}
+
+ResetOptions ResetOf(const UninstallOptions& options, const config::FlagValues& flags,
+                     const std::string& log_folder) {
+  const auto first = [](const std::string& one, const std::string& other) {
+    return one.empty() ? other : one;
+  };
+  ResetOptions reset;
+  reset.all = true;
+  reset.undo = options.undo;
+  reset.hns = options.hns;
+  reset.admin = first(options.admin, flags.admin);
+  NodeFiles& files = reset.files;
+  files.networks = options.files.networks;
+  files.state_dir = first(options.files.state_dir, first(flags.state_dir, files.state_dir));
+  files.subnet_file = first(options.files.subnet_file, control::OnSystemDrive(flags.subnet_file));
+  files.source_vip_store =
+      options.source_vip_store.value_or(control::OnSystemDrive(flags.source_vip_store));
+  files.source_vip_file = first(options.files.source_vip_file, flags.source_vip_file);
+  files.log_dir =
+      control::WithoutEndSlash(first(options.files.log_dir, first(flags.log_dir, log_folder)));
+  return reset;
+}
+
+}  // namespace
+
+ExitCode RunUninstall(const UninstallOptions& options, const UninstallContext& context, Io& io) {
+  OwnService& service = context.service;
+  const std::string& name = options.service_name;
+  const bool dry_run = options.undo.dry_run;
+  const bool has_service = service.manager && !name.empty();
+  std::ostringstream unused;
+  std::optional<service::VerbContext> verbs;
+  config::FlagValues flags;
+  bool stops = false;
+  if (has_service) {
+    verbs.emplace(service::VerbContext{*service.manager, service.program, unused, context.clock,
+                                       context.sleep});
+    const absl::Status own = service::CheckOwnService(name, *verbs);
+    stops = own.ok();
+    if (!own.ok() && !absl::IsNotFound(own)) return Fail(io, kUninstallVerb, own);
+    auto given = FlagsOf(service, name);
+    if (!given.ok()) return Fail(io, kUninstallVerb, given.status());
+    if (*given) flags = **std::move(given);
+  }
+  ResetOptions reset = ResetOf(options, flags, service.log_folder);
+  // What would be refused is refused before the service is stopped.
+  ResetOptions judge = reset;
+  judge.undo.dry_run = true;
+  judge.stops_daemon = stops;
+  std::ostringstream would;
+  Io quiet{io.in, would, io.err};
+  if (const ExitCode code = RunReset(judge, kUninstallVerb, quiet); code != ExitCode::kOk) {
+    if (dry_run) io.out << would.str();
+    return code == ExitCode::kFinding && !dry_run ? ExitCode::kUnusable : code;
+  }
+  if (dry_run) {
+    if (stops) io.out << "would stop service " << name << "\n";
+    io.out << would.str();
+    if (stops) io.out << "would delete service " << name << "\n";
+    return ExitCode::kOk;
+  }
+  if (stops) {
+    if (const absl::Status stopped = service::Stop(name, *verbs); !stopped.ok())
+      return Fail(io, kUninstallVerb, stopped);
+    io.out << "stopped service " << name << "\n";
+  }
+  if (const ExitCode code = RunReset(std::move(reset), kUninstallVerb, io); code != ExitCode::kOk)
+    return code;
+  if (has_service) {
+    const absl::Status removed = service::Uninstall(name, *verbs);
+    if (removed.ok()) io.out << "deleted service " << name << " and its event source\n";
+    if (!removed.ok() && !absl::IsNotFound(removed)) return Fail(io, kUninstallVerb, removed);
+  }
+  return ExitCode::kOk;
+}
+
+Action AddUninstall(CLI::App& parser) {
+  auto options = std::make_shared<UninstallOptions>();
+  const auto path = [&](const char* name, auto& value, const char* help) {
+    parser.add_option(name, value, help)->type_name("PATH");
+  };
+  parser.add_flag("--dry-run", options->undo.dry_run,
+                  "Print what would be deleted, and delete nothing");
+  parser.add_flag("--force", options->undo.force, "Also while pods run, which lose their network");
+  parser.add_flag("--keep-vswitch", options->undo.keep_vswitch,
+                  "Leave the base network, which keeps HNS's switch, so that the node is not cut "
+                  "off for seconds");
+  parser
+      .add_option("--service-name", options->service_name,
+                  "Windows: the service, as with `flanneld service install`; empty: none")
+      ->type_name("NAME")
+      ->capture_default_str();
+  path("--state-dir", options->files.state_dir, "The folder of flanneld's --state-dir");
+  path("--subnet-file", options->files.subnet_file, "The file of its --subnet-file");
+  path("--source-vip-store", options->source_vip_store,
+       "The folder of its --source-vip-store; empty: it stays");
+  path("--source-vip-file", options->files.source_vip_file, "The file of its --source-vip-file");
+  path("--log-dir", options->files.log_dir, "The folder of its --log-dir");
+  parser
+      .add_option("--network", options->files.networks,
+                  "The network's name in host-local's folder; may be repeated; else flannel.4096, "
+                  "on Linux cbr0, and the names that the ledger has")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  AddHnsOption(parser, options->hns);
+  path("--admin", options->admin,
+       "Admin endpoint of a flanneld that may still run, if not this node's own; none: do not "
+       "check");
+  parser.footer(
+      "Stops the service, does what `flannelctl reset --all` does, deletes the log files,\n"
+      "then the service and its event source. Paths that are not given are those of the\n"
+      "service's command line, else flanneld's defaults. Files that flanneld did not\n"
+      "write stay and are named, and so do the programs themselves, the kubeconfig and\n"
+      "net-conf. The Node's annotations: `flannelctl node leave`, before. A run that was\n"
+      "ended is completed by the next one.\n\n"
+      "Exit code: 0 done, or nothing to do, 1 something remains, 2 not started: pods or\n"
+      "another flanneld run, HNS does not answer, the service is another program's.\n\n"
+      "Examples:\n"
+      "  flannelctl uninstall --dry-run\n"
+      "  flannelctl uninstall");
+  return [options](Io& io) {
+    absl::StatusOr<OwnService> service = OpenOwnService(/*to_change=*/!options->undo.dry_run);
+    if (!service.ok()) return Fail(io, kUninstallVerb, service.status());
+    const control::SystemClock clock;
+    return RunUninstall(
+        *options,
+        {*service, clock, [](control::Duration time) { std::this_thread::sleep_for(time); }}, io);
+  };
+}
+
+}  // namespace weft::cli

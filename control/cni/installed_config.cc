@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cni/installed_config.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/file_io.h"
+#include "control/own_files.h"
+#include "control/process_lock.h"
+#include "nlohmann/json.hpp"
+#include "vxlan/text/printable.h"
+
+namespace weft::cni {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "weft/cni/v1";
+constexpr std::size_t kMostRecord = 16 * kMostConfigText;  // bytes
+
+std::string RecordPath(const std::string& state_dir) {
+  return absl::StrCat(state_dir, "/cni.json");
+}
+
+// ---- a configuration file on disk
+
+enum class Found { kNothing, kFile, kOther };
+
+Found FindFile(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::symlink_status(control::PathOf(path), error);
+  if (status.type() == std::filesystem::file_type::not_found) return Found::kNothing;
+  return std::filesystem::is_regular_file(status) ? Found::kFile : Found::kOther;
+}
+
+bool Has(const std::vector<std::string>& texts, const std::string& text) {
+  return std::find(texts.begin(), texts.end(), text) != texts.end();
+}
+
+// Whether the file is still what was written.
+absl::Status CheckContent(const ConfigFile& file) {
+  if (FindFile(file.path) == Found::kOther)
+    return absl::FailedPreconditionError("it is no regular file any more");
+  const absl::StatusOr<std::string> text = control::ReadFileText(file.path, kMostConfigText);
+  if (!text.ok()) return text.status();
+  if (Has(file.texts, *text)) return absl::OkStatus();
+  return absl::FailedPreconditionError("it was changed after \"flannelctl cni install\" wrote it");
+}
+
+std::string LeftSentence(const ConfigFile& file, std::string_view why) {
+  return absl::StrCat(file.path, " is left: ", why, "; remove it if it is not needed");
+}
+
+// What a killed ReplaceFileText leaves next to the file: FILE.XXXXXX, on Windows FILE.RANDOM.tmp.
+void RemoveTemporaryFiles(const std::string& path) {
+  const std::filesystem::path file = control::PathOf(path);
+  std::error_code error;
+  std::vector<std::filesystem::path> found;
+  for (std::filesystem::directory_iterator each(file.parent_path(), error), end;
+       !error && each != end; each.increment(error)) {
+    const std::u8string name = each->path().filename().u8string();
+    const std::u8string begin = file.filename().u8string() + u8".";
+    if (!name.starts_with(begin)) continue;
+    const std::u8string rest = name.substr(begin.size());
+    const bool temporary = rest.size() == 6 || (rest.size() == 20 && rest.ends_with(u8".tmp"));
+    if (temporary && rest.find(u8'.') >= rest.size() - 4) found.push_back(each->path());
+  }
+  for (const auto& each : found) std::filesystem::remove(each, error);
+}
+
+// ---- the record
+
+absl::Status OfRecord(const std::string& state_dir, const absl::Status& why,
+                      std::string_view next) {
+  return absl::Status(why.code(), absl::StrCat("the record ", RecordPath(state_dir), ": ",
+                                               why.message(), "; ", next));
+}
+
+absl::Status Save(const std::string& state_dir, const std::vector<ConfigFile>& files) {
+  std::error_code error;
+  if (files.empty()) {
+    std::filesystem::remove(control::PathOf(RecordPath(state_dir)), error);
+    return error ? OfRecord(state_dir, absl::UnavailableError(error.message()), "remove it")
+                 : absl::OkStatus();
+  }
+  const absl::Status written =
+      control::ReplaceFileText(RecordPath(state_dir), ConfigRecordText(files));
+  return written.ok() ? written
+                      : OfRecord(state_dir, written,
+                                 "make room there, or give a folder this user may write to with "
+                                 "--state-dir");
+}
+
+ConfigFile& FileOf(std::vector<ConfigFile>& files, const std::string& path) {
+  const auto at = std::find_if(files.begin(), files.end(),
+                               [&](const ConfigFile& each) { return each.path == path; });
+  return at != files.end() ? *at : files.emplace_back(ConfigFile{path, {}});
+}
+
+absl::StatusOr<control::ProcessLock> TakeRecordLock(const std::string& state_dir) {
+  auto lock = control::ProcessLock::TryTake(absl::StrCat(state_dir, "/cni.lock"));
+  if (lock.ok()) return lock;
+  return absl::Status(
+      lock.status().code(),
+      absl::StrCat("another \"flannelctl cni install\", or an uninstall, works on ", state_dir,
+                   " (", lock.status().message(), "); run this again when it has ended"));
+}
+
+// Removes `file` if its content is ours; returns why not. A missing one counts as removed.
+absl::Status Remove(const ConfigFile& file) {
+  RemoveTemporaryFiles(file.path);
+  if (FindFile(file.path) == Found::kNothing) return absl::OkStatus();
+  if (absl::Status ours = CheckContent(file); !ours.ok()) return ours;
+  std::error_code error;
+  std::filesystem::remove(control::PathOf(file.path), error);
+  return error ? absl::UnavailableError(absl::StrCat("it cannot be removed: ", error.message()))
+               : absl::OkStatus();
+}
+
+bool IsConfigPath(std::string_view path) {
+  return path.ends_with(".conf") || path.ends_with(".conflist") || path.ends_with(".json");
+}
+
+absl::Status OfFile(const std::string& path, const absl::Status& why, std::string_view next) {
+  return absl::Status(
+      why.code(), absl::StrCat("the CNI configuration ", path, ": ", why.message(), "; ", next));
+}
+
+// The text at `path` now, or why it must not be replaced. Empty: there is no file.
+absl::StatusOr<std::optional<std::string>> Replaceable(const InstallRequest& request,
+                                                       const ConfigFile& file) {
+  const Found found = FindFile(file.path);
+  if (found == Found::kNothing) return std::nullopt;
+  if (found == Found::kOther)
+    return OfFile(file.path, absl::FailedPreconditionError("it is no regular file"),
+                  "remove it, or give another --file-name");
+  absl::StatusOr<std::string> text = control::ReadFileText(file.path, kMostConfigText);
+  if (text.ok() && (*text == request.text || Has(file.texts, *text))) return *std::move(text);
+  if (request.overwrite) return text.ok() ? std::optional(*std::move(text)) : std::nullopt;
+  return OfFile(
+      file.path,
+      absl::FailedPreconditionError(
+          file.texts.empty() ? "there is one that \"flannelctl cni install\" did not write"
+                             : "it was changed after \"flannelctl cni install\" wrote it"),
+      "compare it with \"flannelctl cni render\", then run this again with --overwrite, "
+      "or with another --file-name");
+}
+
+}  // namespace
+
+std::string ConfigRecordText(const std::vector<ConfigFile>& files) {
+  Json json = {{"apiVersion", kFormat}, {"files", Json::array()}};
+  for (const ConfigFile& each : files)
+    json["files"].push_back({{"path", each.path}, {"texts", each.texts}});
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+absl::StatusOr<std::vector<ConfigFile>> ParseConfigRecord(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto member = [](const Json& object, const char* key) {
+    return object.is_object() ? object.value(key, Json()) : Json();
+  };
+  if (member(json, "apiVersion") != Json(kFormat) || !member(json, "files").is_array())
+    return absl::DataLossError(absl::StrCat("it is not of the format ", kFormat));
+  std::vector<ConfigFile> files;
+  for (const Json& each : json["files"]) {
+    const Json path = member(each, "path"), texts = member(each, "texts");
+    if (!path.is_string() || !texts.is_array())
+      return absl::DataLossError("a file has no path or no texts");
+    ConfigFile file{path.get<std::string>(), {}};
+    if (!IsConfigPath(file.path))
+      return absl::DataLossError(absl::StrCat(Quoted(file.path, 200), " is no CNI configuration"));
+    for (const Json& one : texts) {
+      if (!one.is_string()) return absl::DataLossError("a text is no text");
+      file.texts.push_back(one.get<std::string>());
+    }
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+absl::StatusOr<std::vector<ConfigFile>> ReadConfigRecord(const std::string& state_dir) {
+  constexpr std::string_view kNext =
+      "remove it; the CNI configuration that it listed is then left to you";
+  const std::string path = RecordPath(state_dir);
+  const Found found = FindFile(path);
+  if (found == Found::kNothing) return std::vector<ConfigFile>();
+  if (found == Found::kOther)
+    return OfRecord(state_dir, absl::FailedPreconditionError("it is no regular file"), kNext);
+  for (const std::string& each : {state_dir, path}) {
+    if (const absl::Status own = control::CheckOwn(each); !own.ok())
+      return OfRecord(state_dir, own, kNext);
+  }
+  const absl::StatusOr<std::string> text = control::ReadFileText(path, kMostRecord);
+  if (!text.ok()) return OfRecord(state_dir, text.status(), kNext);
+  auto files = ParseConfigRecord(*text);
+  return files.ok() ? files : OfRecord(state_dir, files.status(), kNext);
+}
+
+absl::StatusOr<InstalledConfig> InstallConfig(const InstallRequest& request) {
+  const auto begin_change = [&request] {
+    if (request.before_change) request.before_change();
+  };
+  if (!IsConfigPath(request.path))
+    return OfFile(request.path, absl::InvalidArgumentError("containerd does not read it"),
+                  "its name must end in .conflist, .conf or .json");
+  if (request.text.size() > kMostConfigText)
+    return OfFile(request.path, absl::InvalidArgumentError("its text is too long"), "shorten it");
+  begin_change();
+  if (const auto made = control::MakeOwnFolder(request.state_dir); !made.ok())
+    return absl::Status(made.status().code(), absl::StrCat("the folder ", request.state_dir, ": ",
+                                                           made.status().message(),
+                                                           "; give another one with --state-dir"));
+  begin_change();
+  const auto lock = TakeRecordLock(request.state_dir);
+  if (!lock.ok()) return lock.status();
+  absl::StatusOr<std::vector<ConfigFile>> files = ReadConfigRecord(request.state_dir);
+  if (!files.ok()) return files.status();
+  ConfigFile file = FileOf(*files, request.path);
+  const auto found = Replaceable(request, file);
+  if (!found.ok()) return found.status();
+
+  InstalledConfig result;
+  result.written = *found != request.text;
+  const std::vector<ConfigFile> before = *files;
+  if (!Has(file.texts, request.text)) {
+    // A file that `overwrite` replaces does not become ours before it is replaced.
+    file.texts.push_back(request.text);
+    FileOf(*files, request.path) = file;
+    begin_change();
+    if (absl::Status saved = Save(request.state_dir, *files); !saved.ok()) return saved;
+  }
+  if (result.written) {
+    const std::filesystem::path folder = control::PathOf(request.path).parent_path();
+    constexpr std::string_view kNext = "make room there, or give another --conf-dir";
+    std::error_code error;
+    begin_change();
+    std::filesystem::create_directories(folder, error);
+    if (error) return OfFile(request.path, absl::UnavailableError(error.message()), kNext);
+    begin_change();
+    RemoveTemporaryFiles(request.path);
+    begin_change();
+    if (const absl::Status status = control::ReplaceFileText(request.path, request.text);
+        !status.ok())
+      return OfFile(request.path, status, kNext);
+  }
+  std::vector<ConfigFile> after = {{request.path, {request.text}}};
+  for (const ConfigFile& each : *files) {
+    if (each.path == request.path) continue;
+    begin_change();
+    const absl::Status removed = Remove(each);
+    if (removed.ok()) {
+      result.removed.push_back(each.path);
+    } else {
+      result.left.push_back(LeftSentence(each, removed.message()));
+      if (!absl::IsFailedPrecondition(removed)) after.push_back(each);  // tried again
+    }
+  }
+  if (after != before) {
+    begin_change();
+    if (absl::Status saved = Save(request.state_dir, after); !saved.ok()) return saved;
+  }
+  return result;
+}
+
+absl::StatusOr<RemovedConfig> RemoveInstalledConfig(const std::string& state_dir, bool dry_run) {
+  RemovedConfig result;
+  if (FindFile(RecordPath(state_dir)) == Found::kNothing) return result;
+  const auto lock = TakeRecordLock(state_dir);
+  if (!lock.ok()) return lock.status();
+  const absl::StatusOr<std::vector<ConfigFile>> files = ReadConfigRecord(state_dir);
+  if (!files.ok()) return files.status();
+  std::vector<ConfigFile> after;
+  for (const ConfigFile& each : *files) {
+    const bool exists = FindFile(each.path) != Found::kNothing;
+    const absl::Status status = !dry_run ? Remove(each)
+                                : exists ? CheckContent(each)
+                                         : absl::OkStatus();
+    if (!status.ok()) {
+      result.left.push_back(LeftSentence(each, status.message()));
+      after.push_back(each);
+    } else if (exists) {
+      result.removed.push_back(each.path);
+    }
+  }
+  if (!dry_run) {
+    if (absl::Status saved = Save(state_dir, after); !saved.ok()) return saved;
+  }
+  return result;
+}
+
+}  // namespace weft::cni

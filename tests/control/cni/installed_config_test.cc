@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cni/installed_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "tests/support/test_path.h"
+
+namespace weft::cni {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class InstalledConfigTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::remove_all(root_); }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  InstallRequest Request(const std::string& text,
+                         const std::string& name = "10-flannel.conflist") const {
+    return {(root_ / "state").string(), PathOf(name), text};
+  }
+  std::string PathOf(const std::string& name) const { return (root_ / "net.d" / name).string(); }
+  void Write(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  std::string Read(const std::string& path) const {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (const auto& each : std::filesystem::directory_iterator(root_ / "net.d", error))
+      names.push_back(each.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  RemovedConfig Removed() const { return *RemoveInstalledConfig((root_ / "state").string()); }
+
+  const std::filesystem::path root_ = weft::testing::TestPath();
+  const std::string ours_ = PathOf("10-flannel.conflist");
+};
+
+TEST_F(InstalledConfigTest, AnUnchangedFileIsNotWrittenAgain) {
+  EXPECT_TRUE(InstallConfig(Request("a"))->written);
+  EXPECT_EQ(Read(ours_), "a");
+  const auto time = std::filesystem::last_write_time(ours_);
+  const auto record = std::filesystem::last_write_time(root_ / "state" / "cni.json");
+  EXPECT_FALSE(InstallConfig(Request("a"))->written);
+  EXPECT_EQ(std::filesystem::last_write_time(ours_), time);
+  EXPECT_EQ(std::filesystem::last_write_time(root_ / "state" / "cni.json"), record);
+  EXPECT_TRUE(InstallConfig(Request("b"))->written) << "other facts";
+  EXPECT_EQ(Read(ours_), "b");
+  EXPECT_THAT(Names(), ElementsAre("10-flannel.conflist"));
+}
+
+TEST_F(InstalledConfigTest, AnotherProgramsFileIsNotReplaced) {
+  Write(ours_, "theirs");
+  Write(PathOf("05-other.conf"), "other");
+  const auto refused = InstallConfig(Request("a"));
+  EXPECT_THAT(refused.status().message(),
+              AllOf(HasSubstr(ours_), HasSubstr("did not write"), HasSubstr("--overwrite")));
+  EXPECT_EQ(Read(ours_), "theirs");
+  EXPECT_THAT(Removed().removed, IsEmpty()) << "a refused install makes nothing ours";
+  InstallRequest request = Request("a");
+  request.overwrite = true;
+  EXPECT_TRUE(InstallConfig(request)->written);
+  EXPECT_EQ(Read(ours_), "a");
+  EXPECT_EQ(Read(PathOf("05-other.conf")), "other");
+}
+
+TEST_F(InstalledConfigTest, AFileThatAPersonChangedIsLeft) {
+  ASSERT_TRUE(InstallConfig(Request("a")).ok());
+  Write(ours_, "a, changed");
+  EXPECT_THAT(InstallConfig(Request("b")).status().message(), HasSubstr("was changed after"));
+  for (int run = 0; run < 2; ++run) {
+    const RemovedConfig removed = Removed();
+    EXPECT_THAT(removed.removed, IsEmpty());
+    EXPECT_THAT(removed.left, ElementsAre(AllOf(HasSubstr(ours_), HasSubstr("was changed after"))));
+  }
+  EXPECT_EQ(Read(ours_), "a, changed");
+  Write(ours_, "a");
+  EXPECT_THAT(Removed().removed, ElementsAre(ours_)) << "changed back";
+  EXPECT_FALSE(std::filesystem::exists(ours_));
+  EXPECT_FALSE(std::filesystem::exists(root_ / "state" / "cni.json"));
+  EXPECT_THAT(Removed().removed, IsEmpty()) << "a second run";
+}
+
+TEST_F(InstalledConfigTest, AFileWithOurTextIsAdopted) {
+  Write(ours_, "a");
+  EXPECT_FALSE(InstallConfig(Request("a"))->written);
+  EXPECT_THAT(Removed().removed, ElementsAre(ours_));
+}
+
+TEST_F(InstalledConfigTest, AnotherPlaceReplacesTheFormer) {
+  ASSERT_TRUE(InstallConfig(Request("a")).ok());
+  ASSERT_TRUE(InstallConfig(Request("b", "05-flannel.conflist")).ok());
+  EXPECT_THAT(Names(), ElementsAre("05-flannel.conflist"));
+  Write(PathOf("05-flannel.conflist"), "changed");
+  const auto installed = InstallConfig(Request("c"));
+  EXPECT_THAT(installed->left, ElementsAre(HasSubstr("05-flannel.conflist")));
+  EXPECT_EQ(Read(PathOf("05-flannel.conflist")), "changed");
+  EXPECT_THAT(Removed().removed, ElementsAre(ours_));
+}
+
+TEST_F(InstalledConfigTest, ADryRunRemovesNothing) {
+  ASSERT_TRUE(InstallConfig(Request("a")).ok());
+  const auto would = RemoveInstalledConfig((root_ / "state").string(), /*dry_run=*/true);
+  EXPECT_THAT(would->removed, ElementsAre(ours_));
+  EXPECT_EQ(Read(ours_), "a");
+  EXPECT_THAT(Removed().removed, ElementsAre(ours_));
+}
+
+TEST_F(InstalledConfigTest, AFolderOrALinkIsNotReplacedAndNotRemoved) {
+  std::filesystem::create_directories(ours_);
+  EXPECT_THAT(InstallConfig(Request("a")).status().message(), HasSubstr("no regular file"));
+  std::filesystem::remove(ours_);
+  ASSERT_TRUE(InstallConfig(Request("a")).ok());
+  std::filesystem::remove(ours_);
+  std::filesystem::create_directories(ours_);
+  EXPECT_THAT(Removed().left, ElementsAre(HasSubstr("no regular file")));
+  EXPECT_TRUE(std::filesystem::is_directory(ours_));
+}
+
+TEST_F(InstalledConfigTest, NamesThatContainerdDoesNotReadAreRefused) {
+  EXPECT_THAT(InstallConfig(Request("a", "10-flannel.txt")).status().message(),
+              HasSubstr(".conflist"));
+  EXPECT_FALSE(std::filesystem::exists(root_));
+}
+
+TEST_F(InstalledConfigTest, ADamagedRecordIsNamed) {
+  ASSERT_TRUE(InstallConfig(Request("a")).ok());
+  const std::string record = (root_ / "state" / "cni.json").string();
+  for (const char* text :
+       {"", "{", "[]", R"({"apiVersion":"weft/cni/v2","files":[]})",
+        R"({"apiVersion":"weft/cni/v1","files":[{"path":1,"texts":[]}]})",
+        R"({"apiVersion":"weft/cni/v1","files":[{"path":"/etc/passwd","texts":[]}]})",
+        R"({"apiVersion":"weft/cni/v1","files":[{"path":"/a.conf","texts":[1]}]})"}) {
+    SCOPED_TRACE(text);
+    Write(record, text);
+    EXPECT_THAT(InstallConfig(Request("b")).status().message(), HasSubstr("cni.json"));
+    EXPECT_THAT(RemoveInstalledConfig((root_ / "state").string()).status().message(),
+                HasSubstr("remove it"));
+    EXPECT_EQ(Read(ours_), "a");
+  }
+}
+
+struct Killed : std::runtime_error {
+  Killed() : std::runtime_error("killed") {}
+};
+
+// A run that ends before its n-th change, for each n: the file has the old or the new text, a
+// second run completes, or an uninstall removes it.
+TEST_F(InstalledConfigTest, ASecondRunCompletesAnyKilledOne) {
+  int most = 0;
+  for (const bool uninstall : {false, true}) {
+    for (int n = 0, killed = true; killed; ++n) {
+      SCOPED_TRACE(n);
+      std::filesystem::remove_all(root_);
+      ASSERT_TRUE(InstallConfig(Request("old", "05-old.conflist")).ok());
+      ASSERT_TRUE(InstallConfig(Request("old")).ok());
+      Write(PathOf("10-flannel.conflist.AbCdEf"), "half");  // of a killed ReplaceFileText
+      Write(PathOf("20-other.conf"), "other");
+      InstallRequest request = Request("new");
+      int left = n;
+      request.before_change = [&left] {
+        if (left-- == 0) throw Killed();
+      };
+      killed = false;
+      try {
+        ASSERT_TRUE(InstallConfig(request).ok());
+      } catch (const Killed&) {
+        killed = true;
+      }
+      most = std::max(most, n);
+      EXPECT_THAT(Read(ours_), ::testing::AnyOf("old", "new"));
+      if (uninstall) {
+        EXPECT_THAT(Removed().removed, ElementsAre(ours_));
+        EXPECT_THAT(Names(), ElementsAre("20-other.conf"));
+      } else {
+        EXPECT_EQ(InstallConfig(Request("new")).status(), absl::OkStatus());
+        EXPECT_EQ(Read(ours_), "new");
+        EXPECT_THAT(Names(), ElementsAre("10-flannel.conflist", "20-other.conf"));
+        EXPECT_THAT(*ReadConfigRecord((root_ / "state").string()),
+                    ElementsAre(ConfigFile{ours_, {"new"}}));
+      }
+    }
+  }
+  EXPECT_EQ(most, 7) << "changes of an install";
+}
+
+}  // namespace
+}  // namespace weft::cni
