@@ -36,6 +36,7 @@ class Node(member.Member):
         self.prefix = self.path("wine")
         self.programs = []
         command.run(os.path.join(topology.ROOT, "tests", "wine", "hns.sh"), self.prefix)
+        self._write_registry(r"System\CurrentControlSet\Control\Session Manager\Environment", "WEFT_HNS_EMULATOR", EMULATOR)  # for services
         self.environment |= {"HOME": "/root", "WINEPREFIX": self.prefix, "WINEDEBUG": "-all", "WEFT_HNS_EMULATOR": EMULATOR,
                              "WINEDLLOVERRIDES": "mscoree=;mshtml=;winemenubuilder.exe=;winedbg.exe="}
         for flag in ("kubeconfig-file", "net-config-path", "subnet-file"):
@@ -49,6 +50,16 @@ class Node(member.Member):
                                        stdout=subprocess.PIPE, stderr=log)
         self.emulator = daemon.Daemon(f"HNS emulator of {name}", emulator, self.program_log("hns"), self.on_sigterm)
         command.expect_equal(emulator.stdout.readline().strip(), f"listening on {EMULATOR}", "the emulator's first line")
+
+    def _write_registry(self, key, name, text):
+        """Before the prefix's first program."""
+        path = os.path.join(self.prefix, "system.reg")
+        with open(path, encoding="utf-8", newline="") as file:
+            lines = file.read().split("\n")
+        quoted = [part.replace("\\", "\\\\") for part in (key, name, text)]
+        at = next(number for number, line in enumerate(lines) if line.startswith(f"[{quoted[0]}]"))
+        lines.insert(at + 1, f'"{quoted[1]}"="{quoted[2]}"')
+        lease.write_text(path, "\n".join(lines))
 
     @property
     def kind(self):
