@@ -24,5 +24,7 @@ render windows/flannel-windows.yaml "weft on Windows nodes; ServiceAccount, role
   --set rbac.create=false,serviceAccount.create=false,netConf.existingConfigMap=kube-flannel-cfg
 render windows/kube-proxy-windows.yaml "kube-proxy on Windows nodes, with the source VIP that flanneld reserves; set the image's version." \
   --set windows.kubeProxy.enabled=true --show-only templates/kube-proxy.yaml
+render windows/cleanup-windows.yaml "Deletes what flanneld made on a drained node where it does not run any more; set nodeName." \
+  --set 'windows.cleanup.nodes={win1}' --show-only templates/windows-cleanup.yaml
 render linux/flannel.yaml "weft on Linux nodes, with all that flanneld needs; deploy/windows adds Windows nodes." \
   --set linux.enabled=true,windows.enabled=false,namespace.create=true

@@ -6,8 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "control/admin/admin_client.h"
 #include "control/cli/parser.h"
+#include "control/cli/plan_offline.h"
 #include "control/cli/verbs.h"
 #include "nlohmann/json.hpp"
 
@@ -18,6 +22,9 @@ constexpr std::size_t kShown = 50;  // lines of a long list
 
 struct PlanOptions {
   std::string admin, output = "text";
+  bool offline = false;
+  std::string timeout = "30s";
+  std::vector<std::string> flags;  // flanneld's
 };
 
 absl::StatusOr<admin::Plan> Read(const PlanOptions& options, bool repair) {
@@ -54,18 +61,57 @@ ExitCode CodeOf(const admin::Plan& plan) {
   return in_sync ? ExitCode::kOk : ExitCode::kFinding;
 }
 
+void PrintCalls(const std::vector<admin::PlanCall>& calls, Io& io) {
+  for (const admin::PlanCall& call : calls) {
+    io.out << call.what << "\n";
+    const auto json =
+        nlohmann::ordered_json::parse(call.document, nullptr, /*allow_exceptions=*/false);
+    if (!call.document.empty())
+      io.out << (json.is_discarded() ? call.document : json.dump(2)) << "\n";
+  }
+}
+
+ExitCode RunOffline(const PlanOptions& options, Io& io) {
+  absl::Duration timeout;
+  if (!absl::ParseDuration(options.timeout, &timeout) || timeout <= absl::ZeroDuration() ||
+      timeout > absl::Hours(24)) {
+    return Fail(
+        io, "plan",
+        absl::InvalidArgumentError(absl::StrCat("--timeout=", options.timeout,
+                                                " is not a duration of at most 24h; write 30s")));
+  }
+  const absl::StatusOr<OfflinePlan> plan = PlanOffline(options.flags, timeout);
+  if (!plan.ok()) return Fail(io, "plan", plan.status());
+  const bool nothing = plan->changes.empty() && CodeOf(plan->hns) == ExitCode::kOk;
+  const ExitCode code = nothing ? ExitCode::kOk : ExitCode::kFinding;
+  if (options.output == "json") {
+    nlohmann::ordered_json json = admin::ToJson(plan->hns);
+    json["facts"] = plan->facts;
+    json["changes"] = plan->changes;
+    io.out << json.dump(2) << "\n";
+    return code;
+  }
+  Print(plan->facts, io);
+  for (const std::string& each : plan->changes)
+    io.out << "would " << absl::StripTrailingAsciiWhitespace(each) << "\n";
+  if (plan->hns.network.empty()) {
+    if (nothing) io.out << "nothing to do\n";
+    return code;
+  }
+  if (!Printed(plan->hns, options, io)) PrintCalls(plan->hns.calls, io);
+  return code;
+}
+
 ExitCode RunPlan(const PlanOptions& options, Io& io) {
+  if (options.offline) return RunOffline(options, io);
+  if (!options.flags.empty()) {
+    return Fail(io, "plan",
+                absl::InvalidArgumentError(
+                    "flags of flanneld are for --offline; a running flanneld has its own"));
+  }
   const absl::StatusOr<admin::Plan> plan = Read(options, /*repair=*/false);
   if (!plan.ok()) return Fail(io, "plan", plan.status());
-  if (!Printed(*plan, options, io)) {
-    for (const admin::PlanCall& call : plan->calls) {
-      io.out << call.what << "\n";
-      const auto json =
-          nlohmann::ordered_json::parse(call.document, nullptr, /*allow_exceptions=*/false);
-      if (!call.document.empty())
-        io.out << (json.is_discarded() ? call.document : json.dump(2)) << "\n";
-    }
-  }
+  if (!Printed(*plan, options, io)) PrintCalls(plan->calls, io);
   return CodeOf(*plan);
 }
 
@@ -106,11 +152,23 @@ std::shared_ptr<PlanOptions> AddOptions(CLI::App& parser) {
 
 Action AddPlan(CLI::App& parser) {
   const auto options = AddOptions(parser);
+  parser.add_flag("--offline", options->offline,
+                  "Without a running flanneld: what one would do that is started now with FLAG...; "
+                  "nothing is changed, neither here nor in the cluster");
+  parser
+      .add_option("--timeout", options->timeout,
+                  "With --offline: how long to wait for the API server's Nodes")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  parser.add_option("flags", options->flags, "With --offline: flanneld's flags, after --")
+      ->type_name("FLAG...");
   parser.footer(
       "Exit code: 0 nothing to do, 1 something to do, or changes are refused,\n"
-      "2 flanneld or HNS does not answer.\n\n"
+      "2 flanneld or HNS does not answer; with --offline, what flanneld would wait\n"
+      "for or end with.\n\n"
       "Examples:\n"
       "  flannelctl plan\n"
+      "  flannelctl plan --offline -- --kube-subnet-mgr --kubeconfig-file=C:\\k\\config\n"
       "  flannelctl plan -o json | jq -r '.calls[].document'");
   return [options](Io& io) { return RunPlan(*options, io); };
 }

@@ -102,7 +102,8 @@ struct Places {
 };
 
 absl::Status Open(const ledger::Ledger& ledger, const ResetOptions& options, Places& places) {
-  if (ledger::NeedsHns(ledger) || (options.all && options.UsesHns())) {
+  // Without entries HNS is read for the endpoints that are left.
+  if (ledger::NeedsHns(ledger) || (options.all && !options.undo.force && options.UsesHns())) {
     auto opened = OpenHns(options.hns);
     if (!opened.ok()) return opened.status();
     places.api = *std::move(opened);

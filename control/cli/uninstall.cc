@@ -144,12 +144,12 @@ Action AddUninstall(CLI::App& parser) {
        "Admin endpoint of a flanneld that may still run, if not this node's own; none: do not "
        "check");
   parser.footer(
-      "Stops the service, does what `flannelctl reset --all` does, deletes the log files,\n"
-      "then the service and its event source. Paths that are not given are those of the\n"
-      "service's command line, else flanneld's defaults. Files that flanneld did not\n"
-      "write stay and are named, and so do the programs themselves, the kubeconfig and\n"
-      "net-conf. The Node's annotations: `flannelctl node leave`, before. A run that was\n"
-      "ended is completed by the next one.\n\n"
+      "Stops the service, does what `flannelctl reset --all` does, deletes the log\n"
+      "files, then the service and its event source. Paths that are not given are those\n"
+      "of the service's command line, else flanneld's defaults. Files that flanneld did\n"
+      "not write stay and are named, and so do the programs themselves, the kubeconfig\n"
+      "and net-conf. The Node's annotations: `flannelctl node leave`, before. A run\n"
+      "that was ended is completed by the next one.\n\n"
       "Exit code: 0 done, or nothing to do, 1 something remains, 2 not started: pods or\n"
       "another flanneld run, HNS does not answer, the service is another program's.\n\n"
       "Examples:\n"

@@ -15,9 +15,9 @@ from cluster.cluster import weft_only
 
 DEPLOY = os.path.join(topology.ROOT, "deploy")
 CHART = os.path.join(DEPLOY, "chart", "weft")
-PLAIN = ("windows/flannel-windows.yaml", "windows/kube-proxy-windows.yaml", "linux/flannel.yaml")
+PLAIN = ("windows/flannel-windows.yaml", "windows/kube-proxy-windows.yaml", "linux/flannel.yaml", "windows/cleanup-windows.yaml")
 EVERYTHING = {"linux.enabled": True, "windows.kubeProxy.enabled": True, "podMonitor.enabled": True, "namespace.create": True,
-              "windows.apiServer.host": "10.0.0.1"}
+              "windows.apiServer.host": "10.0.0.1", "windows.cleanup.nodes": ["win1", "win2"]}
 
 # VALUE: another than in EVERYTHING or the defaults, and what only then is rendered; None: a part is gone.
 VALUES = {
@@ -54,6 +54,8 @@ VALUES = {
     "windows.resources": ({"limits": {"memory": "88Mi"}}, "memory: 88Mi"),
     "windows.tolerations": ([{"key": "my-taint", "operator": "Exists"}], "key: my-taint"),
     "windows.nodeSelector": ({"my-label": "yes"}, "my-label:"),
+    "windows.cleanup.nodes": (["win7"], 'nodeName: "win7"'),
+    "windows.cleanup.args": (["--keep-vswitch"], "--keep-vswitch"),
     "windows.kubeProxy.enabled": (False, None),
     "windows.kubeProxy.image.repository": ("example/proxy", "image: example/proxy:"),
     "windows.kubeProxy.image.tag": ("v9", "kube-proxy:v9"),
@@ -134,7 +136,7 @@ def test_plain_yaml_is_the_charts(cluster):
 @weft_only
 def test_kustomize_agrees(cluster):
     """kustomize, and kubectl's own, build the objects of the plain YAML."""
-    for folder, names in (("windows", PLAIN[:1]), ("linux", PLAIN[2:]), ("kustomize", (PLAIN[0], PLAIN[2]))):
+    for folder, names in (("windows", PLAIN[:1]), ("linux", PLAIN[2:3]), ("kustomize", (PLAIN[0], PLAIN[2]))):
         for words in ((peers.find("kustomize"), "build"), (peers.find("kubectl"), "kustomize")):
             built = objects(command.run(*words, os.path.join(DEPLOY, folder)))
             command.expect(built, f"{folder}: nothing built")
@@ -187,6 +189,7 @@ def test_refused_values(cluster):
     for values, word in (({"flannel.bakend": "vxlan"}, "bakend"), ({"windows.apiserver": {"host": "x"}}, "apiserver"), ({"widnows": {}}, "widnows"),
                          ({"flannel.backend": "wireguard"}, "backend"), ({"flannel.backendPort": 70000}, "backendPort"),
                          ({"flannel.vni": "4096"}, "vni"), ({"podCidr": "10.244.0.0"}, "podCidr"), ({"windows.maxUnavailable": 0}, "maxUnavailable"),
+                         ({"windows.cleanup.nodes": ["Not_a_node"]}, "nodes"),
                          ({"windows.apiServer.host": "https://10.0.0.1:6443"}, "host"), ({"netpol.enabled": True}, "netpol"),
                          ({"flannel.GBP": True}, "GBP")):
         done = helm("template", "weft", CHART, values=nested(values), check=False)
@@ -293,6 +296,22 @@ def test_command_lines(cluster):
         command.expect("(weft)" in command.run(*words, *flags, "--version", timeout=120), f"{name}: no version")
         done = subprocess.run([*words, *flags, "--no-such-flag", "--version"], capture_output=True, text=True, check=False)
         command.expect(done.returncode == 2 and "no-such-flag" in done.stderr, f"{name} takes --no-such-flag: {done.stderr}")
+
+
+@weft_only
+def test_cleanup(cluster):
+    """The nodes that weft leaves get a Job each, and no flanneld; flannelctl takes its flags, and would refuse one that it does not know."""
+    found = objects(render({"windows": {"cleanup": {"nodes": ["win1", "win2"], "args": ["--keep-vswitch"]}}}))
+    terms = daemon_set(found, "weft-windows")["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    command.expect_equal([field["values"] for term in terms["nodeSelectorTerms"] for field in term["matchFields"]], [["win1"], ["win2"]], "nodes without flanneld")
+    jobs = [each["spec"]["template"]["spec"] for key, each in found.items() if key[0] == "Job"]
+    command.expect_equal([each["nodeName"] for each in jobs], ["win1", "win2"], "nodes with a Job")
+    words = jobs[0]["containers"][0]["args"]
+    program = topology.find_program("flannelctl")
+    command.expect("Remove flanneld from this node" in command.run(program, *words, "--help"), f"flannelctl {words}")
+    done = subprocess.run([program, *words, "--no-such-flag"], capture_output=True, text=True, check=False)
+    command.expect(done.returncode == 2 and "no-such-flag" in done.stderr, f"flannelctl takes --no-such-flag: {done.stderr}")
+    command.expect(not any(key[0] == "Job" for key in objects(render())), "a Job without a node")
 
 
 @weft_only

@@ -94,20 +94,33 @@ def test_weft_host(cluster):
     command.expect_equal((a.hns("host")["firewall"], a.hns("dump")["networks"]), ([], []), "the firewall's rules and the networks after a reset")
 
 
+def modifying(a):
+    """How often each function of HNS that changes something was called."""
+    return {name: count for name, count in a.hns("calls")["functions"].items()
+            if any(word in name for word in ("Create", "Modify", "Delete", "POST", "DELETE")) and "Namespace" not in name}
+
+
 def test_weft_takes_over(cluster):
-    """Ours takes over upstream's network without a change in HNS, and upstream takes over ours."""
+    """Ours takes over upstream's network without a change in HNS, and upstream takes over ours; twice, with the endpoint of a pod."""
     a, _ = node(cluster)
+    a.wine(windows.our("flannelctl"), "hns", "endpoint", "add", f"--network={a.network()['name']}", "--ip=10.244.1.7", "--name=pod")
     before = a.hns("dump")
-    for flavour in (windows.Weft.flavour, windows.Upstream.flavour):
+    endpoints = [each["id"] for each in before["endpoints"]]
+    command.expect(modifying(a) and endpoints, f"what upstream did is not counted: {a.hns('calls')}")
+    for flavour in (windows.Weft.flavour, windows.Upstream.flavour) * 2:
         a.down()
         a.flavour = flavour
+        calls = modifying(a)
+        held = a.hns("dump")
         a.spawn()
         a.wait_ready()
         cluster.settle(f"{flavour} takes over", with_traffic=False)
         if flavour == windows.Weft.flavour:
-            command.expect_equal(a.hns("dump"), before, "all that HNS holds")
+            command.expect_equal(modifying(a), calls, "calls of ours that change HNS")
+            command.expect_equal(a.hns("dump"), held, "all that HNS holds")
         # Upstream deletes each route and adds it again.
         command.expect_equal(shape(a.network()), shape(before["networks"][0]), f"the network after {flavour}")
+        command.expect_equal([each["id"] for each in a.hns("dump")["endpoints"]], endpoints, f"endpoints after {flavour}")
 
 
 def test_weft_reset(cluster):

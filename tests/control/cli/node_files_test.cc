@@ -59,7 +59,7 @@ class NodeFilesTest : public ::testing::Test {
   void SowForeign() {
     for (const char* const name :
          {"run/docker.pid", "run/subnet.env.bak", "vip/other.json", "cni/flannel.4096/notes",
-          "cni/flannel.4096/last_reserved_ip.", "cni/other/10.9.0.1", "cni/results/x",
+          "cni/flannel.4096/last_reserved_ip.x", "cni/other/10.9.0.1", "cni/results/x",
           "log/app.log", "log/flanneld.x.log", "log/flanneld..log",
           "state/ledger.json.foreign-0123456789abcdef", "state/own.txt"})
       Write(name, "not ours");
@@ -111,7 +111,7 @@ TEST_F(NodeFilesTest, ForeignFilesStayAndAreNamed) {
   SowForeign();
   Deletions found = FindDeletions(Files());
   EXPECT_THAT(found.kept,
-              ElementsAre(At("cni/flannel.4096/last_reserved_ip.") + ": flanneld did not write it",
+              ElementsAre(At("cni/flannel.4096/last_reserved_ip.x") + ": flanneld did not write it",
                           At("cni/flannel.4096/notes") + ": flanneld did not write it",
                           At("log/app.log") + ": flanneld did not write it",
                           At("log/flanneld..log") + ": flanneld did not write it",
@@ -120,13 +120,14 @@ TEST_F(NodeFilesTest, ForeignFilesStayAndAreNamed) {
   EXPECT_THAT(found.kept,
               ElementsAre(HasSubstr("state/ledger.json.foreign-"), HasSubstr("state/own.txt")));
   Apply();
-  EXPECT_THAT(Tree(), ElementsAre("cni/", "cni/flannel.4096/", "cni/flannel.4096/last_reserved_ip.",
-                                  "cni/flannel.4096/notes", "cni/other/", "cni/other/10.9.0.1",
-                                  "cni/results/", "cni/results/x", "log/", "log/app.log",
-                                  "log/flanneld..log", "log/flanneld.x.log", "run/",
-                                  "run/docker.pid", "run/subnet.env.bak", "state/",
-                                  "state/ledger.json.foreign-0123456789abcdef", "state/own.txt",
-                                  "vip/", "vip/other.json"));
+  EXPECT_THAT(
+      Tree(),
+      ElementsAre("cni/", "cni/flannel.4096/", "cni/flannel.4096/last_reserved_ip.x",
+                  "cni/flannel.4096/notes", "cni/other/", "cni/other/10.9.0.1", "cni/results/",
+                  "cni/results/x", "log/", "log/app.log", "log/flanneld..log", "log/flanneld.x.log",
+                  "run/", "run/docker.pid", "run/subnet.env.bak", "state/",
+                  "state/ledger.json.foreign-0123456789abcdef", "state/own.txt", "vip/",
+                  "vip/other.json"));
 }
 
 // Killed before each of its changes.

@@ -212,6 +212,44 @@ TEST_F(ServiceWindowsTest, UninstallStopsARunningService) {
   EXPECT_FALSE(manager_->Exists(name_));
 }
 
+// flannelctl.exe, with the paths of the service's command line.
+TEST_F(ServiceWindowsTest, FlannelctlUninstallsAllOfIt) {
+  const std::vector<std::string> before = DumpServices(name_);
+  ASSERT_EQ(Run("install", Words()).code, 0u);
+  ASSERT_EQ(Run("start").code, 0u);
+  ASSERT_TRUE(Becomes([&] { return Log().find("] ready\n") != std::string::npos; })) << Log();
+  Write("foreign", "x");
+  std::ofstream(folder_ / "log" / "foreign.log") << "x";
+  const auto flannelctl = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"uninstall", "--service-name=" + name_, "--force"};
+    words.insert(words.end(), more.begin(), more.end());
+    const weft::testing::Program program(FLANNELCTL, words, folder_ / "out", folder_ / "err");
+    const DWORD code = program.Wait();
+    return Result{code, program.output(), program.error()};
+  };
+  const Result dry = flannelctl({"--dry-run"});
+  EXPECT_EQ(dry.code, 0u) << dry.err;
+  EXPECT_THAT(dry.out, AllOf(StartsWith("would stop service " + name_ + "\n"),
+                             HasSubstr("would delete " + (folder_ / "subnet.env").string())));
+  EXPECT_EQ(manager_->Query(name_)->state, State::kRunning);
+
+  const Result done = flannelctl({});
+  EXPECT_EQ(done.code, 0u) << done.err;
+  EXPECT_THAT(done.out, AllOf(StartsWith("stopped service " + name_ + "\n"),
+                              HasSubstr("foreign.log: flanneld did not write it\n"),
+                              HasSubstr("deleted service " + name_ + " and its event source\n")));
+  EXPECT_FALSE(manager_->Exists(name_));
+  std::vector<std::string> left;
+  for (const auto& each : fs::recursive_directory_iterator(folder_))
+    left.push_back(fs::relative(each.path(), folder_).generic_string());
+  std::ranges::sort(left);
+  EXPECT_THAT(left, ::testing::ElementsAre("err", "foreign", "log", "log/foreign.log",
+                                           "net-conf.json", "nodes.json", "out"));
+  const std::vector<std::string> after = DumpServices(name_);
+  EXPECT_THAT(Without(after, before), ::testing::IsEmpty());
+  EXPECT_THAT(Without(before, after), ::testing::IsEmpty());
+}
+
 // What it waits for: the file of leases, the API server.
 TEST_F(ServiceWindowsTest, ItRunsAndStopsWhileItWaits) {
   fs::remove(folder_ / "nodes.json");

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/plan_offline.h"
+
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "control/backend/hns_bridge/hns_bridge.h"
+#include "control/backend/hns_overlay/hns_overlay.h"
+#include "control/backend/node_plan.h"
+#include "control/cli/hns_option.h"
+#include "control/cni/source_vip.h"
+#include "control/command_line.h"
+#include "control/config/options.h"
+#include "control/file_io.h"
+#include "control/host/host.h"
+#include "control/kube/client/api_client.h"
+#include "control/kube/client/cluster_servers.h"
+#include "control/kube/publication.h"
+#include "control/lease/lease_table.h"
+#include "control/node/subnet_env.h"
+#include "control/own_facts.h"
+#include "control/own_files.h"
+#include "control/sources/file_source.h"
+#include "control/sources/kube_source.h"
+#include "control/underlay/host_needs.h"
+#include "control/underlay/own_underlay.h"
+#include "hns/bridge_drift.h"
+#include "hns/desired_routes.h"
+#include "hns/overlay_machine.h"
+
+namespace weft::cli {
+namespace {
+
+using config::DataPlane;
+
+// The leases as the first complete list has them, without those of this node's own needs.
+class Leases final : public lease::SourceListener {
+ public:
+  lease::LeaseTable table;
+  std::optional<lease::OwnNode> own;
+  bool complete = false;
+  absl::Status condition;
+  std::function<void()> on_end = [] {};
+
+ private:
+  void OnSnapshotBegin() override { table.BeginSnapshot(); }
+  void OnSnapshotEnd() override {
+    table.EndSnapshot();
+    complete = true;
+    on_end();
+  }
+  void OnUpsert(const lease::Lease& lease) override { table.Upsert(lease); }
+  void OnDelete(const lease::NodeKey& node) override { table.Remove(node); }
+  void OnRefused(const lease::RefusedNode& node) override { table.Refuse(node); }
+  void OnNotJoined(const lease::NotJoinedNode& node) override { table.SetNotJoined(node); }
+  void OnCondition(const absl::Status& status) override { condition = status; }
+  void OnOwnNode(const std::optional<lease::OwnNode>& node) override { own = node; }
+};
+
+// The API server's addresses.
+absl::StatusOr<std::vector<IpAddress>> ReadCluster(const config::Options& options,
+                                                   const kube::AnnotationKeys& keys,
+                                                   absl::Duration timeout, Leases& leases) {
+  auto servers = kube::ReadClusterServers(
+      {options.kubeconfig_file, options.kube_api_url, options.kubelet_kubeconfig},
+      control::Variable);
+  if (!servers.ok()) return servers.status();
+  boost::asio::io_context io;
+  kube::ApiClient client(io, *std::move(servers),
+                         absl::StrCat("flannelctl/", WEFT_VERSION, " (weft)"));
+  const control::SystemClock clock;
+  leases.on_end = [&io] { io.stop(); };
+  control::KubeSource source(io, clock, control::SystemRandom(), client, keys, options.node_name);
+  source.Start(leases);
+  io.run_for(absl::ToChronoNanoseconds(timeout));
+  leases.on_end = [] {};
+  if (leases.complete) return client.ServerAddresses();
+  return absl::UnavailableError(absl::StrCat(
+      "the Nodes were not read within ", absl::FormatDuration(timeout), " from ", client.Describe(),
+      leases.condition.ok() ? "" : absl::StrCat(": ", leases.condition.message())));
+}
+
+absl::Status ReadFile(const config::Options& options, const kube::AnnotationKeys& keys,
+                      Leases& leases) {
+  control::FileSource source(control::PathOf(options.lease_file),
+                             kube::NodeJsonCodec(keys, options.node_name));
+  source.Start(leases);
+  return source.status();
+}
+
+// As the daemon judges peers: by our subnet, Network, and what this host needs.
+absl::Status Identify(const control::OwnFacts& facts, const control::NetConf& conf,
+                      const underlay::HostFacts& adapters, host::Host& host,
+                      const std::vector<IpAddress>& servers, Leases& leases) {
+  const auto name_servers = host.NameServers();
+  if (!name_servers.ok()) return name_servers.status();
+  std::vector<lease::HostClaim> claims =
+      underlay::ClaimsOf(adapters, *name_servers,
+                         {backend::TunnelDevice(IpFamily::kV4, conf.vni),
+                          backend::TunnelDevice(IpFamily::kV6, conf.vni)});
+  for (const IpAddress& address : servers)
+    claims.push_back(underlay::ClaimOf(address, "the API server's address"));
+  std::erase_if(claims, [&](const lease::HostClaim& claim) {
+    const auto& own = facts.of(claim.prefix.family());
+    return own && own->subnet.Contains(claim.prefix);
+  });
+  underlay::HostNeeds needs;
+  needs.Update(claims, control::TimePoint());
+  lease::OwnIdentity own = control::IdentityOf(facts, conf);
+  own.v4.claims = needs.Claims(IpFamily::kV4);
+  own.v6.claims = needs.Claims(IpFamily::kV6);
+  leases.table.SetOwn(std::move(own));
+  return absl::OkStatus();
+}
+
+// ---- HNS
+
+absl::StatusOr<hns::Drift> OverlayDrift(hns::Api& api, const hns::OverlaySpec& spec,
+                                        const lease::LeaseTable& table) {
+  hns::RemoteSubnetRoutes routes;
+  for (const lease::Peer& peer : table.Snapshot(IpFamily::kV4)) {
+    routes.emplace(peer.subnet, hns::RemoteSubnetRoute{peer.subnet, spec.isolation_id,
+                                                       peer.public_ip, peer.vtep_mac});
+  }
+  const auto desired = std::make_shared<hns::DesiredRoutes>();
+  desired->Set(std::move(routes), /*may_remove=*/true);
+  hns::OverlayKeeper keeper(api, spec, hns::OrNone(nullptr), std::chrono::steady_clock::now,
+                            desired);
+  return keeper.Inspect();
+}
+
+absl::StatusOr<hns::Drift> BridgeDrift(hns::Api& api, const hns::BridgeSpec& spec) {
+  hns::Caller caller(api);
+  const absl::StatusOr<hns::BridgePlan> plan = caller.Run(hns::InspectBridge(spec));
+  if (!plan.ok()) return plan.status();
+  return hns::DriftOf(*plan, spec);
+}
+
+admin::Plan PlanOf(const std::string& network, hns::Drift drift) {
+  admin::Plan plan;
+  plan.network = network;
+  plan.refused = std::move(drift.refused);
+  plan.differences = std::move(drift.differences);
+  for (hns::PlannedCall& call : drift.calls)
+    plan.calls.push_back({std::move(call.what), std::move(call.document)});
+  return plan;
+}
+
+absl::StatusOr<admin::Plan> PlanHns(const backend::NodePlan& plan, const config::Options& options,
+                                    const control::NetConf& conf, const underlay::HostFacts& host,
+                                    const lease::LeaseTable& table) {
+  auto api = OpenHns(options.hns_emulator ? absl::StrCat("emulator:", *options.hns_emulator) : "");
+  if (!api.ok()) return api.status();
+  if (const auto version = hns::Client(**api).ReadVersion(); !version.ok()) return version.status();
+  if (conf.type == control::BackendType::kVxlan) {
+    const auto spec = backend::OverlayFor(plan, options, conf, host.adapters);
+    if (!spec.ok()) return spec.status();
+    auto drift = OverlayDrift(**api, *spec, table);
+    if (!drift.ok()) return drift.status();
+    return PlanOf(spec->name, *std::move(drift));
+  }
+  const auto spec = backend::BridgeFor(plan, options, conf, host.adapters);
+  if (!spec.ok()) return spec.status();
+  auto drift = BridgeDrift(**api, *spec);
+  if (!drift.ok()) return drift.status();
+  return PlanOf(spec->name, *std::move(drift));
+}
+
+// ---- Outside HNS
+
+std::string Names(const underlay::InterfaceChoice& choice) {
+  std::vector<std::string> addresses;
+  for (const auto& family : {choice.v4, choice.v6}) {
+    if (!family) continue;
+    addresses.push_back(family->public_ip == family->address
+                            ? family->address.ToString()
+                            : absl::StrCat(family->address.ToString(), " (published as ",
+                                           family->public_ip.ToString(), ")"));
+  }
+  return absl::StrCat(choice.name, ", ", absl::StrJoin(addresses, ", "));
+}
+
+void AddSubnetFile(const backend::NodePlan& plan, const config::Options& options,
+                   OfflinePlan& out) {
+  node::SubnetEnv env;
+  if (plan.v4) env.v4 = node::SubnetEnvFamily{plan.v4->network, plan.v4->subnet};
+  if (plan.v6) env.v6 = node::SubnetEnvFamily{plan.v6->network, plan.v6->subnet};
+  env.mtu = plan.mtu;
+  env.ip_masq = options.ip_masq;
+  const std::string path = control::OnSystemDrive(options.subnet_file);
+  const auto text = control::ReadFileText(path, 64 * 1024);
+  if (text.ok() && *text == node::Text(env)) {
+    out.facts.push_back(absl::StrCat(path, " is as flanneld writes it"));
+  } else {
+    out.changes.push_back(
+        absl::StrCat(text.ok() ? "replace " : "write ", path, ":\n", node::Text(env)));
+  }
+}
+
+void AddAnnotations(const control::OwnFacts& facts, const control::NetConf& conf,
+                    const underlay::InterfaceChoice& choice, const lease::OwnNode& node,
+                    const kube::AnnotationKeys& keys, bool hns_chooses, OfflinePlan& out) {
+  kube::Annotations desired =
+      kube::DesiredAnnotations(keys, underlay::PublicationOf(facts, conf, choice), node, out.facts);
+  const kube::Annotations shown = kube::ShownAnnotations(keys, node);
+  if (hns_chooses) {
+    desired.erase(keys.backend_data);  // with the network's router MAC
+    out.changes.push_back(
+        absl::StrCat("publish ", keys.backend_data, " with the MAC that HNS gives the network",
+                     node.v4.backend_data.empty()
+                         ? ""
+                         : absl::StrCat(", unless it is as now: ", node.v4.backend_data)));
+  }
+  for (const auto& [key, text] : desired) {
+    const auto now = shown.find(key);
+    if (now != shown.end() && now->second == text) continue;
+    if (now == shown.end() && text.empty()) continue;
+    out.changes.push_back(text.empty() ? absl::StrCat("remove ", key)
+                                       : absl::StrCat("publish ", key, "=", text));
+  }
+}
+
+void AddSourceVip(const backend::NodePlan& plan, const config::Options& options,
+                  const control::NetConf& conf, OfflinePlan& out) {
+  if (options.source_vip_store.empty() || !plan.v4) return;
+  const std::string store = control::OnSystemDrive(options.source_vip_store);
+  const auto found = cni::FindSourceVip({store, conf.name, plan.v4->subnet});
+  if (found.ok() && *found)
+    out.facts.push_back(absl::StrCat("the source VIP is ", (*found)->ToString()));
+  else
+    out.changes.push_back(absl::StrCat("reserve a source VIP in ", store, "/", conf.name));
+}
+
+void AddFirewall(host::Host& host, const config::Options& options, const control::NetConf& conf,
+                 OfflinePlan& out) {
+  if (!options.manage_firewall || !host.is_windows()) return;
+  const auto exists = host.HasFirewallRule(host::kOverlayFirewallRule);
+  if (exists.ok() && *exists)
+    out.facts.push_back(absl::StrCat("the firewall rule ", host::kOverlayFirewallRule, " exists"));
+  else
+    out.changes.push_back(
+        absl::StrCat("add a firewall rule that allows inbound UDP to port ", conf.port));
+}
+
+}  // namespace
+
+absl::StatusOr<OfflinePlan> PlanOffline(const std::vector<std::string>& words,
+                                        absl::Duration timeout) {
+  const auto line = config::ParseFlags(words, control::Variable);
+  if (!line.ok()) return line.status();
+  const auto node = config::LoadNodeConfig(line->values, control::Variable);
+  if (!node.ok()) return node.status();
+  const config::Options& options = node->options;
+  const control::NetConf& conf = node->conf;
+  if (options.node_name.empty()) {
+    return absl::InvalidArgumentError(
+        "the Node's name is not known: give --node-name, or set the variable NODE_NAME");
+  }
+  const auto keys = kube::AnnotationKeys::Of(options.kube_annotation_prefix);
+  if (!keys.ok()) return keys.status();
+  OfflinePlan out;
+  Leases leases;
+  std::vector<IpAddress> servers;
+  if (options.kube_subnet_mgr) {
+    auto read = ReadCluster(options, *keys, timeout, leases);
+    if (!read.ok()) return read.status();
+    servers = *std::move(read);
+  } else if (const absl::Status read = ReadFile(options, *keys, leases); !read.ok()) {
+    return read;
+  }
+  const auto host = host::OpenHost();
+  if (!host.ok()) return host.status();
+  const auto host_facts = underlay::ReadHostFacts(**host);
+  if (!host_facts.ok()) return host_facts.status();
+  const auto facts = control::DeriveOwnFacts(
+      options.node_name, leases.own, conf, std::nullopt,
+      leases.own ? std::string() : leases.table.NameInOtherCase(options.node_name));
+  if (!facts.ok()) return facts.status();
+  const auto choice = underlay::ChooseUnderlay(options, conf, leases.own, *host_facts);
+  if (!choice.ok()) return choice.status();
+  const auto plan = backend::MakeNodePlan(*facts, conf, *choice);
+  if (!plan.ok()) return plan.status();
+  if (const absl::Status status = Identify(*facts, conf, *host_facts, **host, servers, leases);
+      !status.ok())
+    return status;
+
+  out.facts.push_back(absl::StrCat("Node ", options.node_name, ", interface ", Names(*choice),
+                                   ", data plane ", config::Name(options.data_plane), ", ",
+                                   leases.table.Peers().usable, " of ", leases.table.Peers().all,
+                                   " peers can be used"));
+  const bool overlay =
+      options.data_plane == DataPlane::kHns && conf.type == control::BackendType::kVxlan;
+  AddSubnetFile(*plan, options, out);
+  if (options.kube_subnet_mgr)
+    AddAnnotations(*facts, conf, *choice, *leases.own, *keys, overlay, out);
+  if (overlay) {
+    AddSourceVip(*plan, options, conf, out);
+    AddFirewall(**host, options, conf, out);
+  }
+  if ((options.data_plane == DataPlane::kHns || options.hns_emulator) && plan->v4 &&
+      conf.type != control::BackendType::kAlloc) {
+    auto hns = PlanHns(*plan, options, conf, *host_facts, leases.table);
+    if (!hns.ok()) return hns.status();
+    out.hns = *std::move(hns);
+  }
+  if (options.data_plane == DataPlane::kRoutes ||
+      (options.data_plane == DataPlane::kHns && !overlay)) {
+    for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+      for (const lease::Peer& peer : leases.table.Snapshot(family)) {
+        out.facts.push_back(absl::StrCat("route ", peer.subnet.ToString(), " via ",
+                                         peer.public_ip.ToString(), " is kept"));
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,43 @@
+"""A node whose flanneld, the Linux program, has an HNS emulator of its own."""
+
+import json
+import subprocess
+
+from lab import command, daemon, topology
+
+from . import member
+
+
+class HnsNode(member.Weft):
+    """--dataplane=hns, on an emulator of its own."""
+
+    def __init__(self, cluster, name):
+        super().__init__(cluster, name)
+        self.socket = self.path("hns.sock")
+        self.flags |= {"dataplane": "hns", "hns": f"emulator:{self.socket}", "source-vip-store": self.path("networks")}
+        process = self.host.start(topology.find_program("flannelctl"), "hns", "emulate", f"--listen={self.socket}",
+                                  f"--adapter=eth0={self.address}", stdout=subprocess.PIPE)
+        self.emulator = daemon.Daemon(f"HNS emulator of {name}", process)
+        command.expect_equal(process.stdout.readline(), f"listening on {self.socket}\n", "the emulator's first line")
+
+    def hns(self, *words):
+        return json.loads(self.host.run(topology.find_program("flannelctl"), "hns", "control", self.socket, *words))
+
+    def set_router_mac(self, text):
+        """Of the only network; HNS' own choice again with each that is made."""
+        state = self.hns("dump")
+        state["networks"][0]["dr_mac"] = text
+        self.hns("load", f"state={json.dumps(state)}")
+
+    def router_mac(self):
+        networks = self.hns("dump")["networks"]
+        return networks[0]["dr_mac"].replace("-", ":").lower() if networks else None
+
+    def wait_for_health(self):
+        command.wait_until(lambda: self.ready_or_dead(), lambda: f"not ready: {self.last_words()}", timeout=40)
+
+    def ended(self):
+        return [*super().ended(), *filter(None, [self.emulator.ended()])]
+
+    def close(self):
+        command.add_failures(None, command.failures([self.down, self.emulator.stop, super().close]))
