@@ -181,7 +181,7 @@ class Daemon final : public admin::StateProvider {
   bool synced_ = false;             // a round for the first snapshot's end has been scheduled
   bool stopped_ = false;
   bool ready_ = false;           // as last logged
-  bool release_memory_ = false;  // by the next housekeeping: much is freed only after "ready"
+  bool release_memory_ = false;  // by the next housekeeping
   std::uint16_t healthz_port_ = 0;
   std::uint64_t seen_generation_ = 0;
   // Plan requests of the admin endpoint, oldest first; at most 16.

@@ -124,6 +124,7 @@ void Daemon::KeepJournal(bool last) {
   const absl::Status saved = journal_.Save(state);
   journal_condition_.Set(saved.message());
   if (saved.ok()) journaled_ = now;
+  release_memory_ = true;  // of the leases and their text
   const steady_clock::time_point end = steady_clock::now();
   next_journal_ = end + std::max<steady_clock::duration>(kPause, kShare * (end - begin));
 }

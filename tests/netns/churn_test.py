@@ -112,4 +112,4 @@ def test_memory_of_ten_thousand_leases():
         a.spawn()
         command.wait_until(lambda: a.health("/readyz")[0] == 200, lambda: f"ready with 10,000 leases: {a.last_words()}", timeout=60)
         command.wait_until(lambda: resident_kib(a.pid()) <= 24 * 1024 or topology.keeps_freed_memory(),
-                           lambda: f"resident {resident_kib(a.pid())} KiB with 10,000 leases; the limit is 24 MiB")
+                           lambda: f"resident {resident_kib(a.pid())} KiB with 10,000 leases; the limit is 24 MiB", timeout=60)

@@ -113,6 +113,7 @@ TEST_F(DaemonClusterTest, FromTheJournalNothingIsPublished) {
   Answer("200 OK", "{}");
   ASSERT_TRUE(StartDefault().ok());
   ASSERT_TRUE(RunUntilReady());
+  ASSERT_TRUE(RunUntilRequests(2));  // the second is the node's condition
   daemon_.reset();
   const std::size_t before = server_.requests().size();
   Answer("503 Service Unavailable", "");
