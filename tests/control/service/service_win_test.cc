@@ -85,6 +85,11 @@ struct Result {
   std::string out, err;
 };
 
+::testing::AssertionResult Succeeded(const Result& result) {
+  if (result.code == 0) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "status " << result.code << ": " << result.err;
+}
+
 class ServiceWindowsTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -134,9 +139,15 @@ class ServiceWindowsTest : public ::testing::Test {
   Result Run(const std::string& verb, const std::vector<std::string>& more = {}) {
     std::vector<std::string> words = {"service", verb, "--service-name=" + name_};
     words.insert(words.end(), more.begin(), more.end());
-    const weft::testing::Program program(FLANNELD, words, folder_ / "out", folder_ / "err");
-    const DWORD code = program.Wait();
-    return {code, program.output(), program.error()};
+    Result result;
+    // A second time if Wine's own start-up failed, which is silent; a verb that fails says why.
+    for (int i = 0; i < 2 && (i == 0 || (result.code != 0 && (result.out + result.err).empty()));
+         ++i) {
+      const weft::testing::Program program(FLANNELD, words, folder_ / "out", folder_ / "err");
+      const DWORD code = program.Wait();
+      result = {code, program.output(), program.error()};
+    }
+    return result;
   }
   bool Becomes(const std::function<bool()>& condition) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -204,8 +215,8 @@ TEST_F(ServiceWindowsTest, AWholeLifeLeavesTheRegistryAsItWas) {
 }
 
 TEST_F(ServiceWindowsTest, UninstallStopsARunningService) {
-  ASSERT_EQ(Run("install", Words()).code, 0u);
-  ASSERT_EQ(Run("start").code, 0u);
+  ASSERT_TRUE(Succeeded(Run("install", Words())));
+  ASSERT_TRUE(Succeeded(Run("start")));
   const Result removed = Run("uninstall");
   EXPECT_EQ(removed.code, 0u) << removed.err;
   EXPECT_THAT(removed.out, HasSubstr("stopped\n"));
@@ -215,8 +226,8 @@ TEST_F(ServiceWindowsTest, UninstallStopsARunningService) {
 // flannelctl.exe, with the paths of the service's command line.
 TEST_F(ServiceWindowsTest, FlannelctlUninstallsAllOfIt) {
   const std::vector<std::string> before = DumpServices(name_);
-  ASSERT_EQ(Run("install", Words()).code, 0u);
-  ASSERT_EQ(Run("start").code, 0u);
+  ASSERT_TRUE(Succeeded(Run("install", Words())));
+  ASSERT_TRUE(Succeeded(Run("start")));
   ASSERT_TRUE(Becomes([&] { return Log().find("] ready\n") != std::string::npos; })) << Log();
   Write("foreign", "x");
   std::ofstream(folder_ / "log" / "foreign.log") << "x";
@@ -253,10 +264,10 @@ TEST_F(ServiceWindowsTest, FlannelctlUninstallsAllOfIt) {
 // What it waits for: the file of leases, the API server.
 TEST_F(ServiceWindowsTest, ItRunsAndStopsWhileItWaits) {
   fs::remove(folder_ / "nodes.json");
-  ASSERT_EQ(Run("install", Words()).code, 0u);
-  ASSERT_EQ(Run("start").code, 0u) << Log();
+  ASSERT_TRUE(Succeeded(Run("install", Words())));
+  ASSERT_TRUE(Succeeded(Run("start"))) << Log();
   ASSERT_TRUE(Becomes([&] { return Log().find("put the file back") != std::string::npos; }));
-  EXPECT_EQ(Run("stop").code, 0u);
+  EXPECT_TRUE(Succeeded(Run("stop")));
   EXPECT_THAT(Log(), HasSubstr("exiting cleanly"));
 
   Write("kubeconfig",
@@ -266,14 +277,14 @@ TEST_F(ServiceWindowsTest, ItRunsAndStopsWhileItWaits) {
   std::vector<std::string> words =
       Words({"--kube-subnet-mgr", "--kubeconfig-file=" + folder_.string() + "\\kubeconfig"});
   std::erase_if(words, [](const std::string& word) { return word.starts_with("--lease-source"); });
-  ASSERT_EQ(Run("install", words).code, 0u);
-  ASSERT_EQ(Run("start").code, 0u) << Log();
+  ASSERT_TRUE(Succeeded(Run("install", words)));
+  ASSERT_TRUE(Succeeded(Run("start"))) << Log();
   ASSERT_TRUE(Becomes([&] { return Log().find("127.0.0.1:9") != std::string::npos; })) << Log();
-  EXPECT_EQ(Run("stop").code, 0u) << Log();
+  EXPECT_TRUE(Succeeded(Run("stop"))) << Log();
   EXPECT_EQ(manager_->Query(name_)->error, 0u);
 }
 
-// The former subnet.env comes through a pipe, so that the start lasts until this test writes it.
+// The former subnet.env comes through a pipe, so that the start lasts until this test closes it.
 TEST_F(ServiceWindowsTest, AStopDuringTheStartEndsItAfterTheStart) {
   const std::string path = R"(\\.\pipe\weft-test-env-)" + std::to_string(::GetCurrentProcessId());
   std::vector<HANDLE> pipes(8);
@@ -283,27 +294,15 @@ TEST_F(ServiceWindowsTest, AStopDuringTheStartEndsItAfterTheStart) {
     ASSERT_NE(pipe, INVALID_HANDLE_VALUE);
     ::ConnectNamedPipe(pipe, nullptr);
   }
-  ASSERT_EQ(Run("install", Words({"--subnet-file=" + path})).code, 0u);
+  ASSERT_TRUE(Succeeded(Run("install", Words({"--subnet-file=" + path}))));
   ASSERT_TRUE(manager_->Start(name_).ok());
   EXPECT_EQ(manager_->Query(name_)->state, State::kStartPending);
   EXPECT_GE(manager_->Query(name_)->checkpoint, 1u);
   ASSERT_TRUE(manager_->Stop(name_).ok());
   ASSERT_TRUE(manager_->Stop(name_).ok()) << "and again";
   EXPECT_NE(manager_->Query(name_)->state, State::kRunning);
-  EXPECT_TRUE(Becomes([&] {
-    for (HANDLE& pipe : pipes) {
-      DWORD written = 0;
-      if (::WriteFile(pipe, "\n", 1, &written, nullptr) && ::FlushFileBuffers(pipe)) {
-        ::CloseHandle(std::exchange(pipe, nullptr));
-      } else if (::GetLastError() == ERROR_NO_DATA) {
-        ::DisconnectNamedPipe(pipe);
-        ::ConnectNamedPipe(pipe, nullptr);
-      }
-    }
-    return manager_->Query(name_)->state == State::kStopped;
-  })) << Log();
-  for (const HANDLE pipe : pipes)
-    if (pipe) ::CloseHandle(pipe);
+  for (const HANDLE pipe : pipes) ::CloseHandle(pipe);
+  EXPECT_TRUE(Reaches(State::kStopped)) << Log();
   EXPECT_EQ(manager_->Query(name_)->error, 0u) << Log();
   EXPECT_THAT(Log(), AllOf(HasSubstr("stopping on the service manager's request"),
                            HasSubstr("exiting cleanly")));
@@ -311,7 +310,7 @@ TEST_F(ServiceWindowsTest, AStopDuringTheStartEndsItAfterTheStart) {
 
 TEST_F(ServiceWindowsTest, AWrongConfigurationIsReportedWithItsExitStatus) {
   Write("net-conf.json", "{");
-  ASSERT_EQ(Run("install", Words()).code, 0u);
+  ASSERT_TRUE(Succeeded(Run("install", Words())));
   const Result started = Run("start");
   EXPECT_EQ(started.code, 1u);
   EXPECT_THAT(started.err, HasSubstr("ended at once, exit status 1"));
