@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import shutil
 
 from lab import command, lease
 
@@ -16,14 +17,22 @@ ACCOUNT = "var/run/secrets/kubernetes.io/serviceaccount"
 class Container(windows.Weft):
     """`pod`: the template's spec. Its folders lie on drive C, where a new node's do."""
 
+    values = {}  # of the chart
+    build = b""  # appended to the image's programs: another build
+
     def __init__(self, cluster, name):
         super().__init__(cluster, name)
-        found = objects(render(nested({"windows.apiServer.host": cluster.control.address, "windows.args": [f"--iface={self.address}"]})))
-        self.spec = daemon_set(found, "weft-windows")["spec"]["template"]["spec"]
-        self.conf = found["ConfigMap", "kube-flannel", "kube-flannel-cfg"]["data"]
+        self.found = objects(render(nested(self.values | {"windows.apiServer.host": cluster.control.address,
+                                                          "windows.args": [f"--iface={self.address}"]})))
+        self.spec = daemon_set(self.found, "weft-windows")["spec"]["template"]["spec"]
+        self.conf = self.found["ConfigMap", "kube-flannel", "kube-flannel-cfg"]["data"]
 
-    def drive(self, path):
-        return os.path.join(self.prefix, "drive_c", path)
+    def expanded(self, *words):
+        return [word.replace(f"%{POINT}%", "C:\\hpc") for word in words]
+
+    def run(self, *words):
+        """A container's command, to its end."""
+        return self.wine(*self.expanded(*words))
 
     def spawn(self):
         container = self.spec["containers"][0]
@@ -39,9 +48,12 @@ class Container(windows.Weft):
         self.environment.pop("NODE_NAME")
         self.environment |= {each["name"]: each.get("value") or fields[each["valueFrom"]["fieldRef"]["fieldPath"]] for each in container["env"]}
         self.environment[POINT] = "C:\\hpc\\"  # with the shim's last backslash
-        words = [word.replace(f"%{POINT}%", "C:\\hpc") for word in (*container["command"], *container["args"])]
+        words = self.expanded(*container["command"], *container["args"])
         command.expect_equal(words[0], "C:\\hpc\\flanneld.exe", "the program")
-        os.symlink(self.program(), self.drive("hpc/flanneld.exe"))
+        for program in ("flanneld", "flannelctl"):
+            shutil.copy(windows.our(program, self.emulated_host), self.drive(f"hpc/{program}.exe"))
+            with open(self.drive(f"hpc/{program}.exe"), "ab") as file:
+                file.write(self.build)
         self._start(windows.WINE, *words)
         self.flags = {}
 

@@ -74,6 +74,10 @@ class Node(member.Member):
         ours = [] if self.flavour == "upstream" else ["--admin=none", f"--state-dir={windows_path(self.path('state'))}"]
         return [WINE, *super().command_line(), *ours]
 
+    def drive(self, path):
+        """A path on its drive C, given with slashes."""
+        return os.path.join(self.prefix, "drive_c", path)
+
     def words(self, *words):
         variables = [f"{key}={value}" for key, value in self.environment.items()]
         return ["env", "-i", *variables, "/bin/sh", "-ec", '/usr/lib/wine/wineserver -p60 || true; exec "$@"', "sh", WINE, *words]
@@ -108,7 +112,7 @@ class Node(member.Member):
 
     def use_powershell(self):
         """Gives the node a stand-in for PowerShell, which Wine lacks: upstream's host-gw uses it for routes and forwarding."""
-        shutil.copy(peers.find("powershell.exe"), os.path.join(self.prefix, "drive_c", "windows", "system32", "powershell.exe"))
+        shutil.copy(peers.find("powershell.exe"), self.drive("windows/system32/powershell.exe"))
         self.environment["WEFT_POWERSHELL"] = windows_path(self.path("powershell.log"))
         self.environment["WINEDLLOVERRIDES"] += ";powershell.exe=n"
 
@@ -139,10 +143,10 @@ class Node(member.Member):
 
         command.wait_until(ready, lambda: f"{self.name} is not ready: {self.last_words()}", timeout=timeout)
 
-    def start_program(self, name, *words):
-        """Another peer program next to flanneld.exe, until the node's end."""
+    def start_program(self, name, *words, program=None):
+        """Another peer program next to flanneld.exe, until the node's end; `program`: where it lies."""
         with open(self.program_log(name), "w", encoding="utf-8") as log:
-            process = self.host.start(*self.words(peers.find(name), *words), stdout=log, stderr=log)
+            process = self.host.start(*self.words(program or peers.find(name), *words), stdout=log, stderr=log)
         self.programs.append(daemon.Daemon(f"{name} of {self.name}", process, self.program_log(name), self.on_sigterm))
 
     def program_log(self, name):

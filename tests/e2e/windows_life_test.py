@@ -1,0 +1,285 @@
+"""A Windows node's whole life, from a new machine to one with nothing of ours left: with the zip by the lines of deploy/windows/README.md, in
+cmd, as they stand there; and with the containers of the chart."""
+
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import tempfile
+import zipfile
+
+from lab import command, lease, peers, topology
+
+from cluster import windows
+from cluster.cluster import weft_only
+from manifests_test import daemon_set, nested, objects, render
+from windows_daemon_set_test import POINT, Container
+from windows_test import POD_NAMESPACE, behind, forget_service, make_namespace, make_service
+
+GUIDE = os.path.join(topology.ROOT, "deploy", "windows", "README.md")
+
+
+def guide(title):
+    """The commands of a section for the node's console."""
+    with open(GUIDE, encoding="utf-8") as file:
+        text = file.read()
+    section = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", text, re.M | re.S)
+    command.expect(section, f"{GUIDE} has no section {title!r}")
+    lines = re.sub(r" \^\n\s*", " ", section.group(1)).splitlines()
+    found = [re.sub(r"\s+#.*", "", line.strip()) for line in lines if line.startswith("    ")]
+    return [line for line in found if not re.match(r"kubectl |\$config |token=|config=|curl |helm |sc |ren |flannelctl ", line)]
+
+
+class Service(windows.Weft):
+    """A machine whose flanneld.exe is a service: no program of the test's own starts or stops it."""
+
+    def __init__(self, cluster, name):
+        super().__init__(cluster, name)
+        with zipfile.ZipFile(io.BytesIO(package())) as archive:
+            self.top = os.path.commonpath(archive.namelist())
+            archive.extractall(self.drive(""))
+        self.first = self.top
+
+    def console(self, title, since=""):
+        """Types the section's lines; `since`: from the one that begins so."""
+        lines = guide(title)
+        first = next((number for number, line in enumerate(lines) if line.startswith(since)), None)
+        command.expect(first is not None, f"{title!r} has no line {since!r} to type")
+        for line in lines[first:]:
+            for given, here in {"WIN": self.name, "10.0.0.8": self.address, "weft-VERSION-windows-amd64": self.top}.items():
+                line = re.sub(rf"\b{re.escape(given)}\b", here, line)
+            if line.startswith("tar "):  # Wine has none; it was unpacked
+                continue
+            if line.startswith("cd "):
+                self.here = line[3:]
+                continue
+            if "service install" in line:
+                line += " --manage-firewall=false"  # Wine's cannot be read
+            self.cluster.say(rf"C:\{self.here}> {line}")
+            self.wine("cmd", "/c", rf"cd /d C:\{self.here} & {line}")
+
+    def join(self):
+        """With C:\\k, as the guide has it made on another machine."""
+        token = self.cluster.control.account_token()
+        self.cluster.secrets.append(token)
+        os.makedirs(self.drive("k"))
+        authority = windows.windows_path(self.cluster.control.path("ca.crt"))
+        lease.write_text(self.drive("k/flannel.kubeconfig"),
+                         json.dumps(self.cluster.control.kubeconfig({"token": token}, **{"certificate-authority": authority})))
+        lease.write_text(self.drive("k/net-conf.json"), json.dumps(self.net_conf))
+        self.console("(b) Windows service from the zip")
+        self.console("See that it works")
+
+    def install_cni(self):
+        self.console("CNI")
+
+    def start_kube_proxy(self):
+        """With the cluster's configuration, and what flannelctl.exe sets in it."""
+        config = KUBE_PROXY | {"clusterCIDR": self.cluster.network, "clientConnection": {"kubeconfig": self.write("admin.kubeconfig", administrator(self))}}
+        rendered = self.wine(r"C:\weft\flannelctl.exe", "source-vip", "-o", "kube-proxy-config",
+                             f"--kube-proxy-config={self.write('cluster.conf', json.dumps(config))}")
+        self.start_program("kube-proxy.exe", f"--config={self.write('kube-proxy.yaml', rendered)}", "--v=4")
+
+    def upgrade(self):
+        self.top, old = self.top.replace("-windows", "-second-windows"), self.top
+        shutil.copytree(self.drive(old), self.drive(self.top))
+        with open(self.drive(f"{self.top}/flanneld.exe"), "ab") as program:
+            program.write(SECOND)
+        self.console("Upgrade")
+        self.console("See that it works")
+        with open(self.drive("weft/flanneld.exe"), "rb") as now:
+            command.expect(now.read().endswith(SECOND), "the first build is still installed")
+
+    def back_to_upstream(self):
+        self.console("Back to upstream")
+        start_upstream(self, r"C:\k\flannel.kubeconfig", r"C:\k\net-conf.json")
+
+    def return_to_weft(self):
+        self.down()
+        self.console("(b) Windows service from the zip", since=r"C:\weft\flanneld.exe service install")
+
+    def remove(self):
+        self.console("Remove")
+        for folder in ("k", "weft", self.top, self.first):
+            shutil.rmtree(self.drive(folder))
+
+
+class Pods(Container):
+    """A machine whose programs are the chart's HostProcess containers."""
+
+    values = {"windows.kubeProxy.enabled": True}
+
+    def join(self):
+        self.up()
+
+    def install_cni(self):
+        self.run(rf"%{POINT}%\flannelctl.exe", "cni", "install", "--plugin=win-overlay", "--service-cidr=10.96.0.0/12")
+
+    def start_kube_proxy(self):
+        """cmd's part of its line is manifests_test's."""
+        pod = daemon_set(self.found, "kube-proxy-windows")["spec"]["template"]["spec"]
+        lease.write_text(self.drive("var/lib/kube-proxy/kubeconfig.conf"), administrator(self))
+        os.makedirs(self.drive("hpc/kube-proxy"))
+        os.symlink(peers.find("kube-proxy.exe"), self.drive("hpc/kube-proxy/kube-proxy.exe"))
+        self.run(*pod["initContainers"][0]["command"])
+        with open(self.drive("run/flannel/source-vip"), encoding="utf-8") as file:
+            vip = file.read().strip()
+        line = pod["containers"][0]["command"][-1].split(" do ")[1].replace("%i", vip).replace("$(NODE_NAME)", self.name)
+        program, *words = self.expanded(*line.split())
+        self.environment |= {each["name"]: each["value"] for each in pod["containers"][0]["env"] if "value" in each}
+        self.start_program("kube-proxy.exe", *words, program=program)
+
+    def upgrade(self):
+        self.down()
+        self.build = SECOND
+        self.up()
+
+    def back_to_upstream(self):
+        self.down()
+        start_upstream(self, windows.windows_path(self.path("kubeconfig")), r"C:\hpc\etc\kube-flannel\net-conf.json")
+
+    def return_to_weft(self):
+        self.down()
+        self.flavour = windows.Weft.flavour
+        self.up()
+
+    def remove(self):
+        self.down()
+        job = next(each for key, each in objects(render(nested({"windows.cleanup.nodes": [self.name]}))).items() if key[0] == "Job")
+        container = job["spec"]["template"]["spec"]["containers"][0]
+        self.run(*container["command"], *container["args"])
+        for folder in ("hpc", "var/lib/kube-proxy"):
+            shutil.rmtree(self.drive(folder))
+
+
+def files(a):
+    """{path: digest} of drive C."""
+    found = {}
+    for folder, folders, names in os.walk(a.drive("")):
+        found |= {os.path.join(folder, each) + "/": "" for each in folders}
+        for each in names:
+            path = os.path.join(folder, each)
+            with open(path, "rb") as file:
+                found[path] = hashlib.sha256(file.read()).hexdigest()
+    return {os.path.relpath(path, a.drive("")): digest for path, digest in found.items()}
+
+
+def registry(a):
+    """Its lines, with their keys."""
+    found, key = set(), ""
+    a.wine("reg", "export", "HKLM", windows.windows_path(a.path("registry")), "/y")
+    with open(a.path("registry"), encoding="utf-16") as file:
+        for line in file.read().splitlines():
+            key = line if line.startswith("[") else key
+            found.add((key, line))
+    return found
+
+
+def state_of(a):
+    return {"files": files(a), "registry": registry(a), "HNS": {key: json.dumps(each) for key, each in a.hns("dump").items()},
+            "routes": sorted(json.dumps(each, sort_keys=True) for each in a.host.show("route"))}
+
+
+def difference(was, now):
+    """What is there now and was not, and what was there and is not, or not as it was; without what Windows itself writes."""
+    if isinstance(was, dict):
+        was, now = set(was.items()), set(now.items())
+    return tuple(sorted(map(str, each)) for each in (set(now) - set(was), set(was) - set(now)))
+
+
+SECOND = b"the second build"
+ZIP = []
+
+
+def package():
+    """The zip that deploy/package.sh makes of the build."""
+    if not ZIP:
+        with tempfile.TemporaryDirectory() as folder:
+            command.run(os.path.join(topology.ROOT, "deploy", "package.sh"), "--no-build", "--only=windows", f"--output={folder}/dist")
+            name = next(each for each in os.listdir(f"{folder}/dist") if each.endswith(".zip"))
+            with open(f"{folder}/dist/{name}", "rb") as file:
+                ZIP.append(file.read())
+    return ZIP[0]
+
+
+KUBE_PROXY = {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "hostnameOverride": "a",
+              "healthzBindAddress": "127.0.0.1:10256", "metricsBindAddress": "127.0.0.1:10249"}
+
+
+def administrator(a):
+    """A kubeconfig for kube-proxy.exe: its own permissions are not tested."""
+    control = a.cluster.control
+    user = {"client-certificate": windows.windows_path(control.path("admin.crt")), "client-key": windows.windows_path(control.path("admin.key"))}
+    return json.dumps(control.kubeconfig(user, **{"certificate-authority": windows.windows_path(control.path("ca.crt"))}))
+
+
+def start_upstream(a, kubeconfig, net_conf):
+    a.flavour = windows.Upstream.flavour
+    a.flags = {"kube-subnet-mgr": "true", "iface": a.address, "ip-masq": "true", "kubeconfig-file": kubeconfig, "net-config-path": net_conf}
+    a._start(*a.command_line())
+    command.wait_until(lambda: "Running backend" in a.log_text(), a.last_words, timeout=30)
+    a.cluster.settle("upstream's flanneld.exe takes over", with_traffic=False)
+
+
+def cni(a, verb):
+    """A pod, as containerd makes and removes it: the plugins of the file that flannelctl.exe installed."""
+    folder = a.drive("Program Files/containerd/cni/conf")
+    with open(os.path.join(folder, sorted(os.listdir(folder))[0]), encoding="utf-8") as file:
+        installed = json.load(file)
+    command.expect_equal(len(installed["plugins"]), 1, "plugins")
+    config = {"cniVersion": installed["cniVersion"], "name": installed["name"], **installed["plugins"][0]}
+    return a.plugin(f"{config['type']}.exe", verb, config, "c1", POD_NAMESPACE)
+
+
+def kept(a, what, change):
+    """Meanwhile HNS keeps networks, endpoints and routes."""
+    before = a.hns("dump")
+    change()
+    a.cluster.settle(what, with_traffic=False)
+    after = a.hns("dump")
+    for kind in ("networks", "endpoints"):
+        command.expect_equal([each["id"] for each in after[kind]], [each["id"] for each in before[kind]], f"{kind} after: {what}")
+    command.expect_equal(a.policies("RemoteSubnetRoute"), [each["Settings"] for each in before["networks"][0]["policies"]
+                                                           if each["Type"] == "RemoteSubnetRoute"], f"routes after: {what}")
+
+
+def live(cluster, kind):
+    """Installed, a pod, a service, upgraded, to upstream and back, removed: nothing is left, nothing lost."""
+    a, b = cluster.add("a", kind=kind), cluster.add("b")
+    b.spawn()
+    before = state_of(a)
+    a.join()
+    cluster.settle("it joins", with_traffic=False)
+    a.install_cni()
+    make_namespace(a)
+    pod = cni(a, "ADD")["ips"][0]["address"].split("/")[0]
+    cluster.api.patch_node_status(a.name, {"status": {"addresses": [{"type": "InternalIP", "address": a.address}]}})
+    a.start_kube_proxy()
+    make_service(cluster, "web", "10.96.0.50", a=pod, b="10.244.2.5")
+    try:
+        found = behind(a, "10.96.0.50")
+        command.expect_equal((found.get("10.244.2.5"), found.get(pod, (None,))[0]), ((True, b.address), False), "the service's endpoints")
+        kept(a, "an upgrade", a.upgrade)
+        kept(a, "upstream's in its place", a.back_to_upstream)
+        kept(a, "weft again", a.return_to_weft)
+    finally:
+        forget_service(cluster, "web")
+    while a.programs:
+        a.programs.pop().stop()
+    cni(a, "DEL")
+    a.remove()
+    after = state_of(a)
+    for kind, was in before.items():
+        command.expect_equal(difference(was, after[kind]), ([], []), f"{kind}: left, and lost")
+
+
+@weft_only
+def test_from_the_zip(cluster):
+    live(cluster, Service)
+
+
+@weft_only
+def test_as_containers(cluster):
+    live(cluster, Pods)
