@@ -11,6 +11,13 @@ std::filesystem::path PathOf(std::string_view utf8) {
   return std::u8string(utf8.begin(), utf8.end());
 }
 
+std::error_code MakeFolders(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (folder.lexically_normal().has_relative_path())
+    std::filesystem::create_directories(folder, error);
+  return error;
+}
+
 absl::StatusOr<std::string> ReadFileText(const std::string& path, std::size_t most) {
   std::ifstream file(PathOf(path), std::ios::binary);
   if (!file) return absl::NotFoundError("it cannot be opened");

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,6 +17,10 @@ namespace weft::control {
 
 // `utf8` as a path, on every system.
 std::filesystem::path PathOf(std::string_view utf8);
+
+// Creates `folder` and its parents, as far as they are missing. Not create_directories itself:
+// g++ 12's ends the process for a server or device without a folder ("\\\\.") that does not exist.
+std::error_code MakeFolders(const std::filesystem::path& folder);
 
 // The whole file `path` (UTF-8), at most `most` bytes. Uses read(), because a stream's iterator
 // throws where reading fails, for example on a folder. The error does not name the file: the caller

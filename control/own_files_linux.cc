@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "control/file_io.h"
 #include "control/own_files.h"
 
 namespace weft::control {
@@ -38,9 +39,7 @@ absl::Status CheckOwn(const std::string& path) {
 absl::StatusOr<std::string> MakeOwnFolder(const std::string& folder) {
   absl::StatusOr<std::string> aside = SetForeignAside(folder);
   if (!aside.ok()) return aside;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
+  if (const std::error_code error = MakeFolders(folder); error)
     return absl::UnavailableError(absl::StrCat("cannot make the folder: ", error.message()));
   return aside;
 }

@@ -203,7 +203,7 @@ absl::StatusOr<std::string> MakeOwnFolder(const std::string& folder) {
   if (aside->empty()) aside = SetForeignAside(folder);
   if (!aside.ok()) return aside;
   std::error_code error;
-  if (!in_run && !above.empty()) std::filesystem::create_directories(above, error);
+  if (!in_run) error = MakeFolders(above);
   DWORD code = static_cast<DWORD>(error.value());
   if (in_run) code = MakeClosed(above);
   if (code == NO_ERROR) code = MakeClosed(PathOf(folder));

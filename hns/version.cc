@@ -12,4 +12,8 @@ bool SupportsRemoteSubnet(Version version) { return version >= Version{9, 2}; }
 // Not in 9.x, whatever its minor: never on Windows Server 2019.
 bool SupportsVxlanPort(Version version) { return version >= Version{10, 3}; }
 
+bool SupportsDsr(Version version) {
+  return (version.major == 9 && version.minor >= 3) || version >= Version{10, 2};
+}
+
 }  // namespace weft::hns

@@ -21,6 +21,7 @@ struct Version {
 // Ranges: hcn/hcnglobals.go of hcsshim v0.14.1.
 bool SupportsRemoteSubnet(Version version);  // and v2 networks, HostRoute
 bool SupportsVxlanPort(Version version);
+bool SupportsDsr(Version version);  // direct server return
 
 // HNSCall's answer to GET /globals/version.
 absl::StatusOr<Version> ParseVersion(std::string_view response);

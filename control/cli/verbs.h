@@ -16,6 +16,7 @@ Action AddHns(CLI::App& parser);
 Action AddIface(CLI::App& parser);
 Action AddPlan(CLI::App& parser);
 Action AddSourceVip(CLI::App& parser);
+Action AddCni(CLI::App& parser);
 Action AddReset(CLI::App& parser);
 Action AddNode(CLI::App& parser);
 Action AddUninstall(CLI::App& parser);
@@ -33,6 +34,7 @@ inline constexpr Verb kVerbs[] = {
     {"plan", "What flanneld would change in HNS now, with each document", AddPlan},
     {"source-vip", "The address that is reserved for kube-proxy, and its configuration",
      AddSourceVip},
+    {"cni", "The CNI configuration that containerd reads: make, install, check it", AddCni},
     {"reset", "Delete only what flanneld created in HNS and on the host", AddReset},
     {"node", "This node's Node object in the cluster", AddNode},
     {"uninstall", "Remove flanneld from this node: service, network, files", AddUninstall},

@@ -237,10 +237,9 @@ absl::StatusOr<InstalledConfig> InstallConfig(const InstallRequest& request) {
   if (result.written) {
     const std::filesystem::path folder = control::PathOf(request.path).parent_path();
     constexpr std::string_view kNext = "make room there, or give another --conf-dir";
-    std::error_code error;
     begin_change();
-    std::filesystem::create_directories(folder, error);
-    if (error) return OfFile(request.path, absl::UnavailableError(error.message()), kNext);
+    if (const std::error_code error = control::MakeFolders(folder); error)
+      return OfFile(request.path, absl::UnavailableError(error.message()), kNext);
     begin_change();
     RemoveTemporaryFiles(request.path);
     begin_change();

@@ -188,9 +188,7 @@ absl::StatusOr<IpAddress> ReserveSourceVip(const SourceVipSpec& spec) {
   const absl::StatusOr<Range> range = RangeOf(spec.subnet);
   if (!range.ok()) return range.status();
   const std::string folder = FolderOf(spec.store, spec.network);
-  std::error_code error;
-  fs::create_directories(control::PathOf(folder), error);
-  if (error) {
+  if (const std::error_code error = control::MakeFolders(control::PathOf(folder)); error) {
     return Failure(absl::StatusCode::kUnavailable,
                    absl::StrCat("cannot create the folder ", folder), error.message());
   }

@@ -124,6 +124,11 @@ TEST(MakeOwnFolderWindowsTest, ClosesTheFolderAndNotThoseAbove) {
   std::filesystem::remove_all(root);
 }
 
+TEST(MakeOwnFolderWindowsTest, AFolderOfADeviceOrOfAServersRootIsAnError) {
+  for (const char* const folder : {R"(\\.\nothing)", R"(\\.)", R"(\\server\x)", R"(\\?\x)"})
+    EXPECT_FALSE(MakeOwnFolder(folder).ok()) << folder;
+}
+
 TEST(DefaultFoldersWindowsTest, AreOnTheSystemDriveForAnyEnvironment) {
   const auto first = [](const std::string& path) { return path.substr(1, 1); };
   for (const char* name : {"ProgramData", "SystemDrive", "SystemRoot", "ALLUSERSPROFILE"})

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where containerd on this node reads CNI configurations and finds the plugins, and which of the
+// configurations it takes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace weft::cni {
+
+// Paths are UTF-8.
+struct ContainerdFolders {
+  std::string conf_dir, bin_dir;
+  friend bool operator==(const ContainerdFolders&, const ContainerdFolders&) = default;
+};
+
+// containerd's config.toml on this system, whether it exists or not.
+std::string ContainerdConfigPath();
+
+// conf_dir and bin_dir (the first of bin_dirs) of the CRI plugin's `cni` in `toml`, of each version
+// of config.toml; containerd's defaults on this system for what it does not set. The error names
+// the line: a value that is no text.
+absl::StatusOr<ContainerdFolders> FoldersIn(std::string_view toml);
+
+// FoldersIn of the file; a missing one sets nothing.
+absl::StatusOr<ContainerdFolders> ReadContainerdFolders(const std::string& path);
+
+// The names of `conf_dir`'s configurations in the order in which containerd takes them: it uses the
+// first. A missing folder has none.
+absl::StatusOr<std::vector<std::string>> ConfigsIn(const std::string& conf_dir);
+
+}  // namespace weft::cni
