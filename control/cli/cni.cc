@@ -41,6 +41,7 @@ using std::chrono::steady_clock;
 
 constexpr auto kPeriod = std::chrono::milliseconds(200);
 constexpr auto kCallLimit = std::chrono::seconds(20);
+constexpr std::string_view kFlannel = "flannel";
 constexpr std::size_t kMostSubnetEnv = 64 * 1024;  // bytes
 
 struct CniOptions {
@@ -191,7 +192,7 @@ absl::StatusOr<cni::ConfigChoice> ChoiceOf(const CniOptions& options, control::B
   cni::ConfigChoice choice;
   choice.loopback_dsr = options.loopback_dsr;
   choice.encap_overhead = options.encap_overhead;
-  choice.through_flannel = options.plugin == "flannel";
+  choice.through_flannel = options.plugin == kFlannel;
   if (!choice.through_flannel && !options.delegate.empty())
     return absl::InvalidArgumentError("--delegate is for --plugin=flannel");
   const bool bridge = type == control::BackendType::kHostGw;
@@ -212,8 +213,8 @@ absl::StatusOr<cni::ConfigChoice> ChoiceOf(const CniOptions& options, control::B
 absl::StatusOr<std::string> Render(const CniOptions& options) {
   // The plugin is known only when net-conf is read.
   const bool overlay = options.plugin == "win-overlay" ||
-                       (options.plugin == "flannel" && options.delegate == "win-overlay");
-  const bool bridge_by_default = options.plugin.empty() || options.plugin == "flannel";
+                       (options.plugin == kFlannel && options.delegate == "win-overlay");
+  const bool bridge_by_default = options.plugin.empty() || options.plugin == kFlannel;
   bool needs_address = !overlay;
   if (bridge_by_default && options.delegate.empty()) {
     const auto conf = control::LoadNetConf(options.net_conf, control::kHnsDefaults);
@@ -291,7 +292,9 @@ ExitCode RunInstall(const CniOptions& options, Io& io) {
   const auto folders = Folders(options);
   if (!folders.ok()) return Fail(io, kVerb, folders.status());
   const auto deadline = steady_clock::now() + absl::ToChronoNanoseconds(timeout);
-  for (NodeFacts facts; !ReadSubnet(options, facts).ok() && steady_clock::now() < deadline;)
+  const bool needs_subnet = options.plugin != kFlannel;  // which reads it for each pod
+  for (NodeFacts facts;
+       needs_subnet && !ReadSubnet(options, facts).ok() && steady_clock::now() < deadline;)
     std::this_thread::sleep_for(kPeriod);
   const auto text = Render(options);
   if (!text.ok()) return Fail(io, kVerb, text.status());
@@ -454,7 +457,9 @@ Action AddInstall(CLI::App& parser) {
       ->capture_default_str();
   parser.add_flag("--overwrite", options->overwrite,
                   "Replace a file of that name that this did not write, or that was changed");
-  parser.add_option("--timeout", options->timeout, "How long to wait for subnet.env, as 60s")
+  parser
+      .add_option("--timeout", options->timeout,
+                  "How long to wait for subnet.env, as 60s; with --plugin=flannel it does not")
       ->type_name("DURATION")
       ->capture_default_str();
   parser

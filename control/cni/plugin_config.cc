@@ -47,7 +47,7 @@ constexpr std::uint32_t kBridgeGateway = 2, kFirstOnBridge = 3;
 
 Json EndpointPolicy(std::string_view type, Json settings) {
   return {{"name", "EndpointPolicy"},
-          {"value", {{"type", type}, {"settings", std::move(settings)}}}};
+          {"value", {{"Type", type}, {"Settings", std::move(settings)}}}};
 }
 
 Json Policies(const ConfigChoice& choice, const NodeFacts& facts) {

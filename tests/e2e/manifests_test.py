@@ -17,7 +17,8 @@ DEPLOY = os.path.join(topology.ROOT, "deploy")
 CHART = os.path.join(DEPLOY, "chart", "weft")
 PLAIN = ("windows/flannel-windows.yaml", "windows/kube-proxy-windows.yaml", "linux/flannel.yaml", "windows/cleanup-windows.yaml")
 EVERYTHING = {"linux.enabled": True, "windows.kubeProxy.enabled": True, "podMonitor.enabled": True, "namespace.create": True,
-              "windows.apiServer.host": "10.0.0.1", "windows.cleanup.nodes": ["win1", "win2"]}
+              "windows.apiServer.host": "10.0.0.1", "windows.cleanup.nodes": ["win1", "win2"],
+              "windows.cni.install": True, "windows.cni.serviceCidr": "10.96.0.0/12"}
 
 # VALUE: another than in EVERYTHING or the defaults, and what only then is rendered; None: a part is gone.
 VALUES = {
@@ -54,6 +55,9 @@ VALUES = {
     "windows.resources": ({"limits": {"memory": "88Mi"}}, "memory: 88Mi"),
     "windows.tolerations": ([{"key": "my-taint", "operator": "Exists"}], "key: my-taint"),
     "windows.nodeSelector": ({"my-label": "yes"}, "my-label:"),
+    "windows.cni.install": (False, None),
+    "windows.cni.serviceCidr": ("10.99.0.0/16", "--service-cidr=10.99.0.0/16"),
+    "windows.cni.args": (["--loopback-dsr"], "net-conf.json --loopback-dsr & if"),
     "windows.cleanup.nodes": (["win7"], 'nodeName: "win7"'),
     "windows.cleanup.args": (["--keep-vswitch"], "--keep-vswitch"),
     "windows.kubeProxy.enabled": (False, None),

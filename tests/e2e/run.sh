@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 if [[ " $* " != *" --list "* ]]; then
   [ "$(id -u)" = 0 ] || { echo "tests/e2e: needs root (network namespaces)" >&2; exit 1; }
   cd "$here/../.."
-  cmake/bootstrap.sh build netns peers windows
+  cmake/bootstrap.sh build netns peers windows package
   # make PRESET FOLDER TARGET...: what the tests start, of the tree as it is now.
   make() {
     [ -f "$2/build.ninja" ] || cmake --preset "$1" -B "$2" >/dev/null

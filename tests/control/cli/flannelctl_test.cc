@@ -237,6 +237,8 @@ TEST(ManualTest, NamesNoFlagThatDoesNotExist) {
     helps += Call({"hns", verb, "--help"}).out;
   for (const char* verb : {"add", "list", "delete"})
     helps += Call({"hns", "endpoint", verb, "--help"}).out;
+  for (const char* verb : {"render", "install", "validate", "explain"})
+    helps += Call({"cni", verb, "--help"}).out;
   helps += Call({"iface", "explain", "--help"}).out;
   helps += Call({"node", "leave", "--help"}).out;
   const std::regex flag(R"(--[a-z][a-z-]*)");

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// flannelctl cni, on a node's files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "control/admin/admin_server.h"
+#include "control/cli/service_cidrs.h"
+#include "tests/control/admin/running_server.h"
+#include "tests/control/admin/samples.h"
+#include "tests/control/cli/call.h"
+#include "tests/support/scripted_server.h"
+#include "tests/support/test_path.h"
+
+namespace weft::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+#ifdef _WIN32
+constexpr char kProgram[] = ".exe";
+#else
+constexpr char kProgram[] = "";
+#endif
+
+class CniTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(folder_);
+    Write("net-conf.json", R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":4096}})");
+    Write("subnet.env", "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.3.1/24\n");
+    for (const char* const plugin : {"win-overlay", "win-bridge", "flannel", "host-local"})
+      Write(absl::StrCat("bin/", plugin, kProgram), "");
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const {
+    return (folder_ / std::filesystem::path(name).make_preferred()).string();
+  }
+  void Write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+  std::string Text(const std::string& name) const {
+    std::ifstream in(folder_ / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  Outcome Run(const std::string& verb, std::vector<std::string> words = {},
+              const std::string& admin = "none") {
+    words.insert(words.begin(),
+                 {"cni", verb, "--admin=" + admin, "--net-config-path=" + Path("net-conf.json"),
+                  "--subnet-file=" + Path("subnet.env")});
+    if (verb != "render") {
+      words.insert(words.end(), {"--conf-dir=" + Path("net.d"), "--bin-dir=" + Path("bin")});
+    }
+    if (verb == "install") words.push_back("--state-dir=" + Path("state"));
+    return Call(std::move(words));
+  }
+  Outcome RunWithServices(const std::string& verb, std::vector<std::string> words = {}) {
+    words.emplace_back("--service-cidr=10.96.0.0/12");
+    return Run(verb, std::move(words));
+  }
+
+  const std::filesystem::path folder_ = weft::testing::TestPath();
+};
+
+TEST_F(CniTest, RendersForNetConfsBackend) {
+  const Outcome overlay = RunWithServices("render");
+  EXPECT_EQ(overlay.code, 0) << overlay.err;
+  EXPECT_THAT(overlay.out, AllOf(HasSubstr(R"("type": "win-overlay")"),
+                                 HasSubstr(R"("subnet": "10.244.3.0/24")"),
+                                 HasSubstr(R"("name": "flannel.4096")")));
+  EXPECT_THAT(RunWithServices("render", {"--plugin=flannel"}).out,
+              AllOf(HasSubstr(R"("type": "flannel")"), HasSubstr(R"("type": "win-overlay")")));
+  EXPECT_THAT(RunWithServices("render", {"--plugin=sdnoverlay", "--node-address=10.0.0.8"}).out,
+              HasSubstr(R"("ProviderAddress": "10.0.0.8")"));
+
+  Write("net-conf.json", R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw"}})");
+  const Outcome bridge = RunWithServices("render", {"--node-address=10.0.0.8/24"});
+  EXPECT_THAT(bridge.out,
+              AllOf(HasSubstr(R"("name": "cbr0")"), HasSubstr(R"("type": "win-bridge")"),
+                    HasSubstr("10.0.0.0/24"), HasSubstr("10.0.0.8/32")))
+      << bridge.err;
+}
+
+TEST_F(CniTest, WhatIsWrongOrNotKnownIsNamed) {
+  const auto error = [this](std::vector<std::string> words) {
+    const Outcome outcome = Run("render", std::move(words));
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(outcome.out, "");
+    return outcome.err;
+  };
+  EXPECT_THAT(error({}), AllOf(HasSubstr("win-overlay needs the service CIDR: "),
+                               HasSubstr("; give --service-cidr")));
+  EXPECT_THAT(error({"--service-cidr=10.96.0.0"}),
+              HasSubstr("--service-cidr=10.96.0.0 is no CIDR; write 10.96.0.0/12"));
+  EXPECT_THAT(error({"--service-cidr=fd00::/112"}), HasSubstr("no service CIDR is IPv4"));
+  EXPECT_THAT(error({"--service-cidr=10.96.0.0/12", "--plugin=sdnoverlay"}),
+              HasSubstr("sdnoverlay needs the node's address: the node's address is not known; "
+                        "give --node-address"));
+  EXPECT_THAT(error({"--service-cidr=10.96.0.0/12", "--plugin=sdnoverlay", "--node-address=x/y"}),
+              HasSubstr("--node-address=x/y is no IPv4 address; write 10.0.0.8/24"));
+  EXPECT_THAT(
+      error({"--service-cidr=10.96.0.0/12", "--plugin=win-bridge", "--node-address=10.0.0.8/24"}),
+      HasSubstr("net-conf's Backend.Type is vxlan, and win-bridge is for host-gw"));
+  EXPECT_THAT(error({"--delegate=win-overlay"}), HasSubstr("--delegate is for --plugin=flannel"));
+  EXPECT_THAT(error({"--service-cidr=10.96.0.0/12", "--plugin=sdnoverlay",
+                     "--node-address=10.0.0.8", "--source-vip-store=" + Path("store")}),
+              HasSubstr("sdnoverlay makes host-local use "));
+  Write("subnet.env", "");
+  EXPECT_THAT(error({"--service-cidr=10.96.0.0/12"}),
+              HasSubstr("subnet.env names no subnet of this node; start flanneld"));
+  Write("net-conf.json", "{");
+  EXPECT_THAT(error({"--service-cidr=10.96.0.0/12"}), HasSubstr("; --net-config-path names the"));
+}
+
+TEST_F(CniTest, TheAddressIsThatOfFlannelsNetwork) {
+  admin::FakeState state;
+  state.status.hns.emplace().management_ip = IpAddress::Parse("192.0.2.8");
+  admin::RunningServer server{AdminHandler(state)};
+  const std::vector<std::string> words = {"--plugin=sdnoverlay", "--service-cidr=10.96.0.0/12"};
+  EXPECT_THAT(Run("render", words, server.endpoint()).out,
+              HasSubstr(R"("ProviderAddress": "192.0.2.8")"));
+}
+
+TEST_F(CniTest, InstallsOnceAndSaysWhatIsInTheWay) {
+  const Outcome first = RunWithServices("install");
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(first.out, "wrote " + Path("net.d/10-flannel.conflist") + "\n");
+  EXPECT_EQ(Text("net.d/10-flannel.conflist"), RunWithServices("render").out);
+  EXPECT_EQ(RunWithServices("install").out,
+            "unchanged: " + Path("net.d/10-flannel.conflist") + "\n");
+
+  Write("net.d/05-other.conf", "{}");
+  std::filesystem::remove(folder_ / (std::string("bin/host-local") + kProgram));
+  const Outcome rival = RunWithServices("install");
+  EXPECT_EQ(rival.code, 1);
+  EXPECT_THAT(rival.err,
+              AllOf(HasSubstr("containerd takes 05-other.conf, not 10-flannel.conflist: the first "
+                              "by name in "),
+                    HasSubstr(Path(std::string("bin/host-local") + kProgram) + " is missing")));
+  EXPECT_EQ(Text("net.d/05-other.conf"), "{}");
+
+  const Outcome renamed = RunWithServices("install", {"--file-name=00-flannel.conflist"});
+  EXPECT_THAT(renamed.out, HasSubstr("removed " + Path("net.d/10-flannel.conflist")));
+  EXPECT_THAT(renamed.err, Not(HasSubstr("containerd takes")));
+  EXPECT_EQ(RunWithServices("install", {"--file-name=../x.conf"}).code, 2);
+
+  Write("net.d/00-flannel.conflist", "mine");
+  const Outcome changed = RunWithServices("install", {"--file-name=00-flannel.conflist"});
+  EXPECT_EQ(changed.code, 2);
+  EXPECT_THAT(changed.err, HasSubstr("run this again with --overwrite"));
+  EXPECT_EQ(Text("net.d/00-flannel.conflist"), "mine");
+}
+
+TEST_F(CniTest, InstallWaitsForSubnetEnv) {
+  const std::string text = Text("subnet.env");
+  std::filesystem::remove(folder_ / "subnet.env");
+  const Outcome none = RunWithServices("install", {"--timeout=0s"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("subnet.env names no subnet"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "net.d"));
+  EXPECT_EQ(RunWithServices("install", {"--plugin=flannel", "--timeout=24h"}).code, 0);
+  EXPECT_THAT(RunWithServices("install", {"--timeout=soon"}).err, HasSubstr("is no duration"));
+  std::thread writer([&] { Write("subnet.env", text); });
+  EXPECT_EQ(RunWithServices("install", {"--timeout=60s"}).code, 0);
+  writer.join();
+}
+
+TEST_F(CniTest, ContainerdsConfigurationNamesTheFolders) {
+  Write("config.toml", absl::StrCat("[plugins.\"io.containerd.grpc.v1.cri\".cni]\nconf_dir = '",
+                                    Path("own"), "'\nbin_dir = '", Path("bin"), "'\n"));
+  const Outcome outcome =
+      Call({"cni", "install", "--admin=none", "--net-config-path=" + Path("net-conf.json"),
+            "--subnet-file=" + Path("subnet.env"), "--state-dir=" + Path("state"),
+            "--service-cidr=10.96.0.0/12", "--containerd-config=" + Path("config.toml")});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "own" / "10-flannel.conflist"));
+}
+
+TEST_F(CniTest, ValidatesTheFileThatContainerdTakes) {
+  EXPECT_THAT(RunWithServices("validate").err,
+              HasSubstr("has no CNI configuration: containerd starts no pods"));
+  ASSERT_EQ(RunWithServices("install").code, 0);
+  const Outcome good = RunWithServices("validate");
+  EXPECT_EQ(good.code, 0) << good.out;
+  EXPECT_EQ(good.out, Path("net.d/10-flannel.conflist") + ": good\n");
+  EXPECT_THAT(good.err, HasSubstr("not compared: the node's address is not known"));
+
+  Write("subnet.env", "FLANNEL_SUBNET=10.244.9.1/24\n");
+  const Outcome old = RunWithServices("validate");
+  EXPECT_EQ(old.code, 1);
+  EXPECT_THAT(old.out, StartsWith(Path("net.d/10-flannel.conflist") +
+                                  ": plugins[0].ipam.ranges[0][0].subnet: the node's subnet is "
+                                  "10.244.9.0/24"));
+
+  Write("net.d/00.conf", "{");
+  EXPECT_EQ(RunWithServices("validate").code, 2);
+  const Outcome named = RunWithServices("validate", {Path("net.d/10-flannel.conflist")});
+  EXPECT_THAT(named.out, HasSubstr("containerd takes 00.conf, not 10-flannel.conflist"));
+  Write("net.d/00.conf", std::string(256 * 1024 + 1, ' '));
+  EXPECT_THAT(RunWithServices("validate").err, HasSubstr("it is too large"));
+}
+
+TEST_F(CniTest, ExplainsEachMember) {
+  ASSERT_EQ(RunWithServices("install").code, 0);
+  const Outcome outcome = RunWithServices("explain");
+  EXPECT_EQ(outcome.code, 0) << outcome.out;
+  EXPECT_THAT(outcome.out,
+              AllOf(StartsWith(Path("net.d/10-flannel.conflist") + "\n  name = \"flannel.4096\"\n"),
+                    HasSubstr("      packets of pods leave with the node's address, but not to "
+                              "10.244.0.0/16, 10.96.0.0/12\n"),
+                    Not(HasSubstr("wrong: "))));
+  Write("net-conf.json", R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":5000}})");
+  const Outcome wrong = RunWithServices("explain");
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_THAT(wrong.out, HasSubstr("      wrong: flanneld's network is flannel.5000"));
+}
+
+// ---- service CIDRs of the API server
+
+class CniClusterTest : public CniTest {
+ protected:
+  void Answer(int status, const std::string& body) {
+    server_.Answer({absl::StrCat("HTTP/1.1 ", status,
+                                 " X\r\nContent-Type: application/json\r\nContent-Length: ",
+                                 body.size(), "\r\n\r\n", body)});
+  }
+  Outcome Render() {
+    std::thread thread([this] { io_.run(); });
+    Outcome outcome =
+        Run("render", {absl::StrCat("--kube-api-url=http://127.0.0.1:", server_.port())});
+    io_.stop();
+    thread.join();
+    return outcome;
+  }
+
+  boost::asio::io_context io_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      io_.get_executor()};
+  weft::testing::ScriptedServer server_{io_, {}};
+};
+
+TEST_F(CniClusterTest, FromItsServiceCidrs) {
+  Answer(200, R"({"items":[{"spec":{"cidrs":["10.97.0.0/16","fd00::/112"]}}]})");
+  const Outcome outcome = Render();
+  EXPECT_THAT(outcome.out, HasSubstr("\"DestinationPrefix\": \"10.97.0.0/16\"")) << outcome.err;
+  EXPECT_THAT(server_.requests(),
+              ElementsAre(StartsWith("GET /apis/networking.k8s.io/v1/servicecidrs HTTP/1.1")));
+}
+
+TEST_F(CniClusterTest, FromKubeadmsConfigMapOfAnOlderOne) {
+  Answer(404, "{}");
+  Answer(200,
+         R"({"data":{"ClusterConfiguration":"networking:\n  serviceSubnet: 10.98.0.0/16\n"}})");
+  const Outcome outcome = Render();
+  EXPECT_THAT(outcome.out, HasSubstr("\"DestinationPrefix\": \"10.98.0.0/16\"")) << outcome.err;
+  ASSERT_EQ(server_.requests().size(), 2u);
+  EXPECT_THAT(server_.requests()[1],
+              StartsWith("GET /api/v1/namespaces/kube-system/configmaps/kubeadm-config "));
+}
+
+TEST_F(CniClusterTest, BothAnswersAreNamed) {
+  Answer(403, R"({"kind":"Status","message":"servicecidrs is forbidden"})");
+  Answer(404, R"({"kind":"Status","message":"configmaps not found"})");
+  const Outcome outcome = Render();
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("403 servicecidrs is forbidden"),
+                    HasSubstr("404 configmaps not found"), HasSubstr("; give --service-cidr")));
+}
+
+TEST(ServiceCidrsTest, WrongAnswersAreErrors) {
+  for (const char* const text :
+       {"", "7", "{}", R"({"items":7})", R"({"items":[]})", R"({"items":[7]})",
+        R"({"items":[{"spec":{"cidrs":7}}]})", R"({"items":[{"spec":{"cidrs":[7]}}]})",
+        R"({"items":[{"spec":{"cidrs":["10.96.0.0"]}}]})"})
+    EXPECT_FALSE(ServiceCidrsOf(text).ok()) << text;
+  for (const char* const text :
+       {"", "7", "{}", R"({"data":{}})", R"({"data":{"ClusterConfiguration":"a: ["}})",
+        R"({"data":{"ClusterConfiguration":"networking: 7"}})",
+        R"({"data":{"ClusterConfiguration":"networking:\n  serviceSubnet: [a]"}})",
+        R"({"data":{"ClusterConfiguration":"networking:\n  serviceSubnet: 10.96.0.0/12,"}})"})
+    EXPECT_FALSE(KubeadmServiceCidrs(text).ok()) << text;
+}
+
+}  // namespace
+}  // namespace weft::cli

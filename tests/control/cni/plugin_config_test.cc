@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cni/plugin_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "nlohmann/json.hpp"
+#include "tests/control/admin/golden.h"
+
+namespace weft::cni {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Json = nlohmann::ordered_json;
+
+NodeFacts Node() {
+  NodeFacts facts;
+  facts.network = "flannel.4096";
+  facts.cluster = {*IpPrefix::Parse("10.244.0.0/16")};
+  facts.subnet = IpPrefix::Parse("10.244.3.0/24");
+  facts.services = {*IpPrefix::Parse("10.96.0.0/12")};
+  facts.node = IpAddress::Parse("10.0.0.8");
+  facts.link = IpPrefix::Parse("10.0.0.0/24");
+  facts.store = R"(C:\var\lib\cni\networks)";
+  facts.subnet_file = R"(C:\run\flannel\subnet.env)";
+  facts.dsr = true;
+  return facts;
+}
+
+// "MEMBER: FINDING" of each finding.
+std::vector<std::string> Findings(std::string_view text, const NodeFacts& facts = Node()) {
+  const auto remarks = ExplainConfig(text, facts);
+  if (!remarks.ok()) return {std::string(remarks.status().message())};
+  std::vector<std::string> findings;
+  for (const Remark& each : *remarks)
+    if (!each.finding.empty()) findings.push_back(each.member + ": " + each.finding);
+  return findings;
+}
+
+struct Form {
+  const char* name;
+  ConfigChoice choice;
+};
+void PrintTo(const Form& form, std::ostream* out) { *out << form.name; }
+
+class FormTest : public ::testing::TestWithParam<Form> {};
+INSTANTIATE_TEST_SUITE_P(Plugins, FormTest,
+                         ::testing::Values(Form{"win_overlay", {Plugin::kWinOverlay}},
+                                           Form{"win_overlay_all",
+                                                {Plugin::kWinOverlay, false, true, true}},
+                                           Form{"sdnoverlay", {Plugin::kSdnOverlay, false, true}},
+                                           Form{"win_bridge", {Plugin::kWinBridge}},
+                                           Form{"flannel_win_overlay", {Plugin::kWinOverlay, true}},
+                                           Form{"flannel_sdnoverlay", {Plugin::kSdnOverlay, true}},
+                                           Form{"flannel_win_bridge", {Plugin::kWinBridge, true}}),
+                         [](const auto& each) { return each.param.name; });
+
+TEST_P(FormTest, IsItsGoldenAndHasNoFinding) {
+  const auto text = ConfigText(GetParam().choice, Node());
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_TRUE(MatchesGolden(*text, std::string("cni/") + GetParam().name + ".json"));
+  EXPECT_THAT(Findings(*text), IsEmpty());
+}
+
+TEST_P(FormTest, ANetworkThatIsInTheOtherIsExceptedOnce) {
+  NodeFacts facts = Node();
+  facts.services.push_back(facts.cluster[0]);
+  const std::string text = ConfigText(GetParam().choice, facts).value();
+  const std::size_t list = text.find("Exceptions"), end = text.find(']', list);
+  const std::size_t first = text.find("10.244.0.0/16", list);
+  EXPECT_LT(first, end);
+  EXPECT_GT(text.find("10.244.0.0/16", first + 1), end);
+}
+
+TEST(ConfigTextTest, WhatIsMissingIsNamed) {
+  struct Row {
+    ConfigChoice choice;
+    std::function<void(NodeFacts&)> change;
+    const char* error;
+  };
+  const Row rows[] = {
+      {{}, [](NodeFacts& f) { f.network = ""; }, "win-overlay needs the network's name in HNS"},
+      {{}, [](NodeFacts& f) { f.cluster = {}; }, "win-overlay needs net-conf's Network"},
+      {{}, [](NodeFacts& f) { f.services = {}; }, "win-overlay needs the service CIDR"},
+      {{}, [](NodeFacts& f) { f.subnet.reset(); }, "win-overlay needs the node's subnet"},
+      {{Plugin::kSdnOverlay},
+       [](NodeFacts& f) { f.node.reset(); },
+       "sdnoverlay needs the node's address"},
+      {{Plugin::kWinBridge},
+       [](NodeFacts& f) { f.node.reset(); },
+       "win-bridge needs the node's address"},
+      {{Plugin::kWinBridge},
+       [](NodeFacts& f) { f.link.reset(); },
+       "win-bridge needs the length of the node's own subnet"},
+      {{Plugin::kWinBridge, false, false, true},
+       [](NodeFacts&) {},
+       "win-bridge's network encapsulates nothing"},
+      {{Plugin::kWinOverlay, false, true},
+       [](NodeFacts& f) { f.dsr = false; },
+       "this HNS has no DSR (it needs 9.3 to 9.x, or 10.2)"},
+  };
+  for (const Row& row : rows) {
+    NodeFacts facts = Node();
+    row.change(facts);
+    EXPECT_EQ(ConfigText(row.choice, facts).status().message(), row.error);
+  }
+  NodeFacts facts = Node();
+  facts.subnet.reset();
+  EXPECT_TRUE(ConfigText({Plugin::kWinOverlay, true}, facts).ok()) << "flannel reads it itself";
+}
+
+// One change of a good configuration each.
+TEST(ExplainConfigTest, WhatIsWrongIsNamed) {
+  struct Row {
+    ConfigChoice choice;
+    const char* pointer;
+    Json value;  // null: removed
+    const char* finding;
+  };
+  const ConfigChoice overlay, bridge{Plugin::kWinBridge}, sdn{Plugin::kSdnOverlay},
+      flannel{Plugin::kWinOverlay, true};
+  const Row rows[] = {
+      {overlay, "/name", "cbr0",
+       "name: flanneld's network is flannel.4096: no pod can start; set name to that"},
+      {overlay, "/name", nullptr, "name: it is missing; containerd refuses the file"},
+      {overlay, "/cniVersion", "9.0.0", "cniVersion: it is none of 0.2.0, "},
+      {overlay, "/plugins", Json::array(), "plugins: no list with a plugin"},
+      {overlay, "/plugins", nullptr, "plugins: none: containerd ignores the file"},
+      {overlay, "/plugins/0/type", nullptr, "plugins[0].type: it is missing"},
+      {overlay, "/plugins/0/apiVersion", nullptr, "plugins[0].apiVersion: without 2 the plugin"},
+      {overlay, "/plugins/0/apiVersion", 1, "plugins[0].apiVersion: without 2 the plugin"},
+      {overlay, "/plugins/0/endpointMacPrefix", "0E-2A-", "it is not of the form 0E-2A"},
+      {overlay, "/plugins/0/loopbackDSR", true, ""},
+      {overlay, "/plugins/0/AdditionalArgs", Json::array(),
+       "plugins[0].AdditionalArgs: win-overlay does not read it; move its entries to policies"},
+      {sdn, "/plugins/0/policies", Json::array(),
+       "plugins[0].policies: sdnoverlay does not read it; move its entries to AdditionalArgs"},
+      {overlay, "/plugins/0/policies", 7, "plugins[0].policies: it is no list"},
+      {overlay, "/plugins/0/policies/0/name", "Policy",
+       "plugins[0].policies[0]: the plugins take entries with name \"EndpointPolicy\""},
+      {overlay, "/plugins/0/policies/0/value/Type", "ACL",
+       "plugins[0].policies: nothing outside of the cluster can answer pods"},
+      {overlay, "/plugins/0/policies/0/value/Settings/Exceptions", Json::array({"10.244.0.0/16"}),
+       "plugins[0].policies: its Exceptions lack 10.96.0.0/12"},
+      {overlay, "/plugins/0/policies/0/value/Settings/Exceptions", Json::array({"10.0.0.0/8", "x"}),
+       "plugins[0].policies[0]: an exception is no CIDR"},
+      {overlay, "/plugins/0/policies/0/value/ExceptionList", Json::array(),
+       "ExceptionList is of HNS's first schema"},
+      {overlay, "/plugins/0/policies/1/value/Settings/NeedEncap", false,
+       "plugins[0].policies[1]: it needs DestinationPrefix, a CIDR, and NeedEncap true"},
+      {overlay, "/plugins/0/policies/1/value/Settings/DestinationPrefix", "10.97.0.0/16",
+       "plugins[0].policies: packets of pods to services of 10.96.0.0/12 are not encapsulated"},
+      {overlay, "/plugins/0/policies/1/value/Type", "ROUTE", "ROUTE is of HNS's first schema"},
+      {sdn, "/plugins/0/AdditionalArgs/2/value/Settings/ProviderAddress", "10.0.0.9",
+       "the network's address is 10.0.0.8"},
+      {sdn, "/plugins/0/AdditionalArgs/2/value/Type", "PA", "PA is of HNS's first schema"},
+      {sdn, "/plugins/0/AdditionalArgs/2/value/Type", "ACL",
+       "sdnoverlay adds none by itself; add the node's address"},
+      {overlay,
+       "/plugins/0/policies/2",
+       {{"name", "EndpointPolicy"}, {"value", {{"type", "EncapOverhead"}}}},
+       "Overhead is no number; write 50"},
+      {overlay, "/plugins/0/ipam", nullptr, "plugins[0].ipam.type: nothing gives pods"},
+      {overlay, "/plugins/0/ipam/ranges/0/0/subnet", "10.244.4.0/24",
+       "plugins[0].ipam.ranges[0][0].subnet: the node's subnet is 10.244.3.0/24"},
+      {overlay, "/plugins/0/ipam/ranges/0/0/subnet", "all", "it is no CIDR, as 10.244.1.0/24"},
+      {sdn, "/plugins/0/ipam/ranges", Json::array({Json::array({{{"subnet", "10.244.3.0/24"}}})}),
+       "sdnoverlay passes on `subnet` only"},
+      {overlay, "/plugins/0/ipam/dataDir", R"(D:\cni)",
+       "plugins[0].ipam.dataDir: flanneld reserves kube-proxy's source VIP in"},
+      {overlay, "/plugins/0/ipam/dataDir", "/var/lib/cni/networks/", ""},
+      {bridge, "/plugins/0/ipam/ranges/0/0/rangeStart", nullptr,
+       "plugins[0].ipam.rangeStart: 10.244.3.2 is flanneld's own on the bridge"},
+      {bridge, "/plugins/0/ipam/ranges/0/0/rangeStart", "10.244.3.2",
+       "plugins[0].ipam.rangeStart: 10.244.3.2 is flanneld's own on the bridge"},
+      {flannel, "/plugins/0/subnetFile", "/run/other.env",
+       R"(plugins[0].subnetFile: flanneld writes C:\run\flannel\subnet.env)"},
+      {flannel, "/plugins/0/subnetFile", nullptr, ""},
+      {flannel, "/plugins/0/delegate/name", "x", "plugins[0].delegate.name: flannel refuses"},
+      {flannel, "/plugins/0/delegate/ipam", Json::object(), "flannel refuses a delegate"},
+      {flannel, "/plugins/0/delegate", 7, "delegate is no object; flannel refuses it"},
+  };
+  for (const Row& row : rows) {
+    Json config = Json::parse(ConfigText(row.choice, Node()).value());
+    const Json::json_pointer pointer(row.pointer);
+    if (row.value.is_null())
+      config[pointer.parent_pointer()].erase(pointer.back());
+    else
+      config[pointer] = row.value;
+    const std::vector<std::string> found = Findings(config.dump());
+    if (*row.finding == '\0')
+      EXPECT_THAT(found, IsEmpty()) << row.pointer;
+    else
+      EXPECT_THAT(found, ::testing::Contains(HasSubstr(row.finding))) << row.pointer;
+  }
+}
+
+TEST(ExplainConfigTest, LoopbackDsrIsAFindingWhereHnsHasNone) {
+  NodeFacts facts = Node();
+  const std::string overlay = ConfigText({Plugin::kWinOverlay, false, true}, facts).value();
+  const std::string sdn = ConfigText({Plugin::kSdnOverlay, false, true}, facts).value();
+  facts.dsr = false;
+  EXPECT_THAT(Findings(overlay, facts), ElementsAre(HasSubstr("this HNS has no DSR")));
+  EXPECT_THAT(Findings(sdn, facts), ElementsAre(HasSubstr("optionalFlags.loopbackDSR: this HNS")));
+}
+
+// What is not known is not compared.
+TEST(ExplainConfigTest, WithoutFactsAGoodFileIsGood) {
+  EXPECT_THAT(Findings(ConfigText({}, Node()).value(), NodeFacts()), IsEmpty());
+}
+
+// Go's readers match keys without case, and take the last of duplicates.
+TEST(ExplainConfigTest, KeysAreReadAsGoReadsThem) {
+  std::string text = ConfigText({}, Node()).value();
+  text.replace(text.find("\"name\": \"flannel.4096\""), 22,
+               R"("name": "x", "NAME": "flannel.4096")");
+  EXPECT_THAT(Findings(text), IsEmpty());
+}
+
+TEST(ExplainConfigTest, OtherPluginsAreNotJudged) {
+  EXPECT_THAT(Findings(R"({"name":"flannel.4096","cniVersion":"0.3.1","type":"azure-vnet"})"),
+              IsEmpty());
+  EXPECT_THAT(Findings(R"({"name":"flannel.4096","cniVersion":"0.3.1","plugins":[7]})"),
+              ElementsAre(HasSubstr("plugins[0].type: it is missing")));
+}
+
+TEST(ExplainConfigTest, WhatIsNoJsonIsAnError) {
+  for (const char* const text : {"", "{", "[]", "7", "{\"a\":1}}"})
+    EXPECT_FALSE(ExplainConfig(text, Node()).ok()) << text;
+}
+
+TEST(PluginsOfTest, NamesEachProgramOnce) {
+  EXPECT_THAT(PluginsOf(ConfigText({}, Node()).value()), ElementsAre("win-overlay", "host-local"));
+  EXPECT_THAT(PluginsOf(ConfigText({Plugin::kSdnOverlay, true}, Node()).value()),
+              ElementsAre("flannel", "sdnoverlay", "host-local"));
+  EXPECT_THAT(PluginsOf(R"({"type":"win-bridge","ipam":{"type":"host-local"}})"),
+              ElementsAre("win-bridge", "host-local"));
+  EXPECT_THAT(PluginsOf("{"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace weft::cni
