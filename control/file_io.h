@@ -43,5 +43,8 @@ absl::Status AppendFileText(const std::string& path, std::size_t size, const std
 // Identifies the current boot: differs after each start of the system, whatever the clock does;
 // empty if unknown.
 std::string BootId();
+// Removes what BootId keeps on Windows, a registry key that no reboot would keep either. A process
+// that has called BootId must not run.
+void ForgetBootId();
 
 }  // namespace weft::control

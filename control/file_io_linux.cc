@@ -82,4 +82,6 @@ std::string BootId() {
   return id;
 }
 
+void ForgetBootId() {}
+
 }  // namespace weft::control

@@ -133,4 +133,6 @@ std::string BootId() {
   return id;
 }
 
+void ForgetBootId() { ::RegDeleteTreeW(HKEY_LOCAL_MACHINE, L"SOFTWARE\\weft"); }
+
 }  // namespace weft::control

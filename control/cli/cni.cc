@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "control/admin/admin_client.h"
 #include "control/cli/hns_option.h"
+#include "control/cli/own_service.h"
 #include "control/cli/parser.h"
 #include "control/cli/service_cidrs.h"
 #include "control/cli/verbs.h"
@@ -45,10 +46,8 @@ constexpr std::string_view kFlannel = "flannel";
 constexpr std::size_t kMostSubnetEnv = 64 * 1024;  // bytes
 
 struct CniOptions {
-  // What the node has.
-  std::string subnet_file = control::OnSystemDrive(config::PlainValues().subnet_file);
-  std::string net_conf = control::OnSystemDrive(config::PlainValues().net_config_path);
-  std::string store = control::OnSystemDrive(config::PlainValues().source_vip_store);
+  // What the node has. Empty paths: those of flanneld's service, else its defaults.
+  std::string subnet_file, net_conf, store;
   std::vector<std::string> services;
   std::string node_address, admin, hns;
   kube::ClusterFlags cluster;
@@ -57,12 +56,31 @@ struct CniOptions {
   bool loopback_dsr = false, encap_overhead = false;
   // Where it lies.
   std::string containerd_config = cni::ContainerdConfigPath(), conf_dir, bin_dir;
-  std::string file_name = "10-flannel.conflist", state_dir = control::DefaultStateFolder();
+  std::string file_name = "10-flannel.conflist", state_dir;
   std::string timeout = "60s", file;
   bool overwrite = false;
 };
 
 // ---- what the node has
+
+void CompletePaths(CniOptions& options) {
+  config::FlagValues flags;
+  if (auto service = OpenOwnService(/*to_change=*/false); service.ok()) {
+    auto given = FlagsOfService(*service, "flanneld");
+    if (given.ok() && *given) flags = **std::move(given);
+  }
+  const auto complete = [](std::string& path, const std::string& otherwise) {
+    if (path.empty()) path = control::OnSystemDrive(otherwise);
+  };
+  complete(options.subnet_file, flags.subnet_file);
+  complete(options.net_conf, flags.net_config_path);
+  complete(options.store, flags.source_vip_store);
+  complete(options.state_dir,
+           flags.state_dir.empty() ? control::DefaultStateFolder() : flags.state_dir);
+  kube::ClusterFlags& cluster = options.cluster;
+  if (cluster.kubeconfig_file.empty() && cluster.api_urls.empty())
+    cluster = {flags.kubeconfig_file, flags.kube_api_url, flags.kubelet_kubeconfig};
+}
 
 struct Known {
   NodeFacts facts;
@@ -168,6 +186,7 @@ Known ReadKnown(const CniOptions& options, bool needs_address, bool needs_dsr) {
   };
   facts.store = options.store;
   facts.subnet_file = options.subnet_file;
+  facts.flannel_data = control::OnSystemDrive("/var/lib/cni/flannel");
   const auto conf = control::LoadNetConf(options.net_conf, control::kHnsDefaults);
   if (conf.ok()) {
     facts.network = conf->name;
@@ -235,7 +254,8 @@ absl::StatusOr<std::string> Render(const CniOptions& options) {
                                                          absl::StrJoin(known.unknown, ". ")));
 }
 
-ExitCode RunRender(const CniOptions& options, Io& io) {
+ExitCode RunRender(CniOptions options, Io& io) {
+  CompletePaths(options);
   const auto text = Render(options);
   if (!text.ok()) return Fail(io, "cni render", text.status());
   io.out << *text;
@@ -280,7 +300,8 @@ absl::StatusOr<std::vector<std::string>> Obstacles(const cni::ContainerdFolders&
   return found;
 }
 
-ExitCode RunInstall(const CniOptions& options, Io& io) {
+ExitCode RunInstall(CniOptions options, Io& io) {
+  CompletePaths(options);
   constexpr std::string_view kVerb = "cni install";
   absl::Duration timeout;
   if (!absl::ParseDuration(options.timeout, &timeout) || timeout < absl::ZeroDuration() ||
@@ -349,7 +370,8 @@ absl::StatusOr<Read> ReadConfig(const CniOptions& options) {
   return read;
 }
 
-ExitCode RunCheck(const CniOptions& options, bool explain, Io& io) {
+ExitCode RunCheck(CniOptions options, bool explain, Io& io) {
+  CompletePaths(options);
   const std::string verb = explain ? "cni explain" : "cni validate";
   const auto read = ReadConfig(options);
   if (!read.ok()) return Fail(io, verb, read.status());
@@ -397,9 +419,12 @@ void AddFactOptions(CLI::App& parser, CniOptions& options) {
   add("--node-address", options.node_address,
       "The node's address, 10.0.0.8/24; else flanneld is asked (sdnoverlay, win-bridge)",
       "IP[/LENGTH]");
-  add("--net-config-path", options.net_conf, "The file of flanneld's --net-config-path", "PATH");
-  add("--subnet-file", options.subnet_file, "The file of flanneld's --subnet-file", "PATH");
-  add("--source-vip-store", options.store, "The folder of flanneld's --source-vip-store", "PATH");
+  add("--net-config-path", options.net_conf,
+      "The file of flanneld's --net-config-path; else that of its service", "PATH");
+  add("--subnet-file", options.subnet_file,
+      "The file of flanneld's --subnet-file; else that of its service", "PATH");
+  add("--source-vip-store", options.store,
+      "The folder of flanneld's --source-vip-store; else that of its service", "PATH");
   AddAdminOption(parser, options.admin);
   AddHnsOption(parser, options.hns);
 }

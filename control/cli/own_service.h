@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "control/config/flag_values.h"
 #include "control/service/service_manager.h"
 
 namespace weft::cli {
@@ -18,5 +20,10 @@ struct OwnService {
 
 // PermissionDenied: `to_change`, and this process may not change services.
 absl::StatusOr<OwnService> OpenOwnService(bool to_change);
+
+// The flags in the command line of the service `name`; empty: there is no such service, or its
+// words are not flanneld's.
+absl::StatusOr<std::optional<config::FlagValues>> FlagsOfService(OwnService& service,
+                                                                 const std::string& name);
 
 }  // namespace weft::cli

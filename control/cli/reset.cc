@@ -299,7 +299,7 @@ void AddFileOptions(CLI::App& parser, ResetOptions& options, const std::string& 
   };
   add("--subnet-file", options.files.subnet_file, "The file of flanneld's --subnet-file");
   add("--source-vip-store", options.files.source_vip_store,
-      "host-local's folder, as flanneld's --source-vip-store; empty: it stays");
+      "host-local's folder, as flanneld's --source-vip-store; none: it stays");
   add("--source-vip-file", options.files.source_vip_file,
       "The file of flanneld's --source-vip-file; else none");
   parser
@@ -335,7 +335,10 @@ Action AddReset(CLI::App& parser) {
       "  flannelctl reset --keep-vswitch\n"
       "  flannelctl reset --all\n"
       "  flannelctl reset --hns=emulator:hns.sock --state-dir=state");
-  return [options](Io& io) { return RunReset(*options, "reset", io); };
+  return [options](Io& io) {
+    if (options->files.source_vip_store == "none") options->files.source_vip_store.clear();
+    return RunReset(*options, "reset", io);
+  };
 }
 
 }  // namespace weft::cli

@@ -13,28 +13,15 @@
 #include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 #include "control/config/flags.h"
+#include "control/file_io.h"
 #include "control/own_files.h"
 #include "control/service/service_verbs.h"
 
 namespace weft::cli {
 namespace {
 
-constexpr std::string_view kUninstallVerb = "uninstall";
-
-// The service's own flags; empty: there is no such service, or its words are not flanneld's.
-absl::StatusOr<std::optional<config::FlagValues>> FlagsOf(OwnService& service,
-                                                          const std::string& name) {
-  const absl::StatusOr<service::Config> config = service.manager->Read(name);
-  if (absl::IsNotFound(config.status())) return std::nullopt;
-  if (!config.ok()) {
-    return absl::Status(config.status().code(),
-                        absl::StrCat("service ", name, ": ", config.status().message()));
-  }
-  std::vector<std::string> words = service.manager->Words(config->command);
-  if (!words.empty()) words.erase(words.begin());
-  const auto line = config::ParseFlags(words, [](const std::string&) { return std::nullopt; });
-  return line.ok() ? std::optional(line->values) : std::nullopt;
-}
+constexpr std::string_view kUninstallVerb = "uninstall", kNone = "none";
+const std::string kDefaultService = UninstallOptions().service_name;
 
 ResetOptions ResetOf(const UninstallOptions& options, const config::FlagValues& flags,
                      const std::string& log_folder) {
@@ -75,7 +62,7 @@ ExitCode RunUninstall(const UninstallOptions& options, const UninstallContext& c
     const absl::Status own = service::CheckOwnService(name, *verbs);
     stops = own.ok();
     if (!own.ok() && !absl::IsNotFound(own)) return Fail(io, kUninstallVerb, own);
-    auto given = FlagsOf(service, name);
+    auto given = FlagsOfService(service, name);
     if (!given.ok()) return Fail(io, kUninstallVerb, given.status());
     if (*given) flags = **std::move(given);
   }
@@ -124,13 +111,13 @@ Action AddUninstall(CLI::App& parser) {
                   "off for seconds");
   parser
       .add_option("--service-name", options->service_name,
-                  "Windows: the service, as with `flanneld service install`; empty: none")
+                  "Windows: the service, as with `flanneld service install`; none: there is none")
       ->type_name("NAME")
       ->capture_default_str();
   path("--state-dir", options->files.state_dir, "The folder of flanneld's --state-dir");
   path("--subnet-file", options->files.subnet_file, "The file of its --subnet-file");
   path("--source-vip-store", options->source_vip_store,
-       "The folder of its --source-vip-store; empty: it stays");
+       "The folder of its --source-vip-store; none: it stays");
   path("--source-vip-file", options->files.source_vip_file, "The file of its --source-vip-file");
   path("--log-dir", options->files.log_dir, "The folder of its --log-dir");
   parser
@@ -156,12 +143,18 @@ Action AddUninstall(CLI::App& parser) {
       "  flannelctl uninstall --dry-run\n"
       "  flannelctl uninstall");
   return [options](Io& io) {
+    if (options->service_name == kNone) options->service_name.clear();
+    if (options->source_vip_store == kNone) options->source_vip_store = "";
     absl::StatusOr<OwnService> service = OpenOwnService(/*to_change=*/!options->undo.dry_run);
     if (!service.ok()) return Fail(io, kUninstallVerb, service.status());
     const control::SystemClock clock;
-    return RunUninstall(
+    const ExitCode code = RunUninstall(
         *options,
         {*service, clock, [](control::Duration time) { std::this_thread::sleep_for(time); }}, io);
+    // With a name of its own there may be another flanneld.
+    const bool only = options->service_name.empty() || options->service_name == kDefaultService;
+    if (code == ExitCode::kOk && only && !options->undo.dry_run) control::ForgetBootId();
+    return code;
   };
 }
 

@@ -24,6 +24,7 @@ using Folded = nlohmann::json;  // keys in lower case
 
 constexpr std::string_view kFlannel = "flannel";
 constexpr std::string_view kVersion = "1.0.0";
+constexpr std::string_view kFlannelVersion = "0.4.0";  // its plugin may take no later one
 constexpr std::array<std::string_view, 7> kVersions = {"0.2.0", "0.3.0", "0.3.1",
                                                        "0.4.0", "1.0.0", "1.1.0"};
 constexpr std::array kPlugins = {Plugin::kWinOverlay, Plugin::kSdnOverlay, Plugin::kWinBridge};
@@ -470,11 +471,12 @@ absl::StatusOr<std::string> ConfigText(const ConfigChoice& choice, const NodeFac
   Json plugin = choice.through_flannel ? Json{{"type", kFlannel}} : endpoint;
   if (choice.through_flannel) {
     if (!facts.subnet_file.empty()) plugin["subnetFile"] = facts.subnet_file;
+    if (!facts.flannel_data.empty()) plugin["dataDir"] = facts.flannel_data;
     plugin["delegate"] = std::move(endpoint);
   }
   plugin["capabilities"] = {{"portMappings", true}, {"dns", true}};
   const Json config = {{"name", facts.network},
-                       {"cniVersion", kVersion},
+                       {"cniVersion", choice.through_flannel ? kFlannelVersion : kVersion},
                        {"plugins", Json::array({std::move(plugin)})}};
   return config.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -33,6 +33,7 @@ struct NodeFacts {
   std::optional<IpPrefix> link;    // the node's own subnet
   std::string store;               // of host-local, where the source VIP is reserved
   std::string subnet_file;         // flanneld's --subnet-file
+  std::string flannel_data;        // where flannel's plugin keeps what DEL needs
   std::optional<bool> dsr;         // whether HNS has it
 };
 

@@ -323,7 +323,7 @@ def test_kube_proxy_command_line(cluster):
     """cmd.exe starts kube-proxy with the address that is in the file."""
     pod = daemon_set(plain(PLAIN[1]), "kube-proxy-windows")["spec"]["template"]["spec"]
     shell, *words, line = pod["containers"][0]["command"]
-    written = r"C:\run\flannel\source-vip"
+    written = r"%CONTAINER_SANDBOX_MOUNT_POINT%\source-vip\address"
     command.expect(written in line and pod["initContainers"][0]["command"][-1].endswith(">" + written), "one writes what the other reads")
     with tempfile.TemporaryDirectory() as folder:
         lease.write_text(os.path.join(folder, "vip"), "10.244.3.2\r\n")

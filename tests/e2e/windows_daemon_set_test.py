@@ -54,6 +54,8 @@ class Container(windows.Weft):
             shutil.copy(windows.our(program, self.emulated_host), self.drive(f"hpc/{program}.exe"))
             with open(self.drive(f"hpc/{program}.exe"), "ab") as file:
                 file.write(self.build)
+        for each in self.spec.get("initContainers", []):
+            self.run(*each["command"])
         self._start(windows.WINE, *words)
         self.flags = {}
 

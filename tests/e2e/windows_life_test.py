@@ -40,7 +40,6 @@ class Service(windows.Weft):
         with zipfile.ZipFile(io.BytesIO(package())) as archive:
             self.top = os.path.commonpath(archive.namelist())
             archive.extractall(self.drive(""))
-        self.first = self.top
 
     def console(self, title, since=""):
         """Types the section's lines; `since`: from the one that begins so."""
@@ -102,29 +101,31 @@ class Service(windows.Weft):
 
     def remove(self):
         self.console("Remove")
-        for folder in ("k", "weft", self.top, self.first):
+        for folder in ("k", "weft", self.top):
             shutil.rmtree(self.drive(folder))
 
 
 class Pods(Container):
     """A machine whose programs are the chart's HostProcess containers."""
 
-    values = {"windows.kubeProxy.enabled": True}
+    values = {"windows.kubeProxy.enabled": True, "windows.cni.install": True, "windows.cni.serviceCidr": "10.96.0.0/12"}
 
     def join(self):
         self.up()
 
     def install_cni(self):
-        self.run(rf"%{POINT}%\flannelctl.exe", "cni", "install", "--plugin=win-overlay", "--service-cidr=10.96.0.0/12")
+        """By the init container."""
 
     def start_kube_proxy(self):
         """cmd's part of its line is manifests_test's."""
         pod = daemon_set(self.found, "kube-proxy-windows")["spec"]["template"]["spec"]
+        os.makedirs(self.drive("var/lib/kube-proxy"))
         lease.write_text(self.drive("var/lib/kube-proxy/kubeconfig.conf"), administrator(self))
-        os.makedirs(self.drive("hpc/kube-proxy"))
+        for folder in ("kube-proxy", "source-vip"):
+            os.makedirs(self.drive(f"hpc/{folder}"))
         os.symlink(peers.find("kube-proxy.exe"), self.drive("hpc/kube-proxy/kube-proxy.exe"))
         self.run(*pod["initContainers"][0]["command"])
-        with open(self.drive("run/flannel/source-vip"), encoding="utf-8") as file:
+        with open(self.drive("hpc/source-vip/address"), encoding="utf-8") as file:
             vip = file.read().strip()
         line = pod["containers"][0]["command"][-1].split(" do ")[1].replace("%i", vip).replace("$(NODE_NAME)", self.name)
         program, *words = self.expanded(*line.split())
@@ -154,16 +155,21 @@ class Pods(Container):
             shutil.rmtree(self.drive(folder))
 
 
+# Empty folders that stay, because other programs use them, too.
+SHARED = ("etc/", "etc/cni/", "etc/cni/net.d/", "run/", "run/flannel/", "var/", "var/lib/", "var/lib/cni/", "var/lib/cni/networks/",
+          "var/lib/cni/flannel/")
+
+
 def files(a):
     """{path: digest} of drive C."""
     found = {}
     for folder, folders, names in os.walk(a.drive("")):
-        found |= {os.path.join(folder, each) + "/": "" for each in folders}
+        found |= {os.path.relpath(os.path.join(folder, each), a.drive("")) + "/": "" for each in folders}
         for each in names:
             path = os.path.join(folder, each)
             with open(path, "rb") as file:
-                found[path] = hashlib.sha256(file.read()).hexdigest()
-    return {os.path.relpath(path, a.drive("")): digest for path, digest in found.items()}
+                found[os.path.relpath(path, a.drive(""))] = hashlib.sha256(file.read()).hexdigest()
+    return {path: digest for path, digest in found.items() if path not in SHARED}
 
 
 def registry(a):
@@ -174,11 +180,15 @@ def registry(a):
         for line in file.read().splitlines():
             key = line if line.startswith("[") else key
             found.add((key, line))
-    return found
+    return {each for each in found if not each[0].endswith("\\Control\\ServiceCurrent]")}  # Windows' own count of starts
+
+
+# Of the emulator's dump: kube-proxy's, containerd's, and the emulator's own counters.
+OTHERS = ("load_balancers", "namespaces", "drawn", "settled_ms")
 
 
 def state_of(a):
-    return {"files": files(a), "registry": registry(a), "HNS": {key: json.dumps(each) for key, each in a.hns("dump").items()},
+    return {"files": files(a), "registry": registry(a), "HNS": {key: json.dumps(each) for key, each in a.hns("dump").items() if key not in OTHERS},
             "routes": sorted(json.dumps(each, sort_keys=True) for each in a.host.show("route"))}
 
 
@@ -223,14 +233,32 @@ def start_upstream(a, kubeconfig, net_conf):
     a.cluster.settle("upstream's flanneld.exe takes over", with_traffic=False)
 
 
+CONTAINERD = r"""version = 2
+[plugins."io.containerd.grpc.v1.cri".cni]
+  bin_dir = "C:\\opt\\cni\\bin"
+  conf_dir = "C:\\etc\\cni\\net.d"
+"""
+
+
+def install_containerd(a):
+    """Its config.toml, and the plugins where that says."""
+    for name in ("win-overlay.exe", "flannel.exe", "host-local.exe"):
+        os.makedirs(a.drive("opt/cni/bin"), exist_ok=True)
+        os.symlink(peers.find(name), a.drive(f"opt/cni/bin/{name}"))
+    os.makedirs(a.drive("Program Files/containerd"))
+    lease.write_text(a.drive("Program Files/containerd/config.toml"), CONTAINERD)
+
+
 def cni(a, verb):
-    """A pod, as containerd makes and removes it: the plugins of the file that flannelctl.exe installed."""
-    folder = a.drive("Program Files/containerd/cni/conf")
+    """A pod, as containerd makes and removes it: the plugin of the first file there."""
+    folder = a.drive("etc/cni/net.d")
     with open(os.path.join(folder, sorted(os.listdir(folder))[0]), encoding="utf-8") as file:
         installed = json.load(file)
     command.expect_equal(len(installed["plugins"]), 1, "plugins")
     config = {"cniVersion": installed["cniVersion"], "name": installed["name"], **installed["plugins"][0]}
-    return a.plugin(f"{config['type']}.exe", verb, config, "c1", POD_NAMESPACE)
+    text = a.wine("cmd", "/c", rf"cd /d C:\ & C:\opt\cni\bin\{config['type']}.exe", stdin=json.dumps(config), CNI_COMMAND=verb, CNI_CONTAINERID="c1",
+                  CNI_NETNS=POD_NAMESPACE, CNI_IFNAME="eth0", CNI_PATH=r"C:\opt\cni\bin")
+    return json.loads(text) if text.strip() else None
 
 
 def kept(a, what, change):
@@ -249,6 +277,7 @@ def live(cluster, kind):
     """Installed, a pod, a service, upgraded, to upstream and back, removed: nothing is left, nothing lost."""
     a, b = cluster.add("a", kind=kind), cluster.add("b")
     b.spawn()
+    install_containerd(a)
     before = state_of(a)
     a.join()
     cluster.settle("it joins", with_traffic=False)

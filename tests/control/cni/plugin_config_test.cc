@@ -27,6 +27,7 @@ NodeFacts Node() {
   facts.link = IpPrefix::Parse("10.0.0.0/24");
   facts.store = R"(C:\var\lib\cni\networks)";
   facts.subnet_file = R"(C:\run\flannel\subnet.env)";
+  facts.flannel_data = R"(C:\var\lib\cni\flannel)";
   facts.dsr = true;
   return facts;
 }
