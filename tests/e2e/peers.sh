@@ -14,7 +14,7 @@ kubernetes_version=v1.36.3
 helm_version=v3.21.4
 kustomize_version=v5.8.2
 peers=(flanneld etcd kube-apiserver kubectl nodeload helm kustomize
-  flanneld.exe kube-proxy.exe flannel.exe win-overlay.exe win-bridge.exe host-local.exe hcsshim-probe.exe powershell.exe)
+  flanneld.exe kube-proxy.exe flannel.exe win-overlay.exe win-bridge.exe sdnoverlay.exe host-local.exe hcsshim-probe.exe powershell.exe)
 
 # ---- Recipes: recipe_NAME OUTPUT, in an empty folder. Their text is part of the store's key.
 
@@ -93,6 +93,14 @@ cni_plugin() {
   printf 'module peers/cni\ngo 1.26\n' >go.mod
   go get "github.com/containernetworking/plugins@${3:-v1.9.1}"
   GOOS=windows CGO_ENABLED=0 go build -ldflags "-s -w" -o "$2" "github.com/containernetworking/plugins/plugins/$1"
+}
+
+# Of Microsoft's module no checksum database has a record that every proxy passes on.
+recipe_sdnoverlay.exe() {
+  local module=github.com/Microsoft/windows-container-networking
+  printf 'module peers/sdn\ngo 1.26\n' >go.mod
+  GONOSUMDB=github.com/Microsoft go get "$module@v0.3.1"
+  GONOSUMDB=github.com/Microsoft GOOS=windows CGO_ENABLED=0 go build -ldflags "-s -w" -o "$1" "$module/plugins/sdnoverlay"
 }
 
 recipe_hcsshim-probe.exe() {

@@ -5,7 +5,7 @@ import json
 from lab import command
 
 from cluster import windows
-from windows_test import POD_NAMESPACE, behind, forget_service, make_namespace, make_service, shape, start_kube_proxy
+from windows_test import POD_NAMESPACE, behind, forget_service, make_namespace, make_service, rendered, shape, start_kube_proxy
 
 BRIDGE_ADDRESS = "10.244.1.2"
 
@@ -91,9 +91,8 @@ def test_node(cluster):
     start(b, a)
     wait_for_machine(a, b, "flanneld.exe joins")
     make_namespace(a)
-    config = {"cniVersion": "1.0.0", "name": "cbr0", "type": "win-bridge", "apiVersion": 2,
-              "ipam": {"type": "host-local", "dataDir": windows.windows_path(a.path("ipam")),
-                       "ranges": [[{"subnet": "10.244.1.0/24", "rangeStart": "10.244.1.3", "gateway": BRIDGE_ADDRESS}]]}}
+    config = rendered(a, f"--node-address={a.address}/24")
+    command.expect_equal((config["name"], config["type"]), ("cbr0", "win-bridge"), "what flannelctl.exe renders for host-gw")
     pod = a.plugin("win-bridge.exe", "ADD", config, "c1", POD_NAMESPACE)["ips"][0]["address"].split("/")[0]
     command.expect_equal([each["network"] for each in pod_endpoint(a, pod)], [a.network("cbr0")["id"]], "the network of the pod's endpoint")
     services = {"before": "10.96.0.60", "kept": "10.96.0.61", "lost": "10.96.0.62"}

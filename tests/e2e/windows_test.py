@@ -186,6 +186,34 @@ def test_win_overlay(cluster):
     command.expect_equal(a.hns("handles")["open"], 0, "handles that plugins left, which have ended")
 
 
+def rendered(a, *flags):
+    """The plugin's part of what `flannelctl cni render` prints, as containerd passes it on."""
+    text = a.wine(windows.our("flannelctl"), "cni", "render", "--admin=none", "--service-cidr=10.96.0.0/12", f"--subnet-file={a.flags['subnet-file']}",
+                  f"--net-config-path={a.flags['net-config-path']}", *flags)
+    config = json.loads(text)
+    command.expect_equal(len(config["plugins"]), 1, "plugins")
+    return {"cniVersion": config["cniVersion"], "name": config["name"], **config["plugins"][0]}
+
+
+def test_sdnoverlay(cluster):
+    """Microsoft's plugin, with the configuration that flannelctl.exe renders: a pod whose packets are encapsulated with the node's address."""
+    a, _ = node(cluster, windows.Weft)
+    make_namespace(a)
+    config = rendered(a, "--plugin=sdnoverlay", f"--node-address={a.address}", "--encap-overhead")
+    pod = a.plugin("sdnoverlay.exe", "ADD", config, "c1", POD_NAMESPACE)["ips"][0]["address"].split("/")[0]
+    state = a.hns("dump")
+    command.expect_equal(len(state["networks"]), 1, "networks: the plugin takes flanneld's")
+    endpoint = next(each for each in state["endpoints"] if each["addresses"][0]["ip"] == pod)
+    command.expect_equal((endpoint["network"], endpoint["namespace"]), (a.network()["id"], POD_NAMESPACE), "where the endpoint stands")
+    settings = {each["Type"]: each["Settings"] for each in endpoint["policies"]}
+    command.expect_equal(settings["ProviderAddress"]["ProviderAddress"], a.address, "ProviderAddress")
+    command.expect_equal(settings["OutBoundNAT"]["Exceptions"], ["10.244.0.0/16", "10.96.0.0/12"], "OutBoundNAT")
+    command.expect_equal(settings["SDNRoute"], {"DestinationPrefix": "10.96.0.0/12", "NeedEncap": True}, "SDNRoute")
+    command.expect_equal(settings["EncapOverhead"], {"Overhead": 50}, "EncapOverhead")
+    a.plugin("sdnoverlay.exe", "DEL", config, "c1", POD_NAMESPACE)
+    command.expect_equal(a.hns("dump")["endpoints"], [], "endpoints after DEL")
+
+
 def flannel(a, verb, subnet_file, check=True):
     """Flannel's CNI plugin as the runtime runs it, from the drive where its folders of fixed names are the node's own."""
     config = {"cniVersion": "0.3.1", "name": windows.NETWORK, "type": "flannel", "subnetFile": subnet_file,
