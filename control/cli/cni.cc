@@ -55,7 +55,7 @@ struct CniOptions {
   std::string plugin, delegate;
   bool loopback_dsr = false, encap_overhead = false;
   // Where it lies.
-  std::string containerd_config = cni::ContainerdConfigPath(), conf_dir, bin_dir;
+  std::string containerd_config = cni::DefaultsOfContainerd().config, conf_dir, bin_dir;
   std::string file_name = "10-flannel.conflist", state_dir;
   std::string timeout = "60s", file;
   bool overwrite = false;
@@ -90,9 +90,6 @@ struct Known {
 
 // On a node whose HNS can be asked, and where it matters.
 std::optional<bool> HasDsr(const CniOptions& options, bool wanted) {
-#ifndef _WIN32
-  if (options.hns.empty()) return std::nullopt;
-#endif
   if (!wanted) return std::nullopt;
   const auto api = OpenHns(options.hns);
   if (!api.ok()) return std::nullopt;
@@ -285,12 +282,9 @@ absl::StatusOr<std::vector<std::string>> Obstacles(const cni::ContainerdFolders&
     found.push_back(absl::StrCat("containerd takes ", names->front(), ", not ", name,
                                  ": the first by name in ", folders.conf_dir,
                                  "; remove that one, or give this one an earlier name"));
+  const cni::ContainerdDefaults here = cni::DefaultsOfContainerd();
   for (const std::string& plugin : cni::PluginsOf(text)) {
-#ifdef _WIN32
-    const std::string path = absl::StrCat(folders.bin_dir, "\\", plugin, ".exe");
-#else
-    const std::string path = absl::StrCat(folders.bin_dir, "/", plugin);
-#endif
+    const std::string path = absl::StrCat(folders.bin_dir, here.separator, plugin, here.end);
     std::error_code error;
     if (!std::filesystem::exists(control::PathOf(path), error))
       found.push_back(absl::StrCat("the plugin ", path,

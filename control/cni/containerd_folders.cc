@@ -11,21 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "control/file_io.h"
-#include "control/own_files.h"
 
 namespace weft::cni {
 namespace {
 
 constexpr std::size_t kMostToml = 1024 * 1024;  // bytes
-
-ContainerdFolders Defaults() {
-#ifdef _WIN32
-  return {control::OnSystemDrive("\\Program Files\\containerd\\cni\\conf"),
-          control::OnSystemDrive("\\Program Files\\containerd\\cni\\bin")};
-#else
-  return {"/etc/cni/net.d", "/opt/cni/bin"};
-#endif
-}
 
 // "[plugins."io.containerd.grpc.v1.cri".cni]" of version 2, "[plugins.cri.cni]" of version 1,
 // "[plugins.'io.containerd.cri.v1.runtime'.cni]" of version 3.
@@ -55,16 +45,8 @@ std::optional<std::string> FirstString(std::string_view text) {
 
 }  // namespace
 
-std::string ContainerdConfigPath() {
-#ifdef _WIN32
-  return control::OnSystemDrive("\\Program Files\\containerd\\config.toml");
-#else
-  return "/etc/containerd/config.toml";
-#endif
-}
-
 absl::StatusOr<ContainerdFolders> FoldersIn(std::string_view toml) {
-  ContainerdFolders folders = Defaults();
+  ContainerdFolders folders = DefaultsOfContainerd().folders;
   bool in_cni = false;
   std::string* open = nullptr;  // of a list that continues on the next line
   int number = 0;
@@ -103,7 +85,8 @@ absl::StatusOr<ContainerdFolders> FoldersIn(std::string_view toml) {
 
 absl::StatusOr<ContainerdFolders> ReadContainerdFolders(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::exists(control::PathOf(path), error) && !error) return Defaults();
+  if (!std::filesystem::exists(control::PathOf(path), error) && !error)
+    return DefaultsOfContainerd().folders;
   const auto wrong = [&path](const absl::Status& why) {
     return absl::Status(why.code(), absl::StrCat("containerd's configuration ", path, ": ",
                                                  why.message(), "; give --conf-dir and --bin-dir"));

@@ -17,8 +17,13 @@ struct ContainerdFolders {
   friend bool operator==(const ContainerdFolders&, const ContainerdFolders&) = default;
 };
 
-// containerd's config.toml on this system, whether it exists or not.
-std::string ContainerdConfigPath();
+// What containerd has on this system when nothing else is said.
+struct ContainerdDefaults {
+  std::string config;  // config.toml, whether it exists or not
+  ContainerdFolders folders;
+  std::string separator, end;  // of a plugin's path: "\\", ".exe"
+};
+ContainerdDefaults DefaultsOfContainerd();
 
 // conf_dir and bin_dir (the first of bin_dirs) of the CRI plugin's `cni` in `toml`, of each version
 // of config.toml; containerd's defaults on this system for what it does not set. The error names

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/admin/admin_server.h"
 #include "control/cli/service_cidrs.h"
+#include "control/cni/containerd_folders.h"
 #include "tests/control/admin/running_server.h"
 #include "tests/control/admin/samples.h"
 #include "tests/control/cli/call.h"
@@ -30,11 +31,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-#ifdef _WIN32
-constexpr char kProgram[] = ".exe";
-#else
-constexpr char kProgram[] = "";
-#endif
+const std::string kProgram = cni::DefaultsOfContainerd().end;
 
 class CniTest : public ::testing::Test {
  protected:
@@ -145,13 +142,13 @@ TEST_F(CniTest, InstallsOnceAndSaysWhatIsInTheWay) {
             "unchanged: " + Path("net.d/10-flannel.conflist") + "\n");
 
   Write("net.d/05-other.conf", "{}");
-  std::filesystem::remove(folder_ / (std::string("bin/host-local") + kProgram));
+  std::filesystem::remove(folder_ / ("bin/host-local" + kProgram));
   const Outcome rival = RunWithServices("install");
   EXPECT_EQ(rival.code, 1);
   EXPECT_THAT(rival.err,
               AllOf(HasSubstr("containerd takes 05-other.conf, not 10-flannel.conflist: the first "
                               "by name in "),
-                    HasSubstr(Path(std::string("bin/host-local") + kProgram) + " is missing")));
+                    HasSubstr(Path("bin/host-local" + kProgram) + " is missing")));
   EXPECT_EQ(Text("net.d/05-other.conf"), "{}");
 
   const Outcome renamed = RunWithServices("install", {"--file-name=00-flannel.conflist"});
