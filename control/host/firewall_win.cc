@@ -137,25 +137,47 @@ std::string Lacks(INetFwRule& rule, std::uint16_t port) {
   return {};
 }
 
+// Why no local rule has an effect in the profiles of the networks that are connected; empty: it
+// has, as far as the policy can be read.
+std::string WhyVoid(INetFwPolicy2& policy) {
+  NET_FW_MODIFY_STATE state = NET_FW_MODIFY_STATE_OK;
+  LONG profiles = 0;
+  if (FAILED(policy.get_LocalPolicyModifyState(&state)) || state == NET_FW_MODIFY_STATE_OK ||
+      FAILED(policy.get_CurrentProfileTypes(&profiles)))
+    return {};
+  bool on = false;
+  for (const auto each :
+       {NET_FW_PROFILE2_DOMAIN, NET_FW_PROFILE2_PRIVATE, NET_FW_PROFILE2_PUBLIC}) {
+    VARIANT_BOOL enabled = VARIANT_TRUE;
+    if ((profiles & each) != 0 && (FAILED(policy.get_FirewallEnabled(each, &enabled)) || enabled))
+      on = true;
+  }
+  if (!on) return {};
+  return state == NET_FW_MODIFY_STATE_GP_OVERRIDE
+             ? "group policy ignores this machine's own rules; allow the port in the policy"
+             : "the firewall is set to block all incoming connections; switch that off";
+}
+
 // The firewall's rules, to do `what`.
 class Rules {
  public:
   Rules(const FirewallCom& com, std::string_view what) : com_(com), status_(Open(com, what)) {}
   const absl::Status& status() const { return status_; }
   INetFwRules* operator->() const { return rules_.get(); }
+  INetFwPolicy2& policy() const { return *policy_.get(); }
 
  private:
   absl::Status Open(const FirewallCom& com, std::string_view what) {
     if (!com_.ready()) return Refused(what, "COM", com_.result());
-    Held<INetFwPolicy2> policy;
-    HRESULT code = com.open_policy(policy.out());
-    if (FAILED(code) || !policy.get()) return Refused(what, "the firewall's policy", code);
-    code = policy->get_Rules(rules_.out());
+    HRESULT code = com.open_policy(policy_.out());
+    if (FAILED(code) || !policy_.get()) return Refused(what, "the firewall's policy", code);
+    code = policy_->get_Rules(rules_.out());
     if (FAILED(code) || !rules_.get()) return Refused(what, "its rules", code);
     return absl::OkStatus();
   }
 
   ComForThisCall com_;  // outlives the interfaces below
+  Held<INetFwPolicy2> policy_;
   Held<INetFwRules> rules_;
   absl::Status status_;
 };
@@ -184,13 +206,19 @@ absl::Status AllowUdpInByFirewall(const FirewallCom& com, const std::string& rul
   const Rules rules(com, what);
   if (!rules.status().ok()) return rules.status();
 
+  const auto with_effect = [&] {
+    const std::string why = WhyVoid(rules.policy());
+    return why.empty() ? absl::OkStatus()
+                       : absl::PermissionDeniedError(
+                             absl::StrCat("the firewall rule ", rule, " has no effect: ", why));
+  };
   const Text name(Utf16(rule)), ports(Utf16(absl::StrCat(port)));
   Held<INetFwRule> there;
   HRESULT code = rules->Item(name.get(), there.out());
   if (FAILED(code) && !IsNotThere(code)) return Refused(what, "querying it", code);
   if (there.get()) {
     const std::string lacks = Lacks(*there.get(), port);
-    if (lacks.empty()) return absl::OkStatus();
+    if (lacks.empty()) return with_effect();
     return absl::FailedPreconditionError(
         absl::StrCat("the firewall rule ", rule, " exists, but ", lacks));
   }
@@ -199,7 +227,7 @@ absl::Status AllowUdpInByFirewall(const FirewallCom& com, const std::string& rul
   if (FAILED(code) || !made.get()) return Refused(what, "a new rule", code);
   code = Fill(*made.get(), name, ports);
   if (SUCCEEDED(code)) code = rules->Add(made.get());
-  return SUCCEEDED(code) ? absl::OkStatus() : Refused(what, "adding it", code);
+  return SUCCEEDED(code) ? with_effect() : Refused(what, "adding it", code);
 }
 
 absl::StatusOr<bool> FirewallHas(const FirewallCom& com, const std::string& rule) {

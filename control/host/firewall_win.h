@@ -28,8 +28,9 @@ struct FirewallCom {
 };
 
 // Makes the inbound rule `rule`: UDP to `port`, all profiles, allowed, enabled. An existing rule of
-// that name is not changed (host.h). Like the functions below, initialises COM on the calling
-// thread for the duration of the call.
+// that name is not changed (host.h). PermissionDenied: the rule is there, but group policy, or a
+// block of all incoming connections, voids it. Like the functions below, initialises COM on the
+// calling thread for the duration of the call.
 absl::Status AllowUdpInByFirewall(const FirewallCom& com, const std::string& rule,
                                   std::uint16_t port);
 absl::StatusOr<bool> FirewallHas(const FirewallCom& com, const std::string& rule);

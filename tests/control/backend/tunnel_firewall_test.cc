@@ -67,6 +67,19 @@ TEST_F(TunnelFirewallTest, ARefusalIsReportedOnceAndAnUnsupportedFirewallIsNot) 
   EXPECT_EQ(quiet.condition().text(), "");
 }
 
+// Made again and again it would be as void.
+TEST_F(TunnelFirewallTest, ARuleThatAPolicyVoidsStaysEntered) {
+  const auto ledger = std::make_shared<ledger::NodeLedger>(folder_);
+  TunnelFirewall made(host_, ledger);
+  made.Allow(4789, kStart);
+  Firewall voided(host_, absl::PermissionDeniedError("group policy ignores it"));
+  TunnelFirewall firewall(voided, ledger);
+  firewall.Allow(4789, kStart);
+  EXPECT_THAT(firewall.condition().text(), HasSubstr("group policy ignores it"));
+  EXPECT_THAT(host_.state().firewall,
+              ElementsAre(host::FirewallRule{"OverlayTraffic4789UDP", 4789}));
+}
+
 // At boot flanneld may be earlier than the firewall's service.
 TEST_F(TunnelFirewallTest, AFirewallThatIsNotUpYetIsRetriedWithBackOff) {
   Firewall refusing(host_, absl::UnavailableError("its service is not up"));

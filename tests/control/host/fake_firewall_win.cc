@@ -196,8 +196,19 @@ class Policy final : public Object<INetFwPolicy2> {
     if (code == S_OK) *out = new Rules(firewall_);
     return code;
   }
-  NOT_USED(get_CurrentProfileTypes, LONG*);
-  NOT_USED(get_FirewallEnabled, NET_FW_PROFILE_TYPE2, VARIANT_BOOL*);
+  HRESULT STDMETHODCALLTYPE get_LocalPolicyModifyState(NET_FW_MODIFY_STATE* out) override {
+    *out = firewall_.modify_state;
+    return firewall_.Enter("get_LocalPolicyModifyState");
+  }
+  HRESULT STDMETHODCALLTYPE get_CurrentProfileTypes(LONG* out) override {
+    *out = firewall_.current_profiles;
+    return firewall_.Enter("get_CurrentProfileTypes");
+  }
+  HRESULT STDMETHODCALLTYPE get_FirewallEnabled(NET_FW_PROFILE_TYPE2 profile,
+                                                VARIANT_BOOL* out) override {
+    *out = (firewall_.off_profiles & profile) != 0 ? VARIANT_FALSE : VARIANT_TRUE;
+    return firewall_.Enter("get_FirewallEnabled");
+  }
   NOT_USED(put_FirewallEnabled, NET_FW_PROFILE_TYPE2, VARIANT_BOOL);
   NOT_USED(get_ExcludedInterfaces, NET_FW_PROFILE_TYPE2, VARIANT*);
   NOT_USED(put_ExcludedInterfaces, NET_FW_PROFILE_TYPE2, VARIANT);
@@ -216,7 +227,6 @@ class Policy final : public Object<INetFwPolicy2> {
   NOT_USED(get_DefaultOutboundAction, NET_FW_PROFILE_TYPE2, NET_FW_ACTION*);
   NOT_USED(put_DefaultOutboundAction, NET_FW_PROFILE_TYPE2, NET_FW_ACTION);
   NOT_USED(get_IsRuleGroupCurrentlyEnabled, BSTR, VARIANT_BOOL*);
-  NOT_USED(get_LocalPolicyModifyState, NET_FW_MODIFY_STATE*);
 };
 
 #undef NOT_USED

@@ -43,6 +43,10 @@ class FakeFirewall {
   int calls(const std::string& call) { return calls_[call]; }
   int apartments = 0;  // of COM, initialized and not released
 
+  // What voids local rules, and the profiles that are current and those whose firewall is off.
+  NET_FW_MODIFY_STATE modify_state = NET_FW_MODIFY_STATE_OK;
+  LONG current_profiles = NET_FW_PROFILE2_DOMAIN, off_profiles = 0;
+
   // Remove deletes all rules of a name instead of the first: the documentation does not define
   // which.
   bool removes_all = false;

@@ -99,6 +99,52 @@ TEST_F(WindowsFirewallTest, AnExistingRuleOfThatNameIsNotChanged) {
   }
 }
 
+// The rule is there, and nothing comes through it.
+TEST_F(WindowsFirewallTest, WhatVoidsTheRuleIsReported) {
+  struct Row {
+    NET_FW_MODIFY_STATE state;
+    LONG current, off;
+    const char* error;  // empty: none
+  };
+  constexpr LONG kDomain = NET_FW_PROFILE2_DOMAIN, kPublic = NET_FW_PROFILE2_PUBLIC;
+  constexpr char kPolicy[] =
+      "the firewall rule OverlayTraffic4789UDP has no effect: group policy ignores this machine's "
+      "own rules; allow the port in the policy";
+  for (const Row& row : {
+           Row{NET_FW_MODIFY_STATE_OK, kDomain, 0, ""},
+           Row{NET_FW_MODIFY_STATE_GP_OVERRIDE, kDomain, 0, kPolicy},
+           Row{NET_FW_MODIFY_STATE_GP_OVERRIDE, kDomain | kPublic, kPublic, kPolicy},
+           Row{NET_FW_MODIFY_STATE_GP_OVERRIDE, kDomain | kPublic, kPublic | kDomain, ""},
+           Row{NET_FW_MODIFY_STATE_GP_OVERRIDE, 0, 0, ""},
+           Row{NET_FW_MODIFY_STATE_INBOUND_BLOCKED, kPublic, kDomain,
+               "the firewall rule OverlayTraffic4789UDP has no effect: the firewall is set to "
+               "block all incoming connections; switch that off"},
+       }) {
+    firewall_.stored().clear();
+    firewall_.modify_state = row.state;
+    firewall_.current_profiles = row.current;
+    firewall_.off_profiles = row.off;
+    for (int i = 0; i < 2; ++i) {  // when it is made, and when it is there
+      const absl::Status status = Allow();
+      EXPECT_EQ(status.message(), row.error);
+      EXPECT_EQ(absl::IsPermissionDenied(status), *row.error != '\0');
+      EXPECT_THAT(firewall_.rules(), ElementsAre(Right()));
+    }
+  }
+}
+
+// An old system, or a policy that cannot be read: the rule is all that is known.
+TEST_F(WindowsFirewallTest, AStateThatCannotBeReadIsNoFinding) {
+  firewall_.modify_state = NET_FW_MODIFY_STATE_GP_OVERRIDE;
+  for (const char* const call : {"get_LocalPolicyModifyState", "get_CurrentProfileTypes"}) {
+    firewall_.Fail(call, E_NOTIMPL);
+    EXPECT_TRUE(Allow().ok()) << call;
+    firewall_.Heal();
+  }
+  firewall_.Fail("get_FirewallEnabled", E_FAIL);
+  EXPECT_TRUE(absl::IsPermissionDenied(Allow())) << "taken for on";
+}
+
 TEST_F(WindowsFirewallTest, ARuleIsFoundByItsNameAlone) {
   firewall_.Put(Other());
   EXPECT_EQ(*Has(), false);
