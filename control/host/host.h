@@ -127,7 +127,8 @@ class Host {
   virtual absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) = 0;
   // Allows inbound UDP to `port` from everywhere by a firewall rule of this name. An existing rule
   // is not changed, whoever made it; FailedPrecondition: it does not allow that (it is disabled,
-  // for another port, ...); PermissionDenied: it is voided by a policy. Unimplemented, like the next two, where rules have no names.
+  // for another port, ...); PermissionDenied: it is voided by a policy. Unimplemented, like the
+  // next two, where rules have no names.
   virtual absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) = 0;
   virtual absl::StatusOr<bool> HasFirewallRule(const std::string& rule) = 0;
   // Succeeds if the rule does not exist.

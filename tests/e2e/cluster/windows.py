@@ -37,7 +37,7 @@ class Node(member.Member):
         self.programs = []
         command.run(os.path.join(topology.ROOT, "tests", "wine", "hns.sh"), self.prefix)
         self._write_registry(r"System\CurrentControlSet\Control\Session Manager\Environment", "WEFT_HNS_EMULATOR", EMULATOR)  # for services
-        self.environment |= {"HOME": "/root", "WINEPREFIX": self.prefix, "WINEDEBUG": "-all", "WEFT_HNS_EMULATOR": EMULATOR,
+        self.environment |= {"HOME": "/root", "WINEPREFIX": self.prefix, "WINEDEBUG": "-all", "LC_ALL": "C.UTF-8", "WEFT_HNS_EMULATOR": EMULATOR,
                              "WINEDLLOVERRIDES": "mscoree=;mshtml=;winemenubuilder.exe=;winedbg.exe="}
         for flag in ("kubeconfig-file", "net-config-path", "subnet-file"):
             self.flags[flag] = windows_path(self.flags[flag])
