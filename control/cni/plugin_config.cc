@@ -399,10 +399,11 @@ class Reader {
                         (*ranges)[0].is_array() && !(*ranges)[0].empty();
     const Folded& range = listed ? (*ranges)[0][0] : *ipam;
     const std::string text = TextOf(range, "subnet");
-    const auto subnet = IpPrefix::Parse(text);
+    std::optional<IpPrefix> subnet = IpPrefix::Parse(text);
+    if (subnet && subnet->family() != IpFamily::kV4) subnet.reset();
     Say(at + "ipam" + (listed ? ".ranges[0][0].subnet" : ".subnet"), Quoted(text, 60),
         "the addresses of pods",
-        !subnet ? "it is no CIDR, as 10.244.1.0/24"
+        !subnet ? "it is no IPv4 CIDR, as 10.244.1.0/24"
         : facts_.subnet && *facts_.subnet != *subnet
             ? absl::StrCat("the node's subnet is ", facts_.subnet->ToString(),
                            ": other nodes do not reach these pods; install the configuration again")
