@@ -255,10 +255,8 @@ TEST_F(DaemonWindowsNodeTest, ChangingFromHostGwToVxlanDeletesTheBridge) {
       R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw","Name":"cbr0"}})";
   config_.conf = control::ParseNetConf(kHostGw, "net-conf.json", control::kHnsDefaults).value();
   ASSERT_TRUE(StartHere().ok());
-  ASSERT_TRUE(RunUntil([this] {
-    const auto endpoints = hns::Client(node_->emulated.hns()).Endpoints();
-    return endpoints.ok() && endpoints->size() == 1;
-  }));
+  ASSERT_TRUE(RunUntilReady());
+  ASSERT_EQ(hns::Client(node_->emulated.hns()).Endpoints()->size(), 1u);
   daemon_.reset();
   config_.conf = vxlan;
   ASSERT_TRUE(StartHere().ok());
