@@ -83,16 +83,23 @@ class Node(member.Member):
         return ["env", "-i", *variables, "/bin/sh", "-ec", '/usr/lib/wine/wineserver -p60 || true; exec "$@"', "sh", WINE, *words]
 
     def wine(self, *words, stdin=None, check=True, **environment):
-        """A program's standard output. Through files: services that it starts keep a pipe open."""
+        """A program's standard output."""
+        code, texts = self._run(words, stdin, environment)
+        if code != 0 and not any(texts):  # Wine's own start-up fails so, once in thousands; a program says why
+            print(f"   once more, for it ended without a word: {words[0]}", flush=True)
+            code, texts = self._run(words, stdin, environment)
+        command.expect(not check or code == 0, f"{words[0]}: exit {code}: {' '.join(texts)[-400:]}")
+        return texts[0]
+
+    def _run(self, words, stdin, environment):
+        """Exit code and both outputs. Through files: services that it starts keep a pipe open."""
         out, error = self.path("out"), self.path("error")
         line = self.words(*words)
         line[2:2] = [f"{key}={value}" for key, value in environment.items()]
         with open(out, "w", encoding="utf-8") as out_file, open(error, "w", encoding="utf-8") as error_file:
             process = self.host.start(*line, stdin=subprocess.PIPE, stdout=out_file, stderr=error_file)
             process.communicate(stdin or "", timeout=60)
-        texts = [open(path, encoding="utf-8", errors="replace").read() for path in (out, error)]
-        command.expect(not check or process.returncode == 0, f"{words[0]}: exit {process.returncode}: {' '.join(texts)[-400:]}")
-        return texts[0]
+        return process.returncode, [open(path, encoding="utf-8", errors="replace").read() for path in (out, error)]
 
     def hns(self, *words):
         """An answer of the emulator's."""
