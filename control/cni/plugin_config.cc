@@ -25,8 +25,7 @@ using Folded = nlohmann::json;  // keys in lower case
 constexpr std::string_view kFlannel = "flannel";
 constexpr std::string_view kVersion = "1.0.0";
 constexpr std::string_view kFlannelVersion = "0.4.0";  // its plugin may take no later one
-constexpr std::array<std::string_view, 7> kVersions = {"0.2.0", "0.3.0", "0.3.1",
-                                                       "0.4.0", "1.0.0", "1.1.0"};
+constexpr std::string_view kVersions[] = {"0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"};
 constexpr std::array kPlugins = {Plugin::kWinOverlay, Plugin::kSdnOverlay, Plugin::kWinBridge};
 
 std::optional<Plugin> PluginOf(std::string_view type) {
@@ -189,7 +188,7 @@ class Reader {
   void ReadVersion(const Folded& root) {
     const std::string version = TextOf(root, "cniversion");
     Say("cniVersion", Quoted(version, 60), "the form of the plugins' answers",
-        std::ranges::find(kVersions, version) != kVersions.end()
+        std::ranges::count(kVersions, version) != 0
             ? ""
             : absl::StrCat("it is none of ", absl::StrJoin(kVersions, ", "), "; write ", kVersion));
   }

@@ -129,6 +129,7 @@ TEST(ExplainConfigTest, WhatIsWrongIsNamed) {
        "name: flanneld's network is flannel.4096: no pod can start; set name to that"},
       {overlay, "/name", nullptr, "name: it is missing; containerd refuses the file"},
       {overlay, "/cniVersion", "9.0.0", "cniVersion: it is none of 0.2.0, "},
+      {overlay, "/cniVersion", nullptr, "cniVersion: it is none of 0.2.0, "},
       {overlay, "/plugins", Json::array(), "plugins: no list with a plugin"},
       {overlay, "/plugins", nullptr, "plugins: none: containerd ignores the file"},
       {overlay, "/plugins/0/type", nullptr, "plugins[0].type: it is missing"},
