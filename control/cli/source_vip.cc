@@ -75,7 +75,7 @@ absl::StatusOr<SourceVip> OfStore(const SourceVipOptions& options) {
 
 // A plain scalar as Kubernetes' YAML reader types it; kube-proxy refuses "true" for true.
 Json ScalarJson(const YAML::Node& node) {
-  const std::string text = node.Scalar();
+  const std::string& text = node.Scalar();
   if (node.Tag() == "!") return text;  // quoted
   if (bool value = false; YAML::convert<bool>::decode(node, value)) return value;
   if (std::int64_t value = 0; YAML::convert<std::int64_t>::decode(node, value)) return value;
