@@ -119,8 +119,9 @@ int Run(const config::FlagValues& values, service::Supervisor& supervisor) {
     if (!node.ok() || !given->kube_subnet_mgr) return node.status();
     absl::StatusOr<kube::ClusterServers> servers = kube::ReadClusterServers(
         {given->kubeconfig_file, given->kube_api_url, given->kubelet_kubeconfig}, Variable);
-    if (servers.ok()) cluster = *std::move(servers);
-    return servers.status();
+    if (!servers.ok()) return servers.status();
+    cluster = *std::move(servers);
+    return absl::OkStatus();
   });
   if (absl::IsCancelled(configured)) return end();
   if (!configured.ok()) return fail(configured);
