@@ -62,12 +62,14 @@ std::vector<std::string> MergedEnvironment(const ChildSpec& spec) {
   }
   for (const auto& [name, value] : spec.env) all[name] = value;
   std::vector<std::string> merged;
+  merged.reserve(all.size());
   for (const auto& [name, value] : all) merged.push_back(absl::StrCat(name, "=", value));
   return merged;
 }
 
 std::vector<char*> Pointers(std::vector<std::string>& words) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   return pointers;

@@ -108,7 +108,7 @@ void ExecCredentials::Impl::Start() {
     auto result =
         std::make_shared<absl::StatusOr<ExecCredential>>(Run(*access.exec, access, limit, stop));
     boost::asio::post(io, [self = weak_from_this(), result] {
-      if (const auto still = self.lock()) still->Finish(*std::move(result));
+      if (const auto still = self.lock()) still->Finish(std::move(*result));
     });
   });
   running = true;
@@ -117,12 +117,14 @@ void ExecCredentials::Impl::Start() {
 void ExecCredentials::Impl::Finish(absl::StatusOr<ExecCredential> result) {
   if (ended) return;
   running = false;
+  absl::StatusOr<Credential> given = absl::UnknownError("");
   if (result.ok()) {
     credential = std::make_shared<const ExecCredential>(*std::move(result));
     received = now();
+    given = credential;
+  } else {
+    given = result.status();
   }
-  const auto given = result.ok() ? absl::StatusOr<Credential>(credential)
-                                 : absl::StatusOr<Credential>(result.status());
   for (const Done& done : std::exchange(waiting, {})) done(given);
 }
 
