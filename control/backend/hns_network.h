@@ -45,6 +45,15 @@ std::vector<std::string> CausesOf(const Outcome& outcome) {
   return causes;
 }
 
+inline admin::Plan PlanOf(const std::string& network, const hns::Drift& drift) {
+  admin::Plan plan;
+  plan.network = network;
+  plan.refused = drift.refused;
+  plan.differences = drift.differences;
+  for (const hns::PlannedCall& call : drift.calls) plan.calls.push_back({call.what, call.document});
+  return plan;
+}
+
 // On the HNS thread. How HNS differs from the desired state of `keeper`; `repair`: and corrects it.
 template <typename Keeper>
 absl::StatusOr<admin::Plan> ReadPlan(Keeper& keeper, const std::string& network, bool repair) {
@@ -54,12 +63,7 @@ absl::StatusOr<admin::Plan> ReadPlan(Keeper& keeper, const std::string& network,
   constexpr int kMostRounds = 1000;
   const absl::StatusOr<hns::Drift> drift = keeper.Inspect();
   if (!drift.ok()) return drift.status();
-  admin::Plan plan;
-  plan.network = network;
-  plan.refused = drift->refused;
-  plan.differences = drift->differences;
-  for (const hns::PlannedCall& call : drift->calls)
-    plan.calls.push_back({call.what, call.document});
+  admin::Plan plan = PlanOf(network, *drift);
   if (!repair || !plan.refused.empty()) return plan;
   keeper.OnServiceGone();  // retries refused items now, not after their pause
   for (int rounds = 0; rounds < kMostRounds; ++rounds) {

@@ -73,14 +73,8 @@ class Requests {
 };
 
 ExitCode RunLeave(const LeaveVerbOptions& options, Io& io) {
-  absl::Duration timeout;
-  if (!absl::ParseDuration(options.timeout, &timeout) || timeout <= absl::ZeroDuration() ||
-      timeout > absl::Hours(24)) {
-    return Fail(
-        io, kLeaveVerb,
-        absl::InvalidArgumentError(absl::StrCat("--timeout=", options.timeout,
-                                                " is not a duration of at most 24h; write 60s")));
-  }
+  const absl::StatusOr<absl::Duration> timeout = TimeoutOf(options.timeout, "60s");
+  if (!timeout.ok()) return Fail(io, kLeaveVerb, timeout.status());
   absl::StatusOr<Cluster> cluster = ReadCluster(options.cluster);
   if (!cluster.ok()) return Fail(io, kLeaveVerb, cluster.status());
   const absl::Status stopped = RefuseDaemonOf(
@@ -92,7 +86,7 @@ ExitCode RunLeave(const LeaveVerbOptions& options, Io& io) {
   kube::NodeLeave leave(
       {cluster->keys, cluster->node_name, options.force, options.dry_run, /*retry=*/{}},
       control::SystemRandom());
-  const auto left = Requests(leave, std::move(cluster->servers), timeout).Run();
+  const auto left = Requests(leave, std::move(cluster->servers), *timeout).Run();
   if (absl::IsUnavailable(left.status())) {
     return Fail(io, kLeaveVerb,
                 absl::UnavailableError(absl::StrCat(left.status().message(), "; not done within ",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/cli/parser.h"
 
+#include "absl/strings/str_cat.h"
 #include "control/admin/endpoint.h"
 
 namespace weft::cli {
@@ -23,6 +24,15 @@ CLI::Option* AddAdminOption(CLI::App& parser, std::string& admin) {
 
 std::string EndpointOf(const std::string& admin) {
   return admin.empty() ? std::string(admin::DefaultEndpoint()) : admin;
+}
+
+absl::StatusOr<absl::Duration> TimeoutOf(const std::string& text, std::string_view example) {
+  absl::Duration timeout;
+  if (absl::ParseDuration(text, &timeout) && timeout > absl::ZeroDuration() &&
+      timeout <= absl::Hours(24))
+    return timeout;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--timeout=", text, " is not a duration of at most 24h; write ", example));
 }
 
 }  // namespace weft::cli

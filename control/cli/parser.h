@@ -3,12 +3,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "CLI/Validators.hpp"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace weft::cli {
 
@@ -20,6 +23,9 @@ void AddOutputOption(CLI::App& parser, std::string& output, const std::vector<st
 CLI::Option* AddAdminOption(CLI::App& parser, std::string& admin);
 // The endpoint that --admin names; this system's default where it is empty.
 std::string EndpointOf(const std::string& admin);
+
+// --timeout: more than zero and at most 24h; `example` is for the error.
+absl::StatusOr<absl::Duration> TimeoutOf(const std::string& text, std::string_view example);
 
 // A check for unsigned numbers, which CLI11 would wrap around.
 inline std::string NotNegative(const std::string& text) {

@@ -72,15 +72,9 @@ void PrintCalls(const std::vector<admin::PlanCall>& calls, Io& io) {
 }
 
 ExitCode RunOffline(const PlanOptions& options, Io& io) {
-  absl::Duration timeout;
-  if (!absl::ParseDuration(options.timeout, &timeout) || timeout <= absl::ZeroDuration() ||
-      timeout > absl::Hours(24)) {
-    return Fail(
-        io, "plan",
-        absl::InvalidArgumentError(absl::StrCat("--timeout=", options.timeout,
-                                                " is not a duration of at most 24h; write 30s")));
-  }
-  const absl::StatusOr<OfflinePlan> plan = PlanOffline(options.flags, timeout);
+  const absl::StatusOr<absl::Duration> timeout = TimeoutOf(options.timeout, "30s");
+  if (!timeout.ok()) return Fail(io, "plan", timeout.status());
+  const absl::StatusOr<OfflinePlan> plan = PlanOffline(options.flags, *timeout);
   if (!plan.ok()) return Fail(io, "plan", plan.status());
   const bool nothing = plan->changes.empty() && CodeOf(plan->hns) == ExitCode::kOk;
   const ExitCode code = nothing ? ExitCode::kOk : ExitCode::kFinding;

@@ -12,7 +12,7 @@
 #include "control/backend/hns_bridge/hns_bridge.h"
 #include "control/backend/hns_overlay/hns_overlay.h"
 #include "control/backend/node_plan.h"
-#include "control/cli/hns_option.h"
+#include "control/cli/hns/hns_option.h"
 #include "control/cni/source_vip.h"
 #include "control/command_line.h"
 #include "control/config/options.h"
@@ -22,7 +22,7 @@
 #include "control/kube/client/cluster_servers.h"
 #include "control/kube/publication.h"
 #include "control/lease/lease_table.h"
-#include "control/node/subnet_env.h"
+#include "control/node/node_network.h"
 #include "control/own_facts.h"
 #include "control/own_files.h"
 #include "control/sources/file_source.h"
@@ -123,10 +123,8 @@ absl::Status Identify(const control::OwnFacts& facts, const control::NetConf& co
 absl::StatusOr<hns::Drift> OverlayDrift(hns::Api& api, const hns::OverlaySpec& spec,
                                         const lease::LeaseTable& table) {
   hns::RemoteSubnetRoutes routes;
-  for (const lease::Peer& peer : table.Snapshot(IpFamily::kV4)) {
-    routes.emplace(peer.subnet, hns::RemoteSubnetRoute{peer.subnet, spec.isolation_id,
-                                                       peer.public_ip, peer.vtep_mac});
-  }
+  for (const lease::Peer& peer : table.Snapshot(IpFamily::kV4))
+    routes.emplace(peer.subnet, control::RouteTo(peer, spec));
   const auto desired = std::make_shared<hns::DesiredRoutes>();
   desired->Set(std::move(routes), /*may_remove=*/true);
   hns::OverlayKeeper keeper(api, spec, hns::OrNone(nullptr), std::chrono::steady_clock::now,
@@ -141,16 +139,6 @@ absl::StatusOr<hns::Drift> BridgeDrift(hns::Api& api, const hns::BridgeSpec& spe
   return hns::DriftOf(*plan, spec);
 }
 
-admin::Plan PlanOf(const std::string& network, hns::Drift drift) {
-  admin::Plan plan;
-  plan.network = network;
-  plan.refused = std::move(drift.refused);
-  plan.differences = std::move(drift.differences);
-  for (hns::PlannedCall& call : drift.calls)
-    plan.calls.push_back({std::move(call.what), std::move(call.document)});
-  return plan;
-}
-
 absl::StatusOr<admin::Plan> PlanHns(const backend::NodePlan& plan, const config::Options& options,
                                     const control::NetConf& conf, const underlay::HostFacts& host,
                                     const lease::LeaseTable& table) {
@@ -160,15 +148,15 @@ absl::StatusOr<admin::Plan> PlanHns(const backend::NodePlan& plan, const config:
   if (conf.type == control::BackendType::kVxlan) {
     const auto spec = backend::OverlayFor(plan, options, conf, host.adapters);
     if (!spec.ok()) return spec.status();
-    auto drift = OverlayDrift(**api, *spec, table);
+    const auto drift = OverlayDrift(**api, *spec, table);
     if (!drift.ok()) return drift.status();
-    return PlanOf(spec->name, *std::move(drift));
+    return backend::PlanOf(spec->name, *drift);
   }
   const auto spec = backend::BridgeFor(plan, options, conf, host.adapters);
   if (!spec.ok()) return spec.status();
-  auto drift = BridgeDrift(**api, *spec);
+  const auto drift = BridgeDrift(**api, *spec);
   if (!drift.ok()) return drift.status();
-  return PlanOf(spec->name, *std::move(drift));
+  return backend::PlanOf(spec->name, *drift);
 }
 
 // ---- Outside HNS
@@ -187,11 +175,7 @@ std::string Names(const underlay::InterfaceChoice& choice) {
 
 void AddSubnetFile(const backend::NodePlan& plan, const config::Options& options,
                    OfflinePlan& out) {
-  node::SubnetEnv env;
-  if (plan.v4) env.v4 = node::SubnetEnvFamily{plan.v4->network, plan.v4->subnet};
-  if (plan.v6) env.v6 = node::SubnetEnvFamily{plan.v6->network, plan.v6->subnet};
-  env.mtu = plan.mtu;
-  env.ip_masq = options.ip_masq;
+  const node::SubnetEnv env = node::EnvOf(plan, options.ip_masq);
   const std::string path = control::OnSystemDrive(options.subnet_file);
   const auto text = control::ReadFileText(path, 64 * 1024);
   if (text.ok() && *text == node::Text(env)) {
@@ -239,9 +223,10 @@ void AddSourceVip(const backend::NodePlan& plan, const config::Options& options,
 void AddFirewall(host::Host& host, const config::Options& options, const control::NetConf& conf,
                  OfflinePlan& out) {
   if (!options.manage_firewall || !host.is_windows()) return;
-  const auto exists = host.HasFirewallRule(host::kOverlayFirewallRule);
+  const std::string rule = backend::FirewallRuleName(conf.port);
+  const auto exists = host.HasFirewallRule(rule);
   if (exists.ok() && *exists)
-    out.facts.push_back(absl::StrCat("the firewall rule ", host::kOverlayFirewallRule, " exists"));
+    out.facts.push_back(absl::StrCat("the firewall rule ", rule, " exists"));
   else
     out.changes.push_back(
         absl::StrCat("add a firewall rule that allows inbound UDP to port ", conf.port));

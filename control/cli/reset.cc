@@ -15,7 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "control/admin/admin_client.h"
 #include "control/cli/daemon_check.h"
-#include "control/cli/hns_option.h"
+#include "control/cli/hns/hns_option.h"
 #include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 #include "control/cni/installed_config.h"

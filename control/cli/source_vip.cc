@@ -52,16 +52,12 @@ absl::StatusOr<SourceVip> OfDaemon(const admin::Status& status) {
 }
 
 absl::StatusOr<SourceVip> OfStore(const SourceVipOptions& options) {
-  const absl::StatusOr<std::string> text = control::ReadFileText(options.subnet_file, 64 * 1024);
-  const std::vector<IpPrefix> subnets =
-      text.ok() ? node::ReadPrefixes(*text, "FLANNEL_SUBNET") : std::vector<IpPrefix>();
-  if (subnets.empty()) {
-    return absl::NotFoundError(absl::StrCat(
-        "flanneld does not answer, and ", options.subnet_file, " names no subnet of this node",
-        text.ok() ? "" : absl::StrCat(" (", text.status().message(), ")"),
-        "; start flanneld, or name its file with --subnet-file"));
+  const absl::StatusOr<IpPrefix> subnet = node::ReadOwnSubnet(options.subnet_file);
+  if (!subnet.ok()) {
+    return absl::NotFoundError(
+        absl::StrCat("flanneld does not answer, and ", subnet.status().message()));
   }
-  const cni::SourceVipSpec spec{options.store, options.network, subnets.front()};
+  const cni::SourceVipSpec spec{options.store, options.network, *subnet};
   const absl::StatusOr<std::optional<IpAddress>> found = cni::FindSourceVip(spec);
   if (!found.ok()) return found.status();
   if (*found) return SourceVip{**found, spec.subnet, spec.network};

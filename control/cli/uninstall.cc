@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "control/cli/hns_option.h"
+#include "control/cli/hns/hns_option.h"
 #include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 #include "control/config/flags.h"

@@ -97,6 +97,10 @@ absl::StatusOr<ContainerdFolders> ReadContainerdFolders(const std::string& path)
   return folders.ok() ? folders : wrong(folders.status());
 }
 
+bool IsConfigName(std::string_view name) {
+  return name.ends_with(".conf") || name.ends_with(".conflist") || name.ends_with(".json");
+}
+
 absl::StatusOr<std::vector<std::string>> ConfigsIn(const std::string& conf_dir) {
   std::vector<std::string> names;
   std::error_code error;
@@ -104,8 +108,7 @@ absl::StatusOr<std::vector<std::string>> ConfigsIn(const std::string& conf_dir) 
        !error && each != end; each.increment(error)) {
     const std::u8string name = each->path().filename().u8string();
     const std::string text(name.begin(), name.end());
-    if (text.ends_with(".conf") || text.ends_with(".conflist") || text.ends_with(".json"))
-      names.push_back(text);
+    if (IsConfigName(text)) names.push_back(text);
   }
   if (error && error != std::errc::no_such_file_or_directory)
     return absl::UnavailableError(absl::StrCat("cannot read the folder ", conf_dir, ": ",

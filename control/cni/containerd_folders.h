@@ -33,6 +33,9 @@ absl::StatusOr<ContainerdFolders> FoldersIn(std::string_view toml);
 // FoldersIn of the file; a missing one sets nothing.
 absl::StatusOr<ContainerdFolders> ReadContainerdFolders(const std::string& path);
 
+// Whether containerd reads a file of this name, or path, as a CNI configuration.
+bool IsConfigName(std::string_view name);
+
 // The names of `conf_dir`'s configurations in the order in which containerd takes them: it uses the
 // first. A missing folder has none.
 absl::StatusOr<std::vector<std::string>> ConfigsIn(const std::string& conf_dir);

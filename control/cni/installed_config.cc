@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/cni/containerd_folders.h"
 #include "control/file_io.h"
 #include "control/own_files.h"
 #include "control/process_lock.h"
@@ -121,10 +122,6 @@ absl::Status Remove(const ConfigFile& file) {
                : absl::OkStatus();
 }
 
-bool IsConfigPath(std::string_view path) {
-  return path.ends_with(".conf") || path.ends_with(".conflist") || path.ends_with(".json");
-}
-
 absl::Status OfFile(const std::string& path, const absl::Status& why, std::string_view next) {
   return absl::Status(
       why.code(), absl::StrCat("the CNI configuration ", path, ": ", why.message(), "; ", next));
@@ -172,7 +169,7 @@ absl::StatusOr<std::vector<ConfigFile>> ParseConfigRecord(std::string_view text)
     if (!path.is_string() || !texts.is_array())
       return absl::DataLossError("a file has no path or no texts");
     ConfigFile file{path.get<std::string>(), {}};
-    if (!IsConfigPath(file.path))
+    if (!IsConfigName(file.path))
       return absl::DataLossError(absl::StrCat(Quoted(file.path, 200), " is no CNI configuration"));
     for (const Json& one : texts) {
       if (!one.is_string()) return absl::DataLossError("a text is no text");
@@ -205,7 +202,7 @@ absl::StatusOr<InstalledConfig> InstallConfig(const InstallRequest& request) {
   const auto begin_change = [&request] {
     if (request.before_change) request.before_change();
   };
-  if (!IsConfigPath(request.path))
+  if (!IsConfigName(request.path))
     return OfFile(request.path, absl::InvalidArgumentError("containerd does not read it"),
                   "its name must end in .conflist, .conf or .json");
   if (request.text.size() > kMostConfigText)

@@ -2,7 +2,6 @@
 #include "control/cni/plugin_config.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -26,22 +25,12 @@ constexpr std::string_view kFlannel = "flannel";
 constexpr std::string_view kVersion = "1.0.0";
 constexpr std::string_view kFlannelVersion = "0.4.0";  // its plugin may take no later one
 constexpr std::string_view kVersions[] = {"0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"};
-constexpr std::array kPlugins = {Plugin::kWinOverlay, Plugin::kSdnOverlay, Plugin::kWinBridge};
-
-std::optional<Plugin> PluginOf(std::string_view type) {
-  for (const Plugin each : kPlugins)
-    if (Name(each) == type) return each;
-  return std::nullopt;
-}
 
 bool IsOverlay(Plugin plugin) { return plugin != Plugin::kWinBridge; }
 
-IpAddress AddressOf(const IpPrefix& subnet, std::uint32_t number) {
-  return IpAddress::V4(subnet.base().v4() + number);
-}
-
-// Of the bridge: HNS has the first, flanneld's endpoint the second.
-constexpr std::uint32_t kBridgeGateway = 2, kFirstOnBridge = 3;
+// On the bridge HNS has the first address of the subnet, flanneld's endpoint the second.
+IpAddress BridgeGateway(const IpPrefix& subnet) { return subnet.base().Next().Next(); }
+IpAddress FirstOnBridge(const IpPrefix& subnet) { return BridgeGateway(subnet).Next(); }
 
 // ---- the text
 
@@ -84,8 +73,8 @@ Json Ipam(Plugin plugin, const NodeFacts& facts) {
     return {{"type", "host-local"}, {"subnet", facts.subnet->ToString()}};
   Json range = {{"subnet", facts.subnet->ToString()}};
   if (plugin == Plugin::kWinBridge) {
-    range["rangeStart"] = AddressOf(*facts.subnet, kFirstOnBridge).ToString();
-    range["gateway"] = AddressOf(*facts.subnet, kBridgeGateway).ToString();
+    range["rangeStart"] = FirstOnBridge(*facts.subnet).ToString();
+    range["gateway"] = BridgeGateway(*facts.subnet).ToString();
   }
   return {{"type", "host-local"},
           {"ranges", Json::array({Json::array({std::move(range)})})},
@@ -426,11 +415,11 @@ class Reader {
       const std::string first = TextOf(range, "rangestart");
       const auto start = IpAddress::Parse(first);
       Say(at + "ipam.rangeStart", Quoted(first, 60), "the first address that a pod gets",
-          start && start->is_v4() && start->v4() >= AddressOf(*subnet, kFirstOnBridge).v4()
+          start && start->is_v4() && start->v4() >= FirstOnBridge(*subnet).v4()
               ? ""
-              : absl::StrCat(AddressOf(*subnet, kBridgeGateway).ToString(),
+              : absl::StrCat(BridgeGateway(*subnet).ToString(),
                              " is flanneld's own on the bridge; write ",
-                             AddressOf(*subnet, kFirstOnBridge).ToString()));
+                             FirstOnBridge(*subnet).ToString()));
     }
   }
 
@@ -453,6 +442,12 @@ std::string_view Name(Plugin plugin) {
       return "win-bridge";
   }
   return "";
+}
+
+std::optional<Plugin> PluginOf(std::string_view name) {
+  for (const Plugin each : {Plugin::kWinOverlay, Plugin::kSdnOverlay, Plugin::kWinBridge})
+    if (Name(each) == name) return each;
+  return std::nullopt;
 }
 
 absl::StatusOr<std::string> ConfigText(const ConfigChoice& choice, const NodeFacts& facts) {

@@ -22,6 +22,7 @@ namespace weft::cni {
 // The one that makes a pod's endpoint in HNS.
 enum class Plugin : std::uint8_t { kWinOverlay, kSdnOverlay, kWinBridge };
 std::string_view Name(Plugin plugin);  // "win-overlay", as its program
+std::optional<Plugin> PluginOf(std::string_view name);
 
 // Empty members: not known.
 struct NodeFacts {

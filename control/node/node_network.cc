@@ -18,7 +18,7 @@ constexpr auto kBindTime = std::chrono::minutes(2);
 // routes.
 constexpr auto kHostPause = std::chrono::seconds(3);
 
-std::optional<SubnetEnvFamily> EnvOf(const std::optional<backend::FamilyPlan>& plan) {
+std::optional<SubnetEnvFamily> FamilyOf(const std::optional<backend::FamilyPlan>& plan) {
   if (!plan) return std::nullopt;
   return SubnetEnvFamily{plan->network, plan->subnet};
 }
@@ -37,6 +37,10 @@ bool HasSameAdapters(const underlay::HostFacts& before, const std::vector<host::
 }
 
 }  // namespace
+
+SubnetEnv EnvOf(const backend::NodePlan& plan, bool ip_masq) {
+  return {FamilyOf(plan.v4), FamilyOf(plan.v6), plan.mtu, ip_masq};
+}
 
 NodeNetwork::NodeNetwork(const backend::Context& context,
                          std::shared_ptr<host::PacketFilter> filter)
@@ -282,8 +286,7 @@ bool NodeNetwork::KeepFileOf(const control::OwnFacts& facts) {
 }
 
 SubnetEnv NodeNetwork::Env() const {
-  return {EnvOf(plan_->v4), EnvOf(plan_->v6), plan_->mtu,
-          context_.options.ip_masq && pod_rules_.masquerades()};
+  return EnvOf(*plan_, context_.options.ip_masq && pod_rules_.masquerades());
 }
 
 // kube-proxy uses it on an overlay network alone.

@@ -27,6 +27,9 @@
 
 namespace weft::node {
 
+// subnet.env for `plan`.
+SubnetEnv EnvOf(const backend::NodePlan& plan, bool ip_masq);
+
 // Control thread.
 class NodeNetwork {
  public:

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "control/file_io.h"
 
 namespace weft::node {
 namespace {
@@ -39,6 +40,18 @@ std::vector<IpPrefix> ReadPrefixes(std::string_view text, std::string_view key) 
     }
   }
   return prefixes;
+}
+
+absl::StatusOr<IpPrefix> ReadOwnSubnet(const std::string& path) {
+  constexpr std::size_t kMost = 64 * 1024;  // bytes
+  const absl::StatusOr<std::string> text = control::ReadFileText(path, kMost);
+  const std::vector<IpPrefix> subnets =
+      text.ok() ? ReadPrefixes(*text, "FLANNEL_SUBNET") : std::vector<IpPrefix>();
+  if (!subnets.empty() && subnets.front().family() == IpFamily::kV4) return subnets.front();
+  return absl::NotFoundError(
+      absl::StrCat(path, " names no subnet of this node",
+                   text.ok() ? "" : absl::StrCat(" (", text.status().message(), ")"),
+                   "; start flanneld, or name its file with --subnet-file"));
 }
 
 std::string OtherLease(std::string_view text, const SubnetEnv& env) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "vxlan/ip_prefix.h"
 #include "vxlan/mtu.h"
 
@@ -34,6 +35,9 @@ std::string Text(const SubnetEnv& env);
 // The address blocks of `key` (a comma list) in the text of an old file; invalid entries are
 // skipped.
 std::vector<IpPrefix> ReadPrefixes(std::string_view text, std::string_view key);
+
+// This node's IPv4 subnet in the file `path`. NotFound, with the next step: it names none.
+absl::StatusOr<IpPrefix> ReadOwnSubnet(const std::string& path);
 
 // The first value in `text`, an old file, that belongs to another lease than `env`: "FLANNEL_SUBNET
 // 10.244.9.0/24"; empty: none. Spelling, MTU and IPMASQ are no part of a lease; unreadable values

@@ -58,14 +58,14 @@ lease::SinkReport HnsSink::Report() const {
 
 std::string HnsSink::name() const { return absl::StrCat("HNS network ", spec_.name); }
 
-hns::RemoteSubnetRoute HnsSink::RouteTo(const lease::Peer& peer) const {
-  return {peer.subnet, spec_.isolation_id, peer.public_ip, peer.vtep_mac};
+hns::RemoteSubnetRoute RouteTo(const lease::Peer& peer, const hns::OverlaySpec& spec) {
+  return {peer.subnet, spec.isolation_id, peer.public_ip, peer.vtep_mac};
 }
 
 lease::SinkReport HnsSink::Resync(std::span<const lease::Peer> all) {
   hns::RemoteSubnetRoutes routes;
   for (const lease::Peer& peer : all) {
-    if (peer.subnet.family() == IpFamily::kV4) routes.emplace(peer.subnet, RouteTo(peer));
+    if (peer.subnet.family() == IpFamily::kV4) routes.emplace(peer.subnet, RouteTo(peer, spec_));
   }
   routes_->Set(std::move(routes), /*may_remove=*/true);
   thread_.Post([](hns::OverlayKeeper& keeper) {
@@ -77,7 +77,7 @@ lease::SinkReport HnsSink::Resync(std::span<const lease::Peer> all) {
 
 lease::SinkReport HnsSink::Update(const lease::PeerChanges& changes) {
   for (const lease::Peer& peer : changes.upserts) {
-    if (peer.subnet.family() == IpFamily::kV4) routes_->Put(RouteTo(peer));
+    if (peer.subnet.family() == IpFamily::kV4) routes_->Put(RouteTo(peer, spec_));
   }
   for (const IpPrefix& subnet : changes.removals) routes_->Erase(subnet);
   thread_.Post([](hns::OverlayKeeper& keeper) { keeper.RoutesChanged(); });

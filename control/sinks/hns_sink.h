@@ -19,6 +19,9 @@ namespace weft::control {
 
 using HnsState = KeeperState<hns::OverlayOutcome>;
 
+// The route that leads to `peer` in the network of `spec`.
+hns::RemoteSubnetRoute RouteTo(const lease::Peer& peer, const hns::OverlaySpec& spec);
+
 // HNS calls block, so they are made on a thread of their own; this object belongs to the control
 // thread. IPv6 peers are ignored: HNS has no IPv6 overlay network. The network is created before
 // any peer is known; nothing is removed from it before the first Resync. The destructor changes
@@ -55,7 +58,6 @@ class HnsSink final : public lease::Sink {
  private:
   std::unique_ptr<hns::OverlayKeeper> MakeKeeper(
       hns::Api& api, const std::shared_ptr<hns::ObjectLedger>& ledger) const;
-  hns::RemoteSubnetRoute RouteTo(const lease::Peer& peer) const;
 
   hns::OverlaySpec spec_;
   const std::shared_ptr<hns::DesiredRoutes> routes_ = std::make_shared<hns::DesiredRoutes>();

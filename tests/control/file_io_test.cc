@@ -11,7 +11,7 @@
 #include <iterator>
 #include <thread>
 
-#include "tests/support/open_file.h"
+#include "tests/support/files/open_file.h"
 #include "tests/support/test_path.h"
 
 namespace weft::control {

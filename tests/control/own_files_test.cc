@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "control/file_io.h"
-#include "tests/support/foreign_file.h"
+#include "tests/support/files/foreign_file.h"
 #include "tests/support/test_path.h"
 
 namespace weft::control {

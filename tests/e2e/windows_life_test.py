@@ -15,7 +15,7 @@ from lab import command, lease, peers, topology
 from cluster import windows
 from cluster.cluster import weft_only
 from manifests_test import daemon_set, nested, objects, render
-from windows_daemon_set_test import POINT, Container
+from windows_daemon_set_test import Container
 from windows_test import POD_NAMESPACE, behind, forget_service, make_namespace, make_service
 
 GUIDE = os.path.join(topology.ROOT, "deploy", "windows", "README.md")
@@ -64,9 +64,7 @@ class Service(windows.Weft):
         token = self.cluster.control.account_token()
         self.cluster.secrets.append(token)
         os.makedirs(self.drive("k"))
-        authority = windows.windows_path(self.cluster.control.path("ca.crt"))
-        lease.write_text(self.drive("k/flannel.kubeconfig"),
-                         json.dumps(self.cluster.control.kubeconfig({"token": token}, **{"certificate-authority": authority})))
+        lease.write_text(self.drive("k/flannel.kubeconfig"), self.kubeconfig({"token": token}))
         lease.write_text(self.drive("k/net-conf.json"), json.dumps(self.net_conf))
         self.console("(b) Windows service from the zip")
         self.console("See that it works")
@@ -76,7 +74,7 @@ class Service(windows.Weft):
 
     def start_kube_proxy(self):
         """With the cluster's configuration, and what flannelctl.exe sets in it."""
-        config = KUBE_PROXY | {"clusterCIDR": self.cluster.network, "clientConnection": {"kubeconfig": self.write("admin.kubeconfig", administrator(self))}}
+        config = KUBE_PROXY | {"clusterCIDR": self.cluster.network, "clientConnection": {"kubeconfig": self.write("admin.kubeconfig", self.administrator())}}
         rendered = self.wine(r"C:\weft\flannelctl.exe", "source-vip", "-o", "kube-proxy-config",
                              f"--kube-proxy-config={self.write('cluster.conf', json.dumps(config))}")
         self.start_program("kube-proxy.exe", f"--config={self.write('kube-proxy.yaml', rendered)}", "--v=4")
@@ -120,7 +118,7 @@ class Pods(Container):
         """cmd's part of its line is manifests_test's."""
         pod = daemon_set(self.found, "kube-proxy-windows")["spec"]["template"]["spec"]
         os.makedirs(self.drive("var/lib/kube-proxy"))
-        lease.write_text(self.drive("var/lib/kube-proxy/kubeconfig.conf"), administrator(self))
+        lease.write_text(self.drive("var/lib/kube-proxy/kubeconfig.conf"), self.administrator())
         for folder in ("kube-proxy", "source-vip"):
             os.makedirs(self.drive(f"hpc/{folder}"))
         os.symlink(peers.find("kube-proxy.exe"), self.drive("hpc/kube-proxy/kube-proxy.exe"))
@@ -216,13 +214,6 @@ def package():
 
 KUBE_PROXY = {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "hostnameOverride": "a",
               "healthzBindAddress": "127.0.0.1:10256", "metricsBindAddress": "127.0.0.1:10249"}
-
-
-def administrator(a):
-    """A kubeconfig for kube-proxy.exe: its own permissions are not tested."""
-    control = a.cluster.control
-    user = {"client-certificate": windows.windows_path(control.path("admin.crt")), "client-key": windows.windows_path(control.path("admin.key"))}
-    return json.dumps(control.kubeconfig(user, **{"certificate-authority": windows.windows_path(control.path("ca.crt"))}))
 
 
 def start_upstream(a, kubeconfig, net_conf):

@@ -8,7 +8,7 @@ from lab import command, lease
 
 from cluster import windows
 from cluster.cluster import slow, weft_only
-from windows_test import behind, forget_service, make_service
+from windows_test import behind, forget_service, make_service, source_vip
 
 SERVICE = "10.96.0.50"
 
@@ -29,7 +29,7 @@ class Late(windows.Weft):
         lease.write_text(self.path("net-conf.json"), json.dumps(self.net_conf))
 
     def kubeconfig_appears(self):
-        self.write_kubeconfig({"token": self.token}, **{"certificate-authority": windows.windows_path(self.cluster.control.path("ca.crt"))})
+        self.write_kubeconfig({"token": self.token})
 
     def flanneld_starts(self):
         self._start(*self.command_line())
@@ -42,15 +42,12 @@ class Late(windows.Weft):
     def try_kube_proxy(self):
         if not self.waits_for_vip:
             return True
-        vip = self.wine(windows.our("flannelctl"), "source-vip", "--admin=none", f"--subnet-file={self.flags['subnet-file']}", check=False).strip()
+        vip = source_vip(self, check=False).strip()
         if not vip:
             return False
-        control = self.cluster.control
-        user = {"client-certificate": windows.windows_path(control.path("admin.crt")), "client-key": windows.windows_path(control.path("admin.key"))}
-        kubeconfig = control.kubeconfig(user, **{"certificate-authority": windows.windows_path(control.path("ca.crt"))})
         self.environment["KUBE_NETWORK"] = windows.NETWORK
         self.start_program("kube-proxy.exe", f"--source-vip={vip}", f"--hostname-override={self.name}", "--proxy-mode=kernelspace", "--v=4",
-                           f"--kubeconfig={self.write('admin.kubeconfig', json.dumps(kubeconfig))}")
+                           f"--kubeconfig={self.write('admin.kubeconfig', self.administrator())}")
         self.waits_for_vip = False
         self.vip = vip
         return True

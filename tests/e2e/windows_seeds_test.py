@@ -5,29 +5,14 @@ from lab import command
 
 from cluster import windows
 from cluster.cluster import weft_only
-
-
-def start(cluster, *prepare):
-    a, b = cluster.add("a", kind=windows.Weft), cluster.add("b")
-    for each in prepare:
-        each(a, b)
-    b.spawn()
-    a.spawn()
-    a.wait_ready()
-    b.wait_ready()
-    cluster.settle("flanneld.exe joins", with_traffic=False)
-    return a, b
-
-
-def source_vip(a):
-    return a.wine(windows.our("flannelctl"), "source-vip", "--admin=none", f"--subnet-file={a.flags['subnet-file']}", check=False).strip()
+from windows_test import node, source_vip
 
 
 @weft_only
 def test_another_pod_cidr(cluster):
     """The Node is deleted and added again while flanneld.exe runs: network, subnet.env and source VIP are of the new podCIDR, nothing of the old."""
-    a, _ = start(cluster)
-    command.expect_equal(source_vip(a), "10.244.1.2", "the source VIP")
+    a, _ = node(cluster, windows.Weft)
+    command.expect_equal(source_vip(a).strip(), "10.244.1.2", "the source VIP")
     cluster.api.delete_node("a")
     cluster.settle("the Node is deleted", with_traffic=False)
     cluster.api.create_node("a", "10.244.7.0/24")
@@ -35,7 +20,7 @@ def test_another_pod_cidr(cluster):
     command.wait_until(lambda: "10.244.7.0/24" in str((a.network() or {}).get("ipams")), lambda: f"HNS has {a.network()}", timeout=60)
     cluster.settle("the Node is there again", with_traffic=False)
     command.expect_equal([each["name"] for each in a.hns("dump")["networks"]], [windows.NETWORK], "networks")
-    command.expect_equal(source_vip(a), "10.244.7.2", "the source VIP of the new podCIDR")
+    command.expect_equal(source_vip(a).strip(), "10.244.7.2", "the source VIP of the new podCIDR")
 
 
 @weft_only
@@ -49,7 +34,7 @@ def test_adapters_of_every_name(cluster):
         for each, address in (("WLAN 以太网", "10.9.0.5/24"), ("Ethernet 3", "10.9.1.5/24"), ("Ethernet 3 (backup)", "")):
             a.hns("add-adapter", f"adapter={each}", *([f"addresses={address}"] if address else []))
 
-    a, b = start(cluster, add_adapters)
+    a, b = node(cluster, windows.Weft, add_adapters)
     command.expect_equal(a.network()["adapter"], name, "the NIC of the network")
     a.down()
     a.reset()
@@ -67,6 +52,6 @@ def test_another_port(cluster):
         for each in (a, b):
             each.net_conf["Backend"]["Port"] = 14789
 
-    a, _ = start(cluster, set_port)
+    a, _ = node(cluster, windows.Weft, set_port)
     command.expect_equal(a.policies("VxlanPort"), [{"Port": 14789}], "the port of the network")
     command.expect_equal(a.hns("host")["firewall"], [{"name": "OverlayTraffic14789UDP", "udpPort": 14789}], "the firewall's rules")

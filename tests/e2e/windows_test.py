@@ -9,9 +9,10 @@ from lab import command, peers
 from cluster import windows
 
 
-def node(cluster, kind=windows.Upstream):
-    """Upstream's flanneld.exe on a, or ours, ready, next to upstream's Linux flanneld on b."""
+def node(cluster, kind=windows.Upstream, prepare=lambda a, b: None):
+    """Upstream's flanneld.exe on a, or ours, ready, next to upstream's Linux flanneld on b; `prepare`: before both start."""
     a, b = cluster.add("a", kind=kind), cluster.add("b")
+    prepare(a, b)
     b.spawn()
     a.spawn()
     a.wait_ready()
@@ -281,13 +282,9 @@ def behind(a, address):
 def start_kube_proxy(cluster, a, network=windows.NETWORK, rendered=False):
     """The real one, as an administrator: its permissions are not tested. `rendered`: flannelctl sets mode, network and source VIP."""
     cluster.api.patch_node_status("a", {"status": {"addresses": [{"type": "InternalIP", "address": a.address}]}})
-    control = cluster.control
-    kubeconfig = control.kubeconfig({"client-certificate": windows.windows_path(control.path("admin.crt")),
-                                     "client-key": windows.windows_path(control.path("admin.key"))},
-                                    **{"certificate-authority": windows.windows_path(control.path("ca.crt"))})
     config = {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "kernelspace",
               "hostnameOverride": "a", "clusterCIDR": cluster.network, "featureGates": {"WinOverlay": True},
-              "clientConnection": {"kubeconfig": a.write("admin.kubeconfig", json.dumps(kubeconfig))},
+              "clientConnection": {"kubeconfig": a.write("admin.kubeconfig", a.administrator())},
               "winkernel": {"sourceVip": "10.244.1.200", "networkName": network},
               "healthzBindAddress": "127.0.0.1:10256", "metricsBindAddress": "127.0.0.1:10249"}
     text = json.dumps(config)
@@ -355,8 +352,8 @@ def host_local(a, verb, container, last="10.244.1.6", check=True):
 STORE = r"C:\var\lib\cni\networks"
 
 
-def source_vip(a, *words):
-    return a.wine(windows.our("flannelctl"), "source-vip", "--admin=none", f"--subnet-file={a.flags['subnet-file']}", *words)
+def source_vip(a, *words, check=True):
+    return a.wine(windows.our("flannelctl"), "source-vip", "--admin=none", f"--subnet-file={a.flags['subnet-file']}", *words, check=check)
 
 
 def test_source_vip(cluster):

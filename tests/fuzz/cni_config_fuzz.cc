@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "control/cli/service_cidrs.h"
+#include "control/cli/cni/service_cidrs.h"
 #include "control/cni/containerd_folders.h"
 #include "control/cni/plugin_config.h"
 #include "tests/fuzz/input.h"

@@ -18,6 +18,11 @@ constexpr control::Duration kRulePause = std::chrono::minutes(5);
 
 }  // namespace
 
+std::string FirewallRuleName(std::uint16_t port) {
+  return port == kVxlanPort ? host::kOverlayFirewallRule
+                            : absl::StrCat("OverlayTraffic", port, "UDP");
+}
+
 // A rule that another program made is used as it is.
 absl::Status TunnelFirewall::Create(const std::string& rule, std::uint16_t port) {
   const absl::StatusOr<bool> exists = host_.HasFirewallRule(rule);
@@ -68,8 +73,7 @@ void TunnelFirewall::Allow(std::uint16_t port, control::TimePoint now) {
   if (allowed_ == port && now < again_) return;
   if (allowed_ != port) pause_ = kFirstPause;
   allowed_ = port;
-  const std::string rule =
-      port == kVxlanPort ? host::kOverlayFirewallRule : absl::StrCat("OverlayTraffic", port, "UDP");
+  const std::string rule = FirewallRuleName(port);
   const absl::Status status = Create(rule, port);
   const absl::Status former = status.ok() ? RemoveFormer(rule) : absl::OkStatus();
   const bool allowed = status.ok() || absl::IsUnimplemented(status);

@@ -15,6 +15,9 @@
 
 namespace weft::backend {
 
+// Of the rule for this port.
+std::string FirewallRuleName(std::uint16_t port);
+
 // Control thread.
 class TunnelFirewall {
  public:

@@ -7,7 +7,7 @@
 #include "control/cli/explain/frame.h"
 #include "control/cli/explain/frame_input.h"
 #include "control/cli/explain/judge.h"
-#include "control/cli/lease_input.h"
+#include "control/cli/leases/lease_input.h"
 #include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 

@@ -21,7 +21,7 @@
 #include "tests/control/admin/samples.h"
 #include "tests/control/cli/call.h"
 #include "tests/support/ethernet_node.h"
-#include "tests/support/foreign_file.h"
+#include "tests/support/files/foreign_file.h"
 #include "tests/support/ledger_rows.h"
 #include "tests/support/test_path.h"
 

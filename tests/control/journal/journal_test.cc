@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "absl/strings/str_replace.h"
-#include "tests/support/foreign_file.h"
+#include "tests/support/files/foreign_file.h"
 #include "tests/support/test_path.h"
 
 namespace weft::journal {

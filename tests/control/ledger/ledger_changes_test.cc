@@ -14,7 +14,7 @@
 
 #include "control/ledger/ledger.h"
 #include "control/ledger/node_ledger.h"
-#include "tests/support/foreign_file.h"
+#include "tests/support/files/foreign_file.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/ledger_rows.h"
 #include "tests/support/test_path.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/foreign_file.h"
+#include "tests/support/files/foreign_file.h"
 #include "tests/support/ledger_rows.h"
 #include "tests/support/test_path.h"
 

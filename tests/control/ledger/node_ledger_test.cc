@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "control/own_files.h"
-#include "tests/support/foreign_file.h"
+#include "tests/support/files/foreign_file.h"
 #include "tests/support/ledger_rows.h"
 #include "tests/support/test_path.h"
 

@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/test_path.h"
+
 namespace weft::node {
 namespace {
 
@@ -71,6 +76,24 @@ TEST(SubnetEnvReader, ReadsWhatIsWritten) {
   EXPECT_THAT(ReadPrefixes(text, "FLANNEL_SUBNET"), ElementsAre(kV4.subnet));
   EXPECT_THAT(ReadPrefixes(text, "FLANNEL_IPV6_NETWORK"), ElementsAre(kV6.network));
   EXPECT_THAT(ReadPrefixes(text, "FLANNEL_IPV6_SUBNET"), ElementsAre(kV6.subnet));
+}
+
+TEST(ReadOwnSubnetTest, TheIpv4SubnetOrWhyThereIsNone) {
+  const std::string path = weft::testing::TestPath().string();
+  std::ofstream(path) << "FLANNEL_SUBNET=10.244.3.1/24\n";
+  EXPECT_EQ(ReadOwnSubnet(path).value(), P("10.244.3.0/24"));
+  for (const char* const text : {"", "FLANNEL_SUBNET=x\n", "FLANNEL_SUBNET=fd00:1::/64\n"}) {
+    std::ofstream(path) << text;
+    EXPECT_EQ(ReadOwnSubnet(path).status().message(),
+              path +
+                  " names no subnet of this node; start flanneld, or name its file with "
+                  "--subnet-file");
+  }
+  std::filesystem::remove(path);
+  EXPECT_EQ(ReadOwnSubnet(path).status().message(),
+            path +
+                " names no subnet of this node (it cannot be opened); start flanneld, or name "
+                "its file with --subnet-file");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 #include "control/file_io.h"
 #include "control/own_files.h"
-#include "tests/support/foreign_file.h"
+#include "tests/support/files/foreign_file.h"
 #include "tests/support/test_path.h"
 
 namespace weft::node {

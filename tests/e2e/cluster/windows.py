@@ -42,7 +42,6 @@ class Node(member.Member):
         for flag in ("kubeconfig-file", "net-config-path", "subnet-file"):
             self.flags[flag] = windows_path(self.flags[flag])
         self.flags |= {"iface": self.address, "healthz-port": None, "healthz-ip": None}
-        self.write_kubeconfig({"token": self.token}, **{"certificate-authority": windows_path(cluster.control.path("ca.crt"))})
         # One server and its services first: programs would else hand them their output.
         self.wine("cmd", "/c", "exit")
         with open(self.program_log("hns"), "w", encoding="utf-8") as log:
@@ -60,6 +59,19 @@ class Node(member.Member):
         at = next(number for number, line in enumerate(lines) if line.startswith(f"[{quoted[0]}]"))
         lines.insert(at + 1, f'"{quoted[1]}"="{quoted[2]}"')
         lease.write_text(path, "\n".join(lines))
+
+    def kubeconfig(self, user, **cluster):
+        """Of the cluster, with paths as Windows writes them."""
+        authority = {"certificate-authority": windows_path(self.cluster.control.path("ca.crt"))}
+        return json.dumps(self.cluster.control.kubeconfig(user, **authority | cluster))
+
+    def administrator(self):
+        """A kubeconfig for programs whose own permissions are not tested."""
+        control = self.cluster.control
+        return self.kubeconfig({"client-certificate": windows_path(control.path("admin.crt")), "client-key": windows_path(control.path("admin.key"))})
+
+    def write_kubeconfig(self, user, **cluster):
+        lease.write_text(self.path("kubeconfig"), self.kubeconfig(user, **cluster))
 
     @property
     def kind(self):

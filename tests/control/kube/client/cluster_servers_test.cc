@@ -8,7 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/foreign_file.h"
+#include "tests/support/files/foreign_file.h"
 #include "tests/support/test_path.h"
 
 namespace weft::kube {

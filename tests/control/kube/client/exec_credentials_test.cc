@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "tests/control/kube/client/client_fixture.h"
 #include "tests/control/kube/client/test_plugin.h"
-#include "tests/support/foreign_file.h"
+#include "tests/support/files/foreign_file.h"
 #include "tests/support/test_path.h"
 
 namespace weft::kube {

@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "tests/support/open_file.h"
+#include "tests/support/files/open_file.h"
 
 namespace weft::testing {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "tests/support/foreign_file.h"
+#include "tests/support/files/foreign_file.h"
 
 namespace weft::testing {
 namespace {

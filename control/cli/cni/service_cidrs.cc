@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/cli/service_cidrs.h"
+#include "control/cli/cni/service_cidrs.h"
 
 #include <boost/asio/io_context.hpp>
 #include <memory>
@@ -31,11 +31,8 @@ absl::Status Append(std::string_view text, std::vector<IpPrefix>& out) {
 }
 
 // The body of an answer with status 200.
-absl::StatusOr<std::string> Get(kube::ClusterServers servers, const char* target,
-                                std::chrono::milliseconds limit) {
-  boost::asio::io_context io;
-  kube::ApiClient client(io, std::move(servers),
-                         absl::StrCat("flannelctl/", WEFT_VERSION, " (weft)"));
+absl::StatusOr<std::string> Get(boost::asio::io_context& io, kube::ApiClient& client,
+                                const char* target, std::chrono::milliseconds limit) {
   absl::StatusOr<kube::ApiAnswer> answer = absl::UnavailableError("no answer");
   kube::HttpRequest request;
   request.target = target;
@@ -44,6 +41,7 @@ absl::StatusOr<std::string> Get(kube::ClusterServers servers, const char* target
                              answer = std::move(got);
                              io.stop();
                            });
+  io.restart();
   io.run();
   if (!answer.ok()) return answer.status();
   if (answer->status == 200) return std::move(answer->body);
@@ -98,12 +96,15 @@ absl::StatusOr<std::vector<IpPrefix>> KubeadmServiceCidrs(std::string_view json)
 
 absl::StatusOr<std::vector<IpPrefix>> ReadServiceCidrs(kube::ClusterServers servers,
                                                        std::chrono::milliseconds limit) {
-  const absl::StatusOr<std::string> list = Get(servers, kList, limit);
+  boost::asio::io_context io;
+  kube::ApiClient client(io, std::move(servers),
+                         absl::StrCat("flannelctl/", WEFT_VERSION, " (weft)"));
+  const absl::StatusOr<std::string> list = Get(io, client, kList, limit);
   if (!list.ok() && !absl::IsNotFound(list.status())) return list.status();
   absl::StatusOr<std::vector<IpPrefix>> found =
       list.ok() ? ServiceCidrsOf(*list) : absl::StatusOr<std::vector<IpPrefix>>(list.status());
   if (found.ok()) return found;
-  const absl::StatusOr<std::string> map = Get(std::move(servers), kKubeadm, limit);
+  const absl::StatusOr<std::string> map = Get(io, client, kKubeadm, limit);
   absl::StatusOr<std::vector<IpPrefix>> from_kubeadm =
       map.ok() ? KubeadmServiceCidrs(*map) : absl::StatusOr<std::vector<IpPrefix>>(map.status());
   if (from_kubeadm.ok()) return from_kubeadm;

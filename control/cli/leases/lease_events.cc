@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/cli/lease_events.h"
+#include "control/cli/leases/lease_events.h"
 
 #include <tuple>
 

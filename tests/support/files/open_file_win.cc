@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "tests/support/open_file.h"
+#include "tests/support/files/open_file.h"
 
 namespace weft::testing {
 

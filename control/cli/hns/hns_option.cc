@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/cli/hns_option.h"
+#include "control/cli/hns/hns_option.h"
 
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/cli/lease_input.h"
+#include "control/cli/leases/lease_input.h"
 
 #include <chrono>
 #include <thread>

@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/admin/admin_server.h"
-#include "control/cli/service_cidrs.h"
+#include "control/cli/cni/service_cidrs.h"
 #include "control/cni/containerd_folders.h"
 #include "tests/control/admin/running_server.h"
 #include "tests/control/admin/samples.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/cli/lease_text.h"
+#include "control/cli/leases/lease_text.h"
 
 #include <array>
 #include <utility>

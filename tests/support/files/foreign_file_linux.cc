@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/support/foreign_file.h"
+#include "tests/support/files/foreign_file.h"
 
 namespace weft::testing {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // flannelctl leases
 #include "absl/strings/str_cat.h"
-#include "control/cli/lease_input.h"
-#include "control/cli/lease_text.h"
+#include "control/cli/leases/lease_input.h"
+#include "control/cli/leases/lease_text.h"
 #include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 

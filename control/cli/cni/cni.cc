@@ -14,193 +14,36 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "control/admin/admin_client.h"
-#include "control/cli/hns_option.h"
-#include "control/cli/own_service.h"
+#include "control/cli/cni/node_facts.h"
 #include "control/cli/parser.h"
-#include "control/cli/service_cidrs.h"
 #include "control/cli/verbs.h"
 #include "control/cni/containerd_folders.h"
 #include "control/cni/installed_config.h"
 #include "control/cni/plugin_config.h"
 #include "control/cni/source_vip.h"
-#include "control/command_line.h"
-#include "control/config/flag_values.h"
 #include "control/file_io.h"
-#include "control/host/host.h"
 #include "control/net_conf.h"
 #include "control/node/subnet_env.h"
 #include "control/own_files.h"
-#include "hns/client.h"
-#include "hns/version.h"
 
 namespace weft::cli {
 namespace {
 
-using cni::NodeFacts;
 using std::chrono::steady_clock;
 
 constexpr auto kPeriod = std::chrono::milliseconds(200);
-constexpr auto kCallLimit = std::chrono::seconds(20);
 constexpr std::string_view kFlannel = "flannel";
-constexpr std::size_t kMostSubnetEnv = 64 * 1024;  // bytes
 
-struct CniOptions {
-  // What the node has. Empty paths: those of flanneld's service, else its defaults.
-  std::string subnet_file, net_conf, store;
-  std::vector<std::string> services;
-  std::string node_address, admin, hns;
-  kube::ClusterFlags cluster;
+struct CniOptions : FactOptions {
   // What is chosen. Plugin and delegate: empty: as net-conf's Backend.Type.
   std::string plugin, delegate;
   bool loopback_dsr = false, encap_overhead = false;
   // Where it lies.
   std::string containerd_config = cni::DefaultsOfContainerd().config, conf_dir, bin_dir;
-  std::string file_name = "10-flannel.conflist", state_dir;
+  std::string file_name = "10-flannel.conflist";
   std::string timeout = "60s", file;
   bool overwrite = false;
 };
-
-// ---- what the node has
-
-void CompletePaths(CniOptions& options) {
-  config::FlagValues flags;
-  if (auto service = OpenOwnService(/*to_change=*/false); service.ok()) {
-    auto given = FlagsOfService(*service, "flanneld");
-    if (given.ok() && *given) flags = **std::move(given);
-  }
-  const auto complete = [](std::string& path, const std::string& otherwise) {
-    if (path.empty()) path = control::OnSystemDrive(otherwise);
-  };
-  complete(options.subnet_file, flags.subnet_file);
-  complete(options.net_conf, flags.net_config_path);
-  complete(options.store, flags.source_vip_store);
-  complete(options.state_dir,
-           flags.state_dir.empty() ? control::DefaultStateFolder() : flags.state_dir);
-  kube::ClusterFlags& cluster = options.cluster;
-  if (cluster.kubeconfig_file.empty() && cluster.api_urls.empty())
-    cluster = {flags.kubeconfig_file, flags.kube_api_url, flags.kubelet_kubeconfig};
-}
-
-struct Known {
-  NodeFacts facts;
-  control::BackendType type = control::BackendType::kVxlan;
-  std::vector<std::string> unknown;  // a sentence for each fact that is not known: cause, next step
-};
-
-// On a node whose HNS can be asked, and where it matters.
-std::optional<bool> HasDsr(const CniOptions& options, bool wanted) {
-  if (!wanted) return std::nullopt;
-  const auto api = OpenHns(options.hns);
-  if (!api.ok()) return std::nullopt;
-  const auto version = hns::Client(**api).ReadVersion();
-  return version.ok() ? std::optional(hns::SupportsDsr(*version)) : std::nullopt;
-}
-
-absl::StatusOr<std::vector<IpPrefix>> Services(const CniOptions& options) {
-  std::vector<IpPrefix> found;
-  for (const std::string& text : options.services) {
-    const auto prefix = IpPrefix::Parse(text);
-    if (!prefix)
-      return absl::InvalidArgumentError(
-          absl::StrCat("--service-cidr=", text, " is no CIDR; write 10.96.0.0/12"));
-    found.push_back(*prefix);
-  }
-  if (found.empty()) {
-    auto servers = kube::ReadClusterServers(options.cluster, control::Variable);
-    auto read = servers.ok() ? ReadServiceCidrs(*std::move(servers), kCallLimit)
-                             : absl::StatusOr<std::vector<IpPrefix>>(servers.status());
-    if (!read.ok())
-      return absl::NotFoundError(
-          absl::StrCat(read.status().message(),
-                       "; give --service-cidr, as the API server's --service-cluster-ip-range"));
-    found = *std::move(read);
-  }
-  std::erase_if(found, [](const IpPrefix& each) { return each.family() != IpFamily::kV4; });
-  if (found.empty())
-    return absl::NotFoundError("no service CIDR is IPv4, and HNS networks have only IPv4");
-  return found;
-}
-
-// The length of the subnet in which this machine has `address`.
-std::optional<IpPrefix> LinkOf(const IpAddress& address) {
-  const auto host = host::OpenHost();
-  if (!host.ok()) return std::nullopt;
-  const auto adapters = (*host)->Adapters();
-  if (!adapters.ok()) return std::nullopt;
-  for (const host::Adapter& adapter : *adapters) {
-    for (const host::AssignedAddress& each : adapter.addresses)
-      if (each.address == address) return IpPrefix::From(address, each.prefix_length);
-  }
-  return std::nullopt;
-}
-
-absl::Status ReadAddress(const CniOptions& options, NodeFacts& facts) {
-  if (!options.node_address.empty()) {
-    const auto prefix = IpPrefix::Parse(options.node_address);
-    facts.node = IpAddress::Parse(options.node_address.substr(0, options.node_address.find('/')));
-    if (!facts.node || !facts.node->is_v4() ||
-        (!prefix && options.node_address.find('/') != std::string::npos)) {
-      facts.node.reset();
-      return absl::InvalidArgumentError(absl::StrCat("--node-address=", options.node_address,
-                                                     " is no IPv4 address; write 10.0.0.8/24"));
-    }
-    facts.link = prefix ? prefix : LinkOf(*facts.node);
-    return absl::OkStatus();
-  }
-  if (options.admin == "none")
-    return absl::NotFoundError("the node's address is not known; give --node-address");
-  const auto status = admin::AdminClient(EndpointOf(options.admin)).ReadStatus();
-  if (!status.ok() || !status->hns || !status->hns->management_ip)
-    return absl::NotFoundError(absl::StrCat(
-        "the node's address is not known: ",
-        status.ok() ? "flanneld's network has none yet" : std::string(status.status().message()),
-        "; start flanneld, or give --node-address=10.0.0.8/24"));
-  facts.node = status->hns->management_ip;
-  facts.link = LinkOf(*facts.node);
-  return absl::OkStatus();
-}
-
-absl::Status ReadSubnet(const CniOptions& options, NodeFacts& facts) {
-  const auto text = control::ReadFileText(options.subnet_file, kMostSubnetEnv);
-  const std::vector<IpPrefix> subnets =
-      text.ok() ? node::ReadPrefixes(*text, "FLANNEL_SUBNET") : std::vector<IpPrefix>();
-  if (!subnets.empty()) {
-    facts.subnet = subnets.front();
-    return absl::OkStatus();
-  }
-  return absl::NotFoundError(
-      absl::StrCat(options.subnet_file, " names no subnet of this node",
-                   text.ok() ? "" : absl::StrCat(" (", text.status().message(), ")"),
-                   "; start flanneld, or name its file with --subnet-file"));
-}
-
-Known ReadKnown(const CniOptions& options, bool needs_address, bool needs_dsr) {
-  Known known;
-  NodeFacts& facts = known.facts;
-  const auto keep = [&known](const absl::Status& status) {
-    if (!status.ok()) known.unknown.emplace_back(status.message());
-  };
-  facts.store = options.store;
-  facts.subnet_file = options.subnet_file;
-  facts.flannel_data = control::OnSystemDrive("/var/lib/cni/flannel");
-  const auto conf = control::LoadNetConf(options.net_conf, control::kHnsDefaults);
-  if (conf.ok()) {
-    facts.network = conf->name;
-    if (conf->network) facts.cluster = {*conf->network};
-    known.type = conf->type;
-  } else {
-    keep(absl::Status(conf.status().code(),
-                      absl::StrCat(conf.status().message(), "; --net-config-path names the file")));
-  }
-  keep(ReadSubnet(options, facts));
-  auto services = Services(options);
-  keep(services.status());
-  if (services.ok()) facts.services = *std::move(services);
-  if (needs_address) keep(ReadAddress(options, facts));
-  facts.dsr = HasDsr(options, needs_dsr);
-  return known;
-}
 
 // ---- render, install
 
@@ -212,12 +55,8 @@ absl::StatusOr<cni::ConfigChoice> ChoiceOf(const CniOptions& options, control::B
   if (!choice.through_flannel && !options.delegate.empty())
     return absl::InvalidArgumentError("--delegate is for --plugin=flannel");
   const bool bridge = type == control::BackendType::kHostGw;
-  choice.plugin = bridge ? cni::Plugin::kWinBridge : cni::Plugin::kWinOverlay;
-  const std::string& named = choice.through_flannel ? options.delegate : options.plugin;
-  for (const auto each :
-       {cni::Plugin::kWinOverlay, cni::Plugin::kSdnOverlay, cni::Plugin::kWinBridge}) {
-    if (named == Name(each)) choice.plugin = each;
-  }
+  choice.plugin = cni::PluginOf(choice.through_flannel ? options.delegate : options.plugin)
+                      .value_or(bridge ? cni::Plugin::kWinBridge : cni::Plugin::kWinOverlay);
   if (bridge != (choice.plugin == cni::Plugin::kWinBridge)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "net-conf's Backend.Type is ", Name(type), ", and ", Name(choice.plugin), " is for ",
@@ -227,18 +66,11 @@ absl::StatusOr<cni::ConfigChoice> ChoiceOf(const CniOptions& options, control::B
 }
 
 absl::StatusOr<std::string> Render(const CniOptions& options) {
-  // The plugin is known only when net-conf is read.
-  const bool overlay = options.plugin == "win-overlay" ||
-                       (options.plugin == kFlannel && options.delegate == "win-overlay");
-  const bool bridge_by_default = options.plugin.empty() || options.plugin == kFlannel;
-  bool needs_address = !overlay;
-  if (bridge_by_default && options.delegate.empty()) {
-    const auto conf = control::LoadNetConf(options.net_conf, control::kHnsDefaults);
-    needs_address = conf.ok() && conf->type == control::BackendType::kHostGw;
-  }
-  const Known known = ReadKnown(options, needs_address, options.loopback_dsr);
-  const auto choice = ChoiceOf(options, known.type);
+  const auto conf = control::LoadNetConf(options.net_conf, control::kHnsDefaults);
+  const auto choice = ChoiceOf(options, conf.ok() ? conf->type : control::BackendType::kVxlan);
   if (!choice.ok()) return choice.status();
+  const Known known =
+      ReadKnown(options, conf, choice->plugin != cni::Plugin::kWinOverlay, options.loopback_dsr);
   if (choice->plugin == cni::Plugin::kSdnOverlay &&
       known.facts.store != control::OnSystemDrive(std::string(cni::kDefaultStore)))
     return absl::InvalidArgumentError(absl::StrCat(
@@ -252,7 +84,7 @@ absl::StatusOr<std::string> Render(const CniOptions& options) {
 }
 
 ExitCode RunRender(CniOptions options, Io& io) {
-  CompletePaths(options);
+  CompleteFromService(options);
   const auto text = Render(options);
   if (!text.ok()) return Fail(io, "cni render", text.status());
   io.out << *text;
@@ -295,7 +127,7 @@ absl::StatusOr<std::vector<std::string>> Obstacles(const cni::ContainerdFolders&
 }
 
 ExitCode RunInstall(CniOptions options, Io& io) {
-  CompletePaths(options);
+  CompleteFromService(options);
   constexpr std::string_view kVerb = "cni install";
   absl::Duration timeout;
   if (!absl::ParseDuration(options.timeout, &timeout) || timeout < absl::ZeroDuration() ||
@@ -308,8 +140,8 @@ ExitCode RunInstall(CniOptions options, Io& io) {
   if (!folders.ok()) return Fail(io, kVerb, folders.status());
   const auto deadline = steady_clock::now() + absl::ToChronoNanoseconds(timeout);
   const bool needs_subnet = options.plugin != kFlannel;  // which reads it for each pod
-  for (NodeFacts facts;
-       needs_subnet && !ReadSubnet(options, facts).ok() && steady_clock::now() < deadline;)
+  while (needs_subnet && !node::ReadOwnSubnet(options.subnet_file).ok() &&
+         steady_clock::now() < deadline)
     std::this_thread::sleep_for(kPeriod);
   const auto text = Render(options);
   if (!text.ok()) return Fail(io, kVerb, text.status());
@@ -365,11 +197,13 @@ absl::StatusOr<Read> ReadConfig(const CniOptions& options) {
 }
 
 ExitCode RunCheck(CniOptions options, bool explain, Io& io) {
-  CompletePaths(options);
+  CompleteFromService(options);
   const std::string verb = explain ? "cni explain" : "cni validate";
   const auto read = ReadConfig(options);
   if (!read.ok()) return Fail(io, verb, read.status());
-  const Known known = ReadKnown(options, /*needs_address=*/true, /*needs_dsr=*/true);
+  const Known known =
+      ReadKnown(options, control::LoadNetConf(options.net_conf, control::kHnsDefaults),
+                /*needs_address=*/true, /*needs_dsr=*/true);
   const auto remarks = cni::ExplainConfig(read->text, known.facts);
   if (!remarks.ok())
     return Fail(
@@ -398,30 +232,6 @@ ExitCode RunCheck(CniOptions options, bool explain, Io& io) {
 }
 
 // ---- the options
-
-void AddFactOptions(CLI::App& parser, CniOptions& options) {
-  const auto add = [&](const char* name, auto& value, const char* help, const char* type) {
-    return parser.add_option(name, value, help)->type_name(type);
-  };
-  add("--service-cidr", options.services,
-      "The cluster's service CIDR; else the API server is asked; may be repeated", "CIDR")
-      ->allow_extra_args(false);
-  add("--kubeconfig-file", options.cluster.kubeconfig_file, "Credentials for that, as flanneld's",
-      "PATH");
-  add("--kube-api-url", options.cluster.api_urls, "The API server for that, as flanneld's", "URL")
-      ->allow_extra_args(false);
-  add("--node-address", options.node_address,
-      "The node's address, 10.0.0.8/24; else flanneld is asked (sdnoverlay, win-bridge)",
-      "IP[/LENGTH]");
-  add("--net-config-path", options.net_conf,
-      "The file of flanneld's --net-config-path; else that of its service", "PATH");
-  add("--subnet-file", options.subnet_file,
-      "The file of flanneld's --subnet-file; else that of its service", "PATH");
-  add("--source-vip-store", options.store,
-      "The folder of flanneld's --source-vip-store; else that of its service", "PATH");
-  AddAdminOption(parser, options.admin);
-  AddHnsOption(parser, options.hns);
-}
 
 void AddChoiceOptions(CLI::App& parser, CniOptions& options) {
   parser

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "control/cli/hns_option.h"
+#include "control/cli/hns/hns_option.h"
 #include "control/cli/parser.h"
 #include "control/cli/text_table.h"
 #include "control/cli/verbs.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "control/admin/schema.h"
-#include "control/cli/lease_events.h"
+#include "control/cli/leases/lease_events.h"
 #include "control/cli/text_table.h"
 
 namespace weft::cli {

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/cni/node_facts.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/admin/admin_client.h"
+#include "control/cli/cni/service_cidrs.h"
+#include "control/cli/hns/hns_option.h"
+#include "control/cli/own_service.h"
+#include "control/cli/parser.h"
+#include "control/command_line.h"
+#include "control/config/flag_values.h"
+#include "control/host/host.h"
+#include "control/node/subnet_env.h"
+#include "control/own_files.h"
+#include "hns/client.h"
+#include "hns/version.h"
+
+namespace weft::cli {
+namespace {
+
+using cni::NodeFacts;
+
+constexpr auto kCallLimit = std::chrono::seconds(20);
+
+// On a node whose HNS can be asked, and where it matters.
+std::optional<bool> HasDsr(const FactOptions& options, bool wanted) {
+  if (!wanted) return std::nullopt;
+  const auto api = OpenHns(options.hns);
+  if (!api.ok()) return std::nullopt;
+  const auto version = hns::Client(**api).ReadVersion();
+  return version.ok() ? std::optional(hns::SupportsDsr(*version)) : std::nullopt;
+}
+
+absl::StatusOr<std::vector<IpPrefix>> Services(const FactOptions& options) {
+  std::vector<IpPrefix> found;
+  for (const std::string& text : options.services) {
+    const auto prefix = IpPrefix::Parse(text);
+    if (!prefix)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--service-cidr=", text, " is no CIDR; write 10.96.0.0/12"));
+    found.push_back(*prefix);
+  }
+  if (found.empty()) {
+    auto servers = kube::ReadClusterServers(options.cluster, control::Variable);
+    auto read = servers.ok() ? ReadServiceCidrs(*std::move(servers), kCallLimit)
+                             : absl::StatusOr<std::vector<IpPrefix>>(servers.status());
+    if (!read.ok())
+      return absl::NotFoundError(
+          absl::StrCat(read.status().message(),
+                       "; give --service-cidr, as the API server's --service-cluster-ip-range"));
+    found = *std::move(read);
+  }
+  std::erase_if(found, [](const IpPrefix& each) { return each.family() != IpFamily::kV4; });
+  if (found.empty())
+    return absl::NotFoundError("no service CIDR is IPv4, and HNS networks have only IPv4");
+  return found;
+}
+
+// The length of the subnet in which this machine has `address`.
+std::optional<IpPrefix> LinkOf(const IpAddress& address) {
+  const auto host = host::OpenHost();
+  if (!host.ok()) return std::nullopt;
+  const auto adapters = (*host)->Adapters();
+  if (!adapters.ok()) return std::nullopt;
+  for (const host::Adapter& adapter : *adapters) {
+    for (const host::AssignedAddress& each : adapter.addresses)
+      if (each.address == address) return IpPrefix::From(address, each.prefix_length);
+  }
+  return std::nullopt;
+}
+
+absl::Status ReadAddress(const FactOptions& options, NodeFacts& facts) {
+  if (!options.node_address.empty()) {
+    const auto prefix = IpPrefix::Parse(options.node_address);
+    facts.node = IpAddress::Parse(options.node_address.substr(0, options.node_address.find('/')));
+    if (!facts.node || !facts.node->is_v4() ||
+        (!prefix && options.node_address.find('/') != std::string::npos)) {
+      facts.node.reset();
+      return absl::InvalidArgumentError(absl::StrCat("--node-address=", options.node_address,
+                                                     " is no IPv4 address; write 10.0.0.8/24"));
+    }
+    facts.link = prefix ? prefix : LinkOf(*facts.node);
+    return absl::OkStatus();
+  }
+  if (options.admin == "none")
+    return absl::NotFoundError("the node's address is not known; give --node-address");
+  const auto status = admin::AdminClient(EndpointOf(options.admin)).ReadStatus();
+  if (!status.ok() || !status->hns || !status->hns->management_ip)
+    return absl::NotFoundError(absl::StrCat(
+        "the node's address is not known: ",
+        status.ok() ? "flanneld's network has none yet" : std::string(status.status().message()),
+        "; start flanneld, or give --node-address=10.0.0.8/24"));
+  facts.node = status->hns->management_ip;
+  facts.link = LinkOf(*facts.node);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddFactOptions(CLI::App& parser, FactOptions& options) {
+  const auto add = [&](const char* name, auto& value, const char* help, const char* type) {
+    return parser.add_option(name, value, help)->type_name(type);
+  };
+  add("--service-cidr", options.services,
+      "The cluster's service CIDR; else the API server is asked; may be repeated", "CIDR")
+      ->allow_extra_args(false);
+  add("--kubeconfig-file", options.cluster.kubeconfig_file, "Credentials for that, as flanneld's",
+      "PATH");
+  add("--kube-api-url", options.cluster.api_urls, "The API server for that, as flanneld's", "URL")
+      ->allow_extra_args(false);
+  add("--node-address", options.node_address,
+      "The node's address, 10.0.0.8/24; else flanneld is asked (sdnoverlay, win-bridge)",
+      "IP[/LENGTH]");
+  add("--net-config-path", options.net_conf,
+      "The file of flanneld's --net-config-path; else that of its service", "PATH");
+  add("--subnet-file", options.subnet_file,
+      "The file of flanneld's --subnet-file; else that of its service", "PATH");
+  add("--source-vip-store", options.store,
+      "The folder of flanneld's --source-vip-store; else that of its service", "PATH");
+  AddAdminOption(parser, options.admin);
+  AddHnsOption(parser, options.hns);
+}
+
+void CompleteFromService(FactOptions& options) {
+  config::FlagValues flags;
+  if (auto service = OpenOwnService(/*to_change=*/false); service.ok()) {
+    auto given = FlagsOfService(*service, "flanneld");
+    if (given.ok() && *given) flags = **std::move(given);
+  }
+  const auto complete = [](std::string& path, const std::string& otherwise) {
+    if (path.empty()) path = control::OnSystemDrive(otherwise);
+  };
+  complete(options.subnet_file, flags.subnet_file);
+  complete(options.net_conf, flags.net_config_path);
+  complete(options.store, flags.source_vip_store);
+  complete(options.state_dir,
+           flags.state_dir.empty() ? control::DefaultStateFolder() : flags.state_dir);
+  kube::ClusterFlags& cluster = options.cluster;
+  if (cluster.kubeconfig_file.empty() && cluster.api_urls.empty())
+    cluster = {flags.kubeconfig_file, flags.kube_api_url, flags.kubelet_kubeconfig};
+}
+
+Known ReadKnown(const FactOptions& options, const absl::StatusOr<control::NetConf>& conf,
+                bool needs_address, bool needs_dsr) {
+  Known known;
+  NodeFacts& facts = known.facts;
+  const auto keep = [&known](const absl::Status& status) {
+    if (!status.ok()) known.unknown.emplace_back(status.message());
+  };
+  facts.store = options.store;
+  facts.subnet_file = options.subnet_file;
+  facts.flannel_data = control::OnSystemDrive("/var/lib/cni/flannel");
+  if (conf.ok()) {
+    facts.network = conf->name;
+    if (conf->network) facts.cluster = {*conf->network};
+  } else {
+    keep(absl::Status(conf.status().code(),
+                      absl::StrCat(conf.status().message(), "; --net-config-path names the file")));
+  }
+  const absl::StatusOr<IpPrefix> subnet = node::ReadOwnSubnet(options.subnet_file);
+  keep(subnet.status());
+  if (subnet.ok()) facts.subnet = *subnet;
+  auto services = Services(options);
+  keep(services.status());
+  if (services.ok()) facts.services = *std::move(services);
+  if (needs_address) keep(ReadAddress(options, facts));
+  facts.dsr = HasDsr(options, needs_dsr);
+  return known;
+}
+
+}  // namespace weft::cli
