@@ -93,6 +93,7 @@ def main():
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupted)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` ignores it, and so would the programs of the tests
     namespace.delete_leftovers()
     failed = []
     alone = [test for test in tests if test[0].startswith(ALONE)]
