@@ -106,11 +106,22 @@ def tests_are_built(root, names):
             yield f"{name}: no CMakeLists.txt names it, so it is never run"
 
 
+def loops_keep_what_they_walk(root, names):
+    """Until C++23, `for (x : Make().value())` walks what a temporary held and has taken with it."""
+    dangling = re.compile(r"\bfor \((?:[^;():]|::)+ : (?:\*(?!this\b)[\w:.>-]+\(|[^;{]*\)\.value\(\)\))")
+    for name in names:
+        if pathlib.Path(name).suffix in (".cc", ".h"):
+            text = (root / name).read_text(errors="replace")
+            for found in dangling.finditer(text):
+                number = text.count("\n", 0, found.start()) + 1
+                yield f"{name}:{number}: the loop walks inside a temporary; give that a name before the loop"
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     names = files(root)
     rules = (no_registry_hosts, no_anonymous_todo, no_forbidden_folder, scripts_are_executable, ends_in_newline,
-             tests_write_apart, tests_are_built, documents_name_what_exists)
+             tests_write_apart, tests_are_built, loops_keep_what_they_walk, documents_name_what_exists)
     found = [reason for rule in rules for reason in rule(root, names)]
     print("\n".join(found + [f"{len(names)} files, {len(found)} findings"]))
     return 1 if found or not names else 0

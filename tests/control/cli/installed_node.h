@@ -106,8 +106,8 @@ class InstalledNode {
       }
       state.push_back(std::move(row));
     }
-    for (const hns::Network& network : hns_->client.Networks().value())
-      state.push_back("network " + network.name);
+    const std::vector<hns::Network> networks = hns_->client.Networks().value();
+    for (const hns::Network& network : networks) state.push_back("network " + network.name);
     std::ranges::sort(state);
     return state;
   }
