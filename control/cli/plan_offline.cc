@@ -224,9 +224,11 @@ void AddFirewall(host::Host& host, const config::Options& options, const control
                  OfflinePlan& out) {
   if (!options.manage_firewall || !host.is_windows()) return;
   const std::string rule = backend::FirewallRuleName(conf.port);
-  const auto exists = host.HasFirewallRule(rule);
-  if (exists.ok() && *exists)
-    out.facts.push_back(absl::StrCat("the firewall rule ", rule, " exists"));
+  const auto owner = host.FindFirewallRule(rule);
+  if (owner.ok() && *owner != host::RuleOwner::kNone)
+    out.facts.push_back(
+        absl::StrCat("the firewall rule ", rule, " exists",
+                     *owner == host::RuleOwner::kOther ? ", of another program" : ""));
   else
     out.changes.push_back(
         absl::StrCat("add a firewall rule that allows inbound UDP to port ", conf.port));

@@ -67,6 +67,10 @@ constexpr FlagRow kTable[] = {
     {kDataPlane, "manage-firewall", &V::manage_firewall, "",
      "with an overlay network in HNS, keep a rule in Windows' firewall that allows inbound UDP to "
      "its port; false: flanneld neither makes nor removes rules"},
+    {kDataPlane, "firewall-sources", &V::firewall_sources, "any|peers",
+     "whose packets that rule lets in: any, every address's; peers, the nodes' public IPs alone, "
+     "in "
+     "at most 500 blocks; any as well while a node is behind NAT"},
     {kDataPlane, "peer-check", &V::peer_check, "strict|lease|off",
      "how the sender of a received packet is checked: strict, by the lease that contains the inner "
      "source; lease, by any lease's address; off, not at all"},

@@ -43,7 +43,7 @@ struct PlainValues {
   std::string state_dir;                                   // empty: control::DefaultStateFolder()
 };
 
-// As given: ParseFlags has checked only the closed lists (dataplane, peer_check, log_format).
+// As given: ParseFlags has checked only the closed lists (dataplane, peer_check, ...).
 // Options has their meaning.
 struct FlagValues : PlainValues {
   std::string lease_source;  // "file:PATH"
@@ -51,6 +51,7 @@ struct FlagValues : PlainValues {
   std::string dataplane;  // empty: the system's default
   std::string hns;        // "emulator:PATH"; empty: the system's own
   std::string peer_check = "lease";
+  std::string firewall_sources = "any";
   std::int64_t iptables_resync = 5;  // seconds; Linux
   std::int64_t healthz_port = 0;     // zero or less: no server
   std::string admin;                 // empty: the default endpoint; "none": no endpoint

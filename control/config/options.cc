@@ -126,6 +126,8 @@ absl::Status SetDataPlane(const FlagValues& values, Options& options) {
                               "this machine's own"));
   }
   options.peer_check = *dataplane::ParsePeerCheck(values.peer_check);
+  options.firewall_sources =
+      values.firewall_sources == "peers" ? FirewallSources::kPeers : FirewallSources::kAny;
   options.iptables_resync =
       std::chrono::seconds(std::clamp<std::int64_t>(values.iptables_resync, 1, 3600));
   if (options.data_plane == DataPlane::kHns && !options.hns_emulator &&

@@ -27,6 +27,8 @@ enum class DataPlane : std::uint8_t {
   kHns,        // Windows' Host Network Service
   kNone,       // none: flanneld takes the lease and writes subnet.env
 };
+// Whose packets the firewall's rule lets in.
+enum class FirewallSources : std::uint8_t { kAny, kPeers };
 // The value of --dataplane.
 std::string_view Name(DataPlane data_plane);
 // The default on this system.
@@ -44,6 +46,7 @@ struct Options : PlainValues {
   // The socket of the emulator in place of Windows' HNS.
   std::optional<std::string> hns_emulator;
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
+  FirewallSources firewall_sources = FirewallSources::kAny;
   std::chrono::seconds iptables_resync{5};
 
   std::optional<std::uint16_t> healthz_port;  // empty: no server

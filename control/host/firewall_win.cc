@@ -4,17 +4,27 @@
 #include <oleauto.h>
 
 #include <algorithm>
+#include <bit>
 #include <cwchar>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "control/host/ip_helper_win.h"
 #include "vxlan/text/utf16_win.h"
 
 namespace weft::host {
 namespace {
+
+constexpr char kAnyAddress[] = "*";
+constexpr char kDescription[] =
+    "Lets in VXLAN packets of other nodes. Made by weft's flanneld, which corrects it; removed by "
+    "\"flannelctl reset\".";
 
 // A COM interface that is released with its owner.
 template <typename Interface>
@@ -71,11 +81,29 @@ absl::Status Refused(std::string_view what, std::string_view step, HRESULT code)
       code == E_ACCESSDENIED ? "; run as administrator" : ""));
 }
 
+std::string SourcesText(const FirewallRule& wanted) {
+  return wanted.sources ? absl::StrJoin(*wanted.sources, ",",
+                                        [](std::string* out, const IpPrefix& source) {
+                                          absl::StrAppend(out, source.ToString());
+                                        })
+                        : kAnyAddress;
+}
+
+HRESULT FillSources(INetFwRule& rule, const FirewallRule& wanted) {
+  const Text sources(Utf16(SourcesText(wanted)));
+  return rule.put_RemoteAddresses(sources.get());
+}
+
 // Sets the protocol before the ports: a rule checks its ports against its protocol.
-HRESULT Fill(INetFwRule& rule, const Text& name, const Text& ports) {
+HRESULT Fill(INetFwRule& rule, const FirewallRule& wanted) {
+  const Text name(Utf16(wanted.name)), ports(Utf16(absl::StrCat(wanted.port)));
+  const Text group(Utf16(kFirewallGroup)), description(Utf16(kDescription));
   HRESULT code = rule.put_Name(name.get());
+  if (SUCCEEDED(code)) code = rule.put_Grouping(group.get());
+  if (SUCCEEDED(code)) code = rule.put_Description(description.get());
   if (SUCCEEDED(code)) code = rule.put_Protocol(NET_FW_IP_PROTOCOL_UDP);
   if (SUCCEEDED(code)) code = rule.put_LocalPorts(ports.get());
+  if (SUCCEEDED(code)) code = FillSources(rule, wanted);
   if (SUCCEEDED(code)) code = rule.put_Direction(NET_FW_RULE_DIR_IN);
   if (SUCCEEDED(code)) code = rule.put_Action(NET_FW_ACTION_ALLOW);
   if (SUCCEEDED(code)) code = rule.put_Profiles(NET_FW_PROFILE2_ALL);
@@ -108,20 +136,69 @@ bool Names(const std::wstring& ports, std::uint16_t port) {
   return false;
 }
 
-// Why `rule` does not allow inbound UDP to `port` from everywhere; empty: it does.
+bool IsOurs(INetFwRule& rule) {
+  OwnedText group;
+  return SUCCEEDED(rule.get_Grouping(group.out())) && group.text() == Utf16(kFirewallGroup);
+}
+
+// A netmask, or a length, as Windows writes either.
+std::optional<IpPrefix> ParseSource(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const auto mask =
+      slash == std::string::npos ? std::nullopt : IpAddress::Parse(text.substr(slash + 1));
+  if (slash == std::string::npos || !mask) {
+    const auto address = IpAddress::Parse(text);
+    return address ? IpPrefix::From(*address, address->is_v4() ? 32 : 128) : IpPrefix::Parse(text);
+  }
+  const auto base = IpAddress::Parse(text.substr(0, slash));
+  if (!base || !base->is_v4() || !mask->is_v4()) return std::nullopt;
+  const int length = std::countl_one(mask->v4());
+  return std::popcount(mask->v4()) == length ? IpPrefix::From(*base, length) : std::nullopt;
+}
+
+// The addresses that a rule allows.
+struct Sources {
+  bool any = false;
+  bool complete = true;  // `prefixes` are all: there is no range or keyword
+  std::vector<IpPrefix> prefixes;
+
+  bool Cover(const IpPrefix& wanted) const {
+    return std::ranges::any_of(prefixes,
+                               [&](const IpPrefix& each) { return each.Contains(wanted); });
+  }
+  bool operator==(const FirewallRule& wanted) const {
+    if (!wanted.sources) return any;
+    return !any && complete && prefixes == *wanted.sources;
+  }
+};
+
+Sources ReadSources(const std::wstring& text) {
+  Sources sources;
+  const std::string all = Utf8(text);
+  for (const std::string_view part : absl::StrSplit(all, ',')) {
+    const std::string source(absl::StripAsciiWhitespace(part));
+    if (source == kAnyAddress) {
+      sources.any = true;
+    } else if (const auto prefix = ParseSource(source)) {
+      sources.prefixes.push_back(*prefix);
+    } else {
+      sources.complete = false;
+    }
+  }
+  std::ranges::sort(sources.prefixes);
+  return sources;
+}
+
+// Why the rule does not allow inbound UDP to `port`; empty: it does, from some address.
 std::string Lacks(INetFwRule& rule, std::uint16_t port) {
   VARIANT_BOOL enabled = VARIANT_FALSE;
   NET_FW_RULE_DIRECTION direction = NET_FW_RULE_DIR_OUT;
   NET_FW_ACTION action = NET_FW_ACTION_BLOCK;
   LONG protocol = 0, profiles = 0;
-  OwnedText ports, addresses;
-  const HRESULT codes[] = {rule.get_Enabled(&enabled),
-                           rule.get_Direction(&direction),
-                           rule.get_Action(&action),
-                           rule.get_Protocol(&protocol),
-                           rule.get_Profiles(&profiles),
-                           rule.get_LocalPorts(ports.out()),
-                           rule.get_RemoteAddresses(addresses.out())};
+  OwnedText ports;
+  const HRESULT codes[] = {rule.get_Enabled(&enabled),   rule.get_Direction(&direction),
+                           rule.get_Action(&action),     rule.get_Protocol(&protocol),
+                           rule.get_Profiles(&profiles), rule.get_LocalPorts(ports.out())};
   if (std::any_of(std::begin(codes), std::end(codes), [](HRESULT code) { return FAILED(code); }))
     return "it cannot be read";
   if (enabled == VARIANT_FALSE) return "it is disabled";
@@ -133,8 +210,43 @@ std::string Lacks(INetFwRule& rule, std::uint16_t port) {
   if (!any && !Names(ports.text(), port)) return absl::StrCat("it is not for port ", port);
   constexpr LONG kEach = NET_FW_PROFILE2_DOMAIN | NET_FW_PROFILE2_PRIVATE | NET_FW_PROFILE2_PUBLIC;
   if ((profiles & kEach) != kEach) return "it is not for all profiles";
-  if (addresses.text() != L"*") return "it is not for all addresses";
   return {};
+}
+
+// Corrects a rule of ours. Changes of the sources alone, which peers cause, are one call, so that
+// no packet is refused meanwhile.
+absl::StatusOr<std::string> Correct(INetFwRule& rule, const FirewallRule& wanted,
+                                    std::string_view what) {
+  std::string wrong = Lacks(rule, wanted.port);
+  OwnedText addresses;
+  HRESULT code = rule.get_RemoteAddresses(addresses.out());
+  if (SUCCEEDED(code) && !wrong.empty()) {
+    code = Fill(rule, wanted);
+  } else if (SUCCEEDED(code) && ReadSources(addresses.text()) != wanted) {
+    wrong = wanted.sources ? "it is for other addresses" : "it is not for all addresses";
+    code = FillSources(rule, wanted);
+  }
+  return SUCCEEDED(code) ? absl::StatusOr<std::string>(std::move(wrong))
+                         : Refused(what, "correcting it", code);
+}
+
+// Of a rule that another program made.
+absl::Status Judge(INetFwRule& rule, const FirewallRule& wanted) {
+  std::string lacks = Lacks(rule, wanted.port);
+  OwnedText addresses;
+  if (FAILED(rule.get_RemoteAddresses(addresses.out()))) lacks = "it cannot be read";
+  const Sources sources = ReadSources(addresses.text());
+  if (lacks.empty() && !sources.any &&
+      !(wanted.sources && std::ranges::all_of(*wanted.sources, [&](const IpPrefix& each) {
+          return sources.Cover(each);
+        })))
+    lacks = wanted.sources ? "it is not for all peers" : "it is not for all addresses";
+  if (!lacks.empty())
+    return absl::FailedPreconditionError(
+        absl::StrCat("the firewall rule ", wanted.name, " exists, but ", lacks));
+  if (!wanted.sources || !sources.any) return absl::OkStatus();
+  return absl::AlreadyExistsError(
+      absl::StrCat("the firewall rule ", wanted.name, " of another program allows any address"));
 }
 
 // Why no local rule has an effect in the profiles of the networks that are connected; empty: it
@@ -200,53 +312,62 @@ FirewallCom FirewallCom::System() {
           .make_rule = [](auto** out) { return Make(__uuidof(NetFwRule), out); }};
 }
 
-absl::Status AllowUdpInByFirewall(const FirewallCom& com, const std::string& rule,
-                                  std::uint16_t port) {
-  const std::string what = absl::StrCat("make the firewall rule ", rule);
+absl::StatusOr<std::string> AllowUdpInByFirewall(const FirewallCom& com, const FirewallRule& rule) {
+  const std::string what = absl::StrCat("make the firewall rule ", rule.name);
   const Rules rules(com, what);
   if (!rules.status().ok()) return rules.status();
 
-  const auto with_effect = [&] {
-    const std::string why = WhyVoid(rules.policy());
-    return why.empty() ? absl::OkStatus()
-                       : absl::PermissionDeniedError(
-                             absl::StrCat("the firewall rule ", rule, " has no effect: ", why));
-  };
-  const Text name(Utf16(rule)), ports(Utf16(absl::StrCat(port)));
+  std::string corrected;
+  const Text name{Utf16(rule.name)};
   Held<INetFwRule> there;
   HRESULT code = rules->Item(name.get(), there.out());
   if (FAILED(code) && !IsNotThere(code)) return Refused(what, "querying it", code);
-  if (there.get()) {
-    const std::string lacks = Lacks(*there.get(), port);
-    if (lacks.empty()) return with_effect();
-    return absl::FailedPreconditionError(
-        absl::StrCat("the firewall rule ", rule, " exists, but ", lacks));
+  if (!there.get()) {
+    Held<INetFwRule> made;
+    code = com.make_rule(made.out());
+    if (FAILED(code) || !made.get()) return Refused(what, "a new rule", code);
+    code = Fill(*made.get(), rule);
+    if (SUCCEEDED(code)) code = rules->Add(made.get());
+    if (FAILED(code)) return Refused(what, "adding it", code);
+  } else if (IsOurs(*there.get())) {
+    absl::StatusOr<std::string> wrong = Correct(*there.get(), rule, what);
+    if (!wrong.ok()) return wrong;
+    corrected = *std::move(wrong);
+  } else if (absl::Status status = Judge(*there.get(), rule); !status.ok()) {
+    return status;
   }
-  Held<INetFwRule> made;
-  code = com.make_rule(made.out());
-  if (FAILED(code) || !made.get()) return Refused(what, "a new rule", code);
-  code = Fill(*made.get(), name, ports);
-  if (SUCCEEDED(code)) code = rules->Add(made.get());
-  return SUCCEEDED(code) ? with_effect() : Refused(what, "adding it", code);
+  if (const std::string why = WhyVoid(rules.policy()); !why.empty())
+    return absl::PermissionDeniedError(
+        absl::StrCat("the firewall rule ", rule.name, " has no effect: ", why));
+  return corrected;
 }
 
-absl::StatusOr<bool> FirewallHas(const FirewallCom& com, const std::string& rule) {
-  const std::string what = absl::StrCat("look up the firewall rule ", rule);
+absl::StatusOr<RuleOwner> FindInFirewall(const FirewallCom& com, const std::string& name) {
+  const std::string what = absl::StrCat("look up the firewall rule ", name);
   const Rules rules(com, what);
   if (!rules.status().ok()) return rules.status();
-  const Text name{Utf16(rule)};
+  const Text text{Utf16(name)};
   Held<INetFwRule> there;
-  const HRESULT code = rules->Item(name.get(), there.out());
+  const HRESULT code = rules->Item(text.get(), there.out());
   if (FAILED(code) && !IsNotThere(code)) return Refused(what, "querying it", code);
-  return there.get() != nullptr;
+  if (!there.get()) return RuleOwner::kNone;
+  return IsOurs(*there.get()) ? RuleOwner::kOurs : RuleOwner::kOther;
 }
 
-absl::Status RemoveFromFirewall(const FirewallCom& com, const std::string& rule) {
-  const std::string what = absl::StrCat("remove the firewall rule ", rule);
+// Remove does not say which of several rules of a name it takes: ours gets a name of its own first.
+absl::Status RemoveFromFirewall(const FirewallCom& com, const std::string& name) {
+  const std::string what = absl::StrCat("remove the firewall rule ", name);
   const Rules rules(com, what);
   if (!rules.status().ok()) return rules.status();
-  const Text name{Utf16(rule)};
-  const HRESULT code = rules->Remove(name.get());
+  const Text text{Utf16(name)}, leaving{Utf16(absl::StrCat(name, " (weft removes it)"))};
+  Held<INetFwRule> there;
+  HRESULT code = rules->Item(text.get(), there.out());
+  if (FAILED(code) && !IsNotThere(code)) return Refused(what, "querying it", code);
+  if (there.get() && IsOurs(*there.get())) {
+    code = there->put_Name(leaving.get());
+    if (FAILED(code)) return Refused(what, "renaming it", code);
+  }
+  code = rules->Remove(leaving.get());  // also what an earlier call only renamed
   return SUCCEEDED(code) || IsNotThere(code) ? absl::OkStatus()
                                              : Refused(what, "removing it", code);
 }

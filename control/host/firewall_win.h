@@ -8,12 +8,12 @@
 
 #include <netfw.h>
 
-#include <cstdint>
 #include <functional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "control/host/host.h"
 
 namespace weft::host {
 
@@ -27,14 +27,12 @@ struct FirewallCom {
   static FirewallCom System();
 };
 
-// Makes the inbound rule `rule`: UDP to `port`, all profiles, allowed, enabled. An existing rule of
-// that name is not changed (host.h). PermissionDenied: the rule is there, but group policy, or a
-// block of all incoming connections, voids it. Like the functions below, initialises COM on the
-// calling thread for the duration of the call.
-absl::Status AllowUdpInByFirewall(const FirewallCom& com, const std::string& rule,
-                                  std::uint16_t port);
-absl::StatusOr<bool> FirewallHas(const FirewallCom& com, const std::string& rule);
-// Succeeds if the rule does not exist.
-absl::Status RemoveFromFirewall(const FirewallCom& com, const std::string& rule);
+// Host's AllowUdpIn, for all profiles. PermissionDenied: group policy, or a block of all incoming
+// connections, voids the rule. Like the functions below, initialises COM on the calling thread for
+// the duration of the call. Where several rules have the name, each sees the one that INetFwRules
+// returns.
+absl::StatusOr<std::string> AllowUdpInByFirewall(const FirewallCom& com, const FirewallRule& rule);
+absl::StatusOr<RuleOwner> FindInFirewall(const FirewallCom& com, const std::string& name);
+absl::Status RemoveFromFirewall(const FirewallCom& com, const std::string& name);
 
 }  // namespace weft::host

@@ -94,6 +94,18 @@ class Watch {
   virtual ~Watch() = default;
 };
 
+// Allows inbound UDP to `port`. Several rules may have one name.
+struct FirewallRule {
+  std::string name;
+  std::uint16_t port = 0;
+  std::optional<std::vector<IpPrefix>> sources{};  // ascending, not empty; absent: any address
+  friend bool operator==(const FirewallRule&, const FirewallRule&) = default;
+};
+
+// Who made a rule, by its group: `Get-NetFirewallRule -Group weft`.
+enum class RuleOwner : std::uint8_t { kNone, kOurs, kOther };
+inline constexpr char kFirewallGroup[] = "weft";
+
 // Synchronous; one thread (control). Errors name the object, the cause (the system's text) and the
 // next step.
 class Host {
@@ -125,14 +137,15 @@ class Host {
   // adapter again (HNS does so with each first network).
   virtual absl::Status SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) = 0;
   virtual absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) = 0;
-  // Allows inbound UDP to `port` from everywhere by a firewall rule of this name. An existing rule
-  // is not changed, whoever made it; FailedPrecondition: it does not allow that (it is disabled,
-  // for another port, ...); PermissionDenied: it is voided by a policy. Unimplemented, like the
-  // next two, where rules have no names.
-  virtual absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) = 0;
-  virtual absl::StatusOr<bool> HasFirewallRule(const std::string& rule) = 0;
-  // Succeeds if the rule does not exist.
-  virtual absl::Status RemoveFirewallRule(const std::string& rule) = 0;
+  // Makes the rule, in our group, or corrects the one of ours that has its name: returns what was
+  // wrong with that, empty if nothing was. Another program's rule of that name is not changed;
+  // FailedPrecondition: it does not allow what `rule` does (it is disabled, for another port, ...);
+  // AlreadyExists: it allows more, any source. PermissionDenied: the rule is voided by a policy.
+  // Unimplemented, like the next two, where rules have no names.
+  virtual absl::StatusOr<std::string> AllowUdpIn(const FirewallRule& rule) = 0;
+  virtual absl::StatusOr<RuleOwner> FindFirewallRule(const std::string& name) = 0;
+  // Another program's rule stays. Succeeds if there is none of ours.
+  virtual absl::Status RemoveFirewallRule(const std::string& name) = 0;
 
   // Calls `changed`, on any thread and perhaps more often than needed, when an adapter, an address
   // or a default route was added, changed or removed.

@@ -308,15 +308,15 @@ class LinuxHost final : public Host {
   absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) override {
     return host::Forwarding(adapter_index, family);
   }
-  absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override {
-    return absl::UnimplementedError(absl::StrCat("firewall rule ", rule,
-                                                 ": rules have no names on Linux; allow UDP ", port,
-                                                 " with the firewall's own tool"));
+  absl::StatusOr<std::string> AllowUdpIn(const FirewallRule& rule) override {
+    return absl::UnimplementedError(absl::StrCat("firewall rule ", rule.name,
+                                                 ": rules have no names on Linux; allow UDP ",
+                                                 rule.port, " with the firewall's own tool"));
   }
-  absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override {
-    return NoNamedRules(rule);
+  absl::StatusOr<RuleOwner> FindFirewallRule(const std::string& name) override {
+    return NoNamedRules(name);
   }
-  absl::Status RemoveFirewallRule(const std::string& rule) override { return NoNamedRules(rule); }
+  absl::Status RemoveFirewallRule(const std::string& name) override { return NoNamedRules(name); }
   absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) override {
     return NetlinkWatch::Open(std::move(changed), socket_.port());
   }

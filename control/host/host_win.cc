@@ -114,14 +114,14 @@ class WindowsHost final : public Host {
   absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) override {
     return ReadForwarding(helper_, adapter_index, family);
   }
-  absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override {
-    return AllowUdpInByFirewall(firewall_, rule, port);
+  absl::StatusOr<std::string> AllowUdpIn(const FirewallRule& rule) override {
+    return AllowUdpInByFirewall(firewall_, rule);
   }
-  absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override {
-    return FirewallHas(firewall_, rule);
+  absl::StatusOr<RuleOwner> FindFirewallRule(const std::string& name) override {
+    return FindInFirewall(firewall_, name);
   }
-  absl::Status RemoveFirewallRule(const std::string& rule) override {
-    return RemoveFromFirewall(firewall_, rule);
+  absl::Status RemoveFirewallRule(const std::string& name) override {
+    return RemoveFromFirewall(firewall_, name);
   }
   absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) override {
     return MibWatch::Open(helper_, std::move(changed));

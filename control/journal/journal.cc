@@ -38,6 +38,7 @@ Json ToJson(const lease::FamilyLease& half) {
   if (half.vni) json["vni"] = *half.vni;
   Set(json, "vtepMAC", half.vtep_mac);
   if (half.kept_since) json["keptSince"] = *half.kept_since;
+  if (half.behind_nat) json["behindNAT"] = true;
   return json;
 }
 
@@ -111,6 +112,14 @@ class Reader {
     Refuse(key, "is no such number");
     return std::nullopt;
   }
+  // False where it is absent.
+  bool Bool(const char* key) const {
+    const Json* const value = Find(key);
+    if (value == nullptr) return false;
+    if (value->is_boolean()) return value->get<bool>();
+    Refuse(key, "is neither true nor false");
+    return false;
+  }
   std::optional<MacAddress> Mac(const char* key) const {
     const auto mac = Parsed<MacAddress>(key);
     if (mac && (mac->IsZero() || mac->IsGroup())) Refuse(key, "is no address of a node");
@@ -149,6 +158,7 @@ std::optional<lease::FamilyLease> ReadLease(const Reader& reader, IpFamily famil
   half.vni = ReadVni(reader);
   half.vtep_mac = reader.Mac("vtepMAC");
   half.kept_since = reader.Number("keptSince", kAnyNumber);
+  half.behind_nat = reader.Bool("behindNAT");
   return half;
 }
 

@@ -35,6 +35,9 @@ struct FamilyLease {
   // Unix seconds: when the node stopped publishing its MAC. This is then its last complete half.
   // Only LeaseTable sets it.
   std::optional<std::int64_t> kept_since{};
+  // public-ip-overwrite names an address that the Node does not have: its packets may come from
+  // another than `public_ip`.
+  bool behind_nat = false;
   friend bool operator==(const FamilyLease&, const FamilyLease&) = default;
 };
 

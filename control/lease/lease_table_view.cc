@@ -23,7 +23,7 @@ std::string TimeText(std::int64_t unix_seconds) {
 Peer PeerOf(const PackedLease& lease, IpFamily family) {
   const FamilyLease half = lease.half(family);
   return {std::string(lease.name()), half.subnet, *half.public_ip,
-          half.vtep_mac.value_or(MacAddress())};
+          half.vtep_mac.value_or(MacAddress()), half.behind_nat};
 }
 
 // Sorts as IpPrefix does, but faster: base, then length.

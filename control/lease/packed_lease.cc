@@ -98,6 +98,7 @@ void Pack(const Lease& lease, const PackedUid& uid, std::string& out) {
     const unsigned shift = P::ShiftOf(family);
     const std::size_t address_size = P::AddressSize(family);
     fields |= P::kHalf << shift;
+    if (half.behind_nat) fields |= P::BehindNatBit(family);
     std::memset(to, 0, P::HalfSize(family));
     to = Store(to, half.subnet.base().bytes());
     *to++ = static_cast<char>(half.subnet.length());
@@ -163,6 +164,7 @@ FamilyLease PackedLease::half(IpFamily family) const {
     std::memcpy(bytes.data(), at_ + OffsetOfVni(family) + sizeof(std::uint32_t), bytes.size());
     half.vtep_mac = MacAddress::FromBytes(bytes.data());
   }
+  half.behind_nat = is_behind_nat(family);
   if (is_kept(family)) {
     const bool second = family == IpFamily::kV6 && is_kept(IpFamily::kV4);
     half.kept_since = Load<std::int64_t>(at_ + OffsetOfSince() + (second ? kSinceSize : 0));

@@ -85,6 +85,7 @@ class PackedLease {
   bool has_public_ip(IpFamily family) const { return Has(family, kPublicIp); }
   bool has_vtep_mac(IpFamily family) const { return Has(family, kMac); }
   bool is_kept(IpFamily family) const { return (fields() & KeptBit(family)) != 0; }
+  bool is_behind_nat(IpFamily family) const { return (fields() & BehindNatBit(family)) != 0; }
   std::optional<std::uint32_t> vni(IpFamily family) const {
     if (!Has(family, kVni)) return std::nullopt;
     return Load<std::uint32_t>(at_ + OffsetOfVni(family));
@@ -108,7 +109,7 @@ class PackedLease {
   // Bits of one half's fields, those of IPv6 four bits higher; then the other bits.
   static constexpr unsigned kHalf = 1, kPublicIp = 2, kVni = 4, kMac = 8;
   static constexpr unsigned kUuid = 1u << 8, kOtherBackend = 1u << 9, kKeptV4 = 1u << 10,
-                            kKeptV6 = 1u << 11;
+                            kKeptV6 = 1u << 11, kBehindNatV4 = 1u << 12, kBehindNatV6 = 1u << 13;
   // Offsets.
   static constexpr std::size_t kReported = 0, kStates = 1, kFields = 2, kBackend = 4, kCreated = 5,
                                kHalves = 13;
@@ -126,6 +127,9 @@ class PackedLease {
   static constexpr unsigned ShiftOf(IpFamily family) { return family == IpFamily::kV4 ? 0 : 4; }
   static constexpr unsigned KeptBit(IpFamily family) {
     return family == IpFamily::kV4 ? kKeptV4 : kKeptV6;
+  }
+  static constexpr unsigned BehindNatBit(IpFamily family) {
+    return family == IpFamily::kV4 ? kBehindNatV4 : kBehindNatV6;
   }
   static constexpr std::size_t AddressSize(IpFamily family) {
     return family == IpFamily::kV4 ? 4 : 16;

@@ -21,6 +21,7 @@ struct Peer {
   IpPrefix subnet;
   IpAddress public_ip;
   MacAddress vtep_mac;
+  bool behind_nat = false;  // FamilyLease::behind_nat
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 

@@ -259,10 +259,6 @@ absl::Status Ledger::Open(std::string_view boot) {
 }
 
 void Ledger::Merge(const Entry& entered, std::string_view boot) {
-  if (const auto* const rule = std::get_if<FirewallRule>(&entered)) {
-    const FirewallRule* const old = Find(*rule);
-    if (rule->adopted && old != nullptr && old->port == rule->port) return;
-  }
   const auto* const object = std::get_if<HnsObject>(&entered);
   const HnsObject* const old = object != nullptr && object->adopted ? Find(*object) : nullptr;
   if (old == nullptr) return Put(entered);

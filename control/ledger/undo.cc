@@ -275,9 +275,9 @@ class Undoing {
 
   Result Undo(const FirewallRule& entry) {
     return Delete(entry, entry.adopted, [&]() -> MaybeFound {
-      const absl::StatusOr<bool> exists = places_.host->HasFirewallRule(entry.name);
-      if (!exists.ok()) return exists.status();
-      if (!*exists) return std::nullopt;
+      const absl::StatusOr<host::RuleOwner> owner = places_.host->FindFirewallRule(entry.name);
+      if (!owner.ok()) return owner.status();
+      if (*owner != host::RuleOwner::kOurs) return std::nullopt;  // gone, or made by another since
       return Found{"", [&] { return places_.host->RemoveFirewallRule(entry.name); }};
     });
   }

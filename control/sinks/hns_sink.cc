@@ -63,6 +63,7 @@ hns::RemoteSubnetRoute RouteTo(const lease::Peer& peer, const hns::OverlaySpec& 
 }
 
 lease::SinkReport HnsSink::Resync(std::span<const lease::Peer> all) {
+  if (before_routes_) before_routes_();
   hns::RemoteSubnetRoutes routes;
   for (const lease::Peer& peer : all) {
     if (peer.subnet.family() == IpFamily::kV4) routes.emplace(peer.subnet, RouteTo(peer, spec_));
@@ -76,6 +77,7 @@ lease::SinkReport HnsSink::Resync(std::span<const lease::Peer> all) {
 }
 
 lease::SinkReport HnsSink::Update(const lease::PeerChanges& changes) {
+  if (before_routes_) before_routes_();
   for (const lease::Peer& peer : changes.upserts) {
     if (peer.subnet.family() == IpFamily::kV4) routes_->Put(RouteTo(peer, spec_));
   }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "control/lease/sink.h"
 #include "control/sinks/keeper_thread.h"
@@ -38,6 +39,10 @@ class HnsSink final : public lease::Sink {
 
   void SetSpec(const hns::OverlaySpec& spec);
   const hns::OverlaySpec& spec() const { return spec_; }
+  // Called on the control thread before routes change.
+  void SetBeforeRoutes(std::function<void()> before_routes) {
+    before_routes_ = std::move(before_routes);
+  }
   // An adapter has the management IP. The outcome waits for this.
   void SetAdapterPresent();
   HnsState State() const { return thread_.State(); }
@@ -60,6 +65,7 @@ class HnsSink final : public lease::Sink {
       hns::Api& api, const std::shared_ptr<hns::ObjectLedger>& ledger) const;
 
   hns::OverlaySpec spec_;
+  std::function<void()> before_routes_;
   const std::shared_ptr<hns::DesiredRoutes> routes_ = std::make_shared<hns::DesiredRoutes>();
   const bool awaits_adapter_;
   const std::shared_ptr<hns::Repairs> repairs_;

@@ -209,29 +209,45 @@ TEST_P(HostContract, ForwardingIsReadBack) {
 
 TEST_P(HostContract, AFirewallRuleIsMadeOrUnsupported) {
   for (int round = 0; round < 2; ++round) {
-    const absl::Status status = host().AllowUdpIn(host::kOverlayFirewallRule, 4789);
-    EXPECT_TRUE(status.ok() || absl::IsUnimplemented(status)) << status;
+    const auto made = host().AllowUdpIn({host::kOverlayFirewallRule, 4789});
+    EXPECT_TRUE(made.ok() || absl::IsUnimplemented(made.status())) << made.status();
+    EXPECT_EQ(made.value_or(""), "");
   }
 }
 
-TEST_P(HostContract, AFirewallRuleIsFoundByItsNameAndRemoved) {
+TEST_P(HostContract, AFirewallRuleOfOursIsCorrectedFoundByItsNameAndRemoved) {
   const std::string mine = host::kOverlayFirewallRule, other = "OverlayTraffic8472UDP";
-  if (absl::IsUnimplemented(host().AllowUdpIn(mine, 4789))) {
-    EXPECT_TRUE(absl::IsUnimplemented(host().HasFirewallRule(mine).status()));
+  if (absl::IsUnimplemented(host().AllowUdpIn({mine, 4789}).status())) {
+    EXPECT_TRUE(absl::IsUnimplemented(host().FindFirewallRule(mine).status()));
     EXPECT_TRUE(absl::IsUnimplemented(host().RemoveFirewallRule(mine)));
     return;
   }
-  const auto has = [&](const std::string& rule) {
-    const auto found = host().HasFirewallRule(rule);
+  const auto owner = [&](const std::string& rule) {
+    const auto found = host().FindFirewallRule(rule);
     EXPECT_TRUE(found.ok()) << found.status();
-    return found.value_or(false);
+    return found.value_or(host::RuleOwner::kOther);
   };
-  EXPECT_FALSE(has(other));
-  ASSERT_TRUE(host().AllowUdpIn(other, 8472).ok());
+  const std::vector<IpPrefix> one = {*IpPrefix::Parse("192.168.1.11/32")},
+                              two = {*IpPrefix::Parse("192.168.1.11/32"),
+                                     *IpPrefix::Parse("192.168.1.64/26")};
+  const host::FirewallRule any{mine, 4789};
+  for (const auto& [rule, wrong] : std::vector<std::pair<host::FirewallRule, const char*>>{
+           {any, ""},
+           {{mine, 4789, one}, "it is for other addresses"},
+           {{mine, 4789, one}, ""},
+           {{mine, 4789, two}, "it is for other addresses"},
+           {{mine, 4790, two}, "it is not for port 4790"}}) {
+    const auto made = host().AllowUdpIn(rule);
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_EQ(*made, wrong);
+  }
+  EXPECT_EQ(owner(other), host::RuleOwner::kNone);
+  ASSERT_TRUE(host().AllowUdpIn({other, 8472}).ok());
+  EXPECT_EQ(owner(mine), host::RuleOwner::kOurs);
   for (int round = 0; round < 2; ++round) {
     EXPECT_TRUE(host().RemoveFirewallRule(mine).ok()) << "also one that is not there";
-    EXPECT_FALSE(has(mine));
-    EXPECT_TRUE(has(other));
+    EXPECT_EQ(owner(mine), host::RuleOwner::kNone);
+    EXPECT_EQ(owner(other), host::RuleOwner::kOurs);
   }
 }
 

@@ -54,4 +54,4 @@ def test_another_port(cluster):
 
     a, _ = node(cluster, windows.Weft, set_port)
     command.expect_equal(a.policies("VxlanPort"), [{"Port": 14789}], "the port of the network")
-    command.expect_equal(a.hns("host")["firewall"], [{"name": "OverlayTraffic14789UDP", "udpPort": 14789}], "the firewall's rules")
+    command.expect_equal(a.hns("host")["firewall"], [{"name": "OverlayTraffic14789UDP", "udpPort": 14789, "group": "weft"}], "the firewall's rules")

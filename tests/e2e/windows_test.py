@@ -87,7 +87,7 @@ def test_weft_host(cluster):
         return [each["adapter"] for each in a.hns("host")["routes"] if each["destination"] == "10.8.0.0/16"] == [adapters["vEthernet (eth0)"]["index"]]
 
     command.wait_until(route, lambda: f"no static route on the switch's adapter: {a.hns('host')['routes']}", timeout=10)
-    command.expect_equal(a.hns("host")["firewall"], [{"name": "OverlayTraffic4789UDP", "udpPort": 4789}], "the firewall's rules")
+    command.expect_equal(a.hns("host")["firewall"], [{"name": "OverlayTraffic4789UDP", "udpPort": 4789, "group": "weft"}], "the firewall's rules")
     a.hns("reboot")
     cluster.settle("the machine has rebooted", with_traffic=False)
     a.down()

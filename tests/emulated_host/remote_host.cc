@@ -221,27 +221,28 @@ absl::StatusOr<bool> RemoteHost::Forwarding(std::uint32_t adapter_index, IpFamil
   return answer.on;
 }
 
-absl::Status RemoteHost::AllowUdpIn(const std::string& rule, std::uint16_t port) {
+absl::StatusOr<std::string> RemoteHost::AllowUdpIn(const host::FirewallRule& rule) {
   HostCall call;
   call.operation = HostOperation::kAllowUdpIn;
   call.rule = rule;
-  call.port = port;
-  return Send(call).status;
+  HostAnswer answer = Send(call);
+  if (!answer.status.ok()) return answer.status;
+  return std::move(answer.corrected);
 }
 
-absl::StatusOr<bool> RemoteHost::HasFirewallRule(const std::string& rule) {
+absl::StatusOr<host::RuleOwner> RemoteHost::FindFirewallRule(const std::string& name) {
   HostCall call;
-  call.operation = HostOperation::kHasFirewallRule;
-  call.rule = rule;
+  call.operation = HostOperation::kFindFirewallRule;
+  call.rule.name = name;
   const HostAnswer answer = Send(call);
   if (!answer.status.ok()) return answer.status;
-  return answer.on;
+  return answer.owner;
 }
 
-absl::Status RemoteHost::RemoveFirewallRule(const std::string& rule) {
+absl::Status RemoteHost::RemoveFirewallRule(const std::string& name) {
   HostCall call;
   call.operation = HostOperation::kRemoveFirewallRule;
-  call.rule = rule;
+  call.rule.name = name;
   return Send(call).status;
 }
 

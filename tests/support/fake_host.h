@@ -116,11 +116,13 @@ class FakeHost : public host::Host {
     return absl::OkStatus();
   }
   absl::StatusOr<bool> Forwarding(std::uint32_t, IpFamily) override { return false; }
-  absl::Status AllowUdpIn(const std::string& rule, std::uint16_t) override {
-    done.push_back("allow " + rule);
-    return absl::OkStatus();
+  absl::StatusOr<std::string> AllowUdpIn(const host::FirewallRule& rule) override {
+    done.push_back("allow " + rule.name);
+    return "";
   }
-  absl::StatusOr<bool> HasFirewallRule(const std::string&) override { return false; }
+  absl::StatusOr<host::RuleOwner> FindFirewallRule(const std::string&) override {
+    return host::RuleOwner::kNone;
+  }
   absl::Status RemoveFirewallRule(const std::string&) override { return absl::OkStatus(); }
 
   absl::StatusOr<std::unique_ptr<host::Watch>> WatchChanges(

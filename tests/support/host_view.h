@@ -45,14 +45,14 @@ class HostView : public host::Host {
   absl::StatusOr<bool> Forwarding(std::uint32_t index, IpFamily family) override {
     return host_.Forwarding(index, family);
   }
-  absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override {
-    return host_.AllowUdpIn(rule, port);
+  absl::StatusOr<std::string> AllowUdpIn(const host::FirewallRule& rule) override {
+    return host_.AllowUdpIn(rule);
   }
-  absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override {
-    return host_.HasFirewallRule(rule);
+  absl::StatusOr<host::RuleOwner> FindFirewallRule(const std::string& name) override {
+    return host_.FindFirewallRule(name);
   }
-  absl::Status RemoveFirewallRule(const std::string& rule) override {
-    return host_.RemoveFirewallRule(rule);
+  absl::Status RemoveFirewallRule(const std::string& name) override {
+    return host_.RemoveFirewallRule(name);
   }
   absl::StatusOr<std::unique_ptr<host::Watch>> WatchChanges(
       std::function<void()> changed) override {

@@ -54,7 +54,7 @@ absl::Status HnsOverlay::Open() {
     Close();
   programmed_ = desired_;
   if (!desired_) return absl::OkStatus();
-  if (!follower_ && context_.options.manage_firewall) firewall_.Allow(desired_->port);
+  if (!follower_) KeepFirewall(std::chrono::steady_clock::now());
   if (keeper_) {
     keeper_->SetSpec(*desired_);
     return absl::OkStatus();
@@ -65,6 +65,12 @@ absl::Status HnsOverlay::Open() {
       context_.hns_repairs);
   control::LogInfo(
       absl::StrCat("peers are reached by the ", keeper_->name(), " on ", desired_->adapter));
+  if (!follower_ && context_.options.firewall_sources == config::FirewallSources::kPeers) {
+    keeper_->SetBeforeRoutes([this] {
+      sources_ = SourcesOf(context_.reconciler.table().Snapshot(IpFamily::kV4));
+      KeepFirewall(std::chrono::steady_clock::now());
+    });
+  }
   context_.reconciler.AddSink(*keeper_, control::Families::kV4);
   return absl::OkStatus();
 }
@@ -100,8 +106,14 @@ void HnsOverlay::OnHnsChange() {
 }
 
 void HnsOverlay::Poll(control::TimePoint now) {
-  if (decides() && context_.options.manage_firewall) firewall_.Allow(programmed_->port, now);
+  if (decides()) KeepFirewall(now);
   HnsNetwork::Poll(now);
+}
+
+void HnsOverlay::KeepFirewall(control::TimePoint now) {
+  if (!context_.options.manage_firewall) return;
+  if (context_.options.firewall_sources == config::FirewallSources::kPeers && !sources_) return;
+  firewall_.Allow(programmed_->port, sources_.value_or(FirewallSources()), now);
 }
 
 std::string HnsOverlay::TunnelsText(bool up) const {

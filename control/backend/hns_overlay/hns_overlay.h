@@ -39,7 +39,11 @@ class HnsOverlay final : public HnsNetwork<control::HnsSink, hns::OverlaySpec, O
  private:
   admin::HnsStatus ReadStatus() const override;
 
+  // Not before the peers are known, where the rule is for them alone.
+  void KeepFirewall(control::TimePoint now);
+
   TunnelFirewall firewall_;
+  std::optional<FirewallSources> sources_;
   // How long the creation of the network kept this node without the management IP, and which
   // creation this is about.
   std::optional<std::chrono::steady_clock::duration> blip_;

@@ -24,31 +24,28 @@ std::string FirewallRuleName(std::uint16_t port) {
 }
 
 // A rule that another program made is used as it is.
-absl::Status TunnelFirewall::Create(const std::string& rule, std::uint16_t port) {
-  const absl::StatusOr<bool> exists = host_.HasFirewallRule(rule);
-  if (!exists.ok()) return exists.status();
-  const ledger::FirewallRule entry{rule, port, /*adopted=*/*exists};
-  bool ours = false;
+absl::Status TunnelFirewall::Create(const host::FirewallRule& rule, bool is_check) {
+  const absl::StatusOr<host::RuleOwner> owner = host_.FindFirewallRule(rule.name);
+  if (!owner.ok()) return owner.status();
+  const ledger::FirewallRule entry{rule.name, rule.port,
+                                   /*adopted=*/*owner == host::RuleOwner::kOther};
   if (ledger_) {
     ledger_->Use([&](ledger::Ledger& ledger) -> ledger::NodeLedger::Written {
       const ledger::FirewallRule* const known = ledger.Find(entry);
-      ours = known != nullptr && !known->adopted;
-      if (!entry.adopted) return ledger.Intend({entry});
-      if (known != nullptr) return std::nullopt;
-      return ledger.Confirm(entry);
+      if (known != nullptr && known->adopted == entry.adopted) return std::nullopt;
+      return entry.adopted ? ledger.Confirm(entry) : ledger.Intend({entry});
     });
   }
-  absl::Status status = host_.AllowUdpIn(rule, port);
-  if (*exists && ours && absl::IsFailedPrecondition(status)) {
-    control::LogWarning(absl::StrCat(status.message(), "; flanneld made it, and makes it again"));
-    if (absl::Status removed = host_.RemoveFirewallRule(rule); !removed.ok()) return removed;
-    status = host_.AllowUdpIn(rule, port);
-  }
-  if (status.ok() || *exists || !ledger_) return status;
+  const absl::StatusOr<std::string> corrected = host_.AllowUdpIn(rule);
+  if (corrected.ok() && !corrected->empty() && is_check)
+    control::LogWarning(absl::StrCat("the firewall rule ", rule.name, " was altered: ", *corrected,
+                                     "; flanneld made it, and corrected it"));
+  if (corrected.ok() || *owner != host::RuleOwner::kNone || !ledger_) return corrected.status();
   // A call that failed may still have created it.
-  if (const absl::StatusOr<bool> made = host_.HasFirewallRule(rule); made.ok() && !*made)
+  if (const auto made = host_.FindFirewallRule(rule.name);
+      made.ok() && *made != host::RuleOwner::kOurs)
     ledger_->Use([&](ledger::Ledger& ledger) { return ledger.Forget({entry}); });
-  return status;
+  return corrected.status();
 }
 
 // Only those that the ledger records as made by us, also by an earlier process.
@@ -62,32 +59,40 @@ absl::Status TunnelFirewall::RemoveFormer(const std::string& rule) {
   for (const ledger::FirewallRule& each : former) {
     if (each.adopted || each.name == rule) continue;
     if (absl::Status status = host_.RemoveFirewallRule(each.name); !status.ok()) return status;
-    control::LogInfo(
-        absl::StrCat("removed the firewall rule ", each.name, " of the former port ", each.port));
+    control::LogInfo(absl::StrCat("removed the firewall rule ", each.name, " for UDP port ",
+                                  each.port, ", which nothing needs now"));
     ledger_->Use([&](ledger::Ledger& ledger) { return ledger.Forget({each}); });
   }
   return absl::OkStatus();
 }
 
-void TunnelFirewall::Allow(std::uint16_t port, control::TimePoint now) {
-  if (allowed_ == port && now < again_) return;
-  if (allowed_ != port) pause_ = kFirstPause;
-  allowed_ = port;
-  const std::string rule = FirewallRuleName(port);
-  const absl::Status status = Create(rule, port);
-  const absl::Status former = status.ok() ? RemoveFormer(rule) : absl::OkStatus();
+void TunnelFirewall::Allow(std::uint16_t port, const FirewallSources& sources,
+                           control::TimePoint now) {
+  const host::FirewallRule rule{FirewallRuleName(port), port, sources.prefixes};
+  const bool is_check = allowed_ == rule;
+  if (is_check && now < again_) return;
+  if (!is_check) pause_ = kFirstPause;
+  allowed_ = rule;
+  const bool needed = !rule.sources || !rule.sources->empty();
+  const absl::Status status = needed ? Create(rule, is_check) : absl::OkStatus();
+  const absl::Status former =
+      status.ok() ? RemoveFormer(needed ? rule.name : "") : absl::OkStatus();
   const bool allowed = status.ok() || absl::IsUnimplemented(status);
   const bool done = allowed && former.ok();
   // An existing rule is checked too: a group policy or another program may remove it.
   again_ = now + (done ? kRulePause : pause_);
   pause_ = done ? kFirstPause : std::min(2 * pause_, kLongestPause);
-  condition_.Set(!former.ok() ? absl::StrCat("a rule of a former port remains: ", former.message(),
-                                             "; flanneld tries again")
-                 : allowed    ? ""
-                              : absl::StrCat("peers may not reach this node: ", status.message(),
-                                             "; flanneld tries again; else allow inbound UDP port ",
-                                             port, " yourself"),
-                 now);
+  std::string text = sources.refusal;
+  if (!former.ok())
+    text = absl::StrCat("a rule that is not needed remains: ", former.message(),
+                        "; flanneld tries again");
+  else if (absl::IsAlreadyExists(status))
+    text = absl::StrCat("--firewall-sources=peers has no effect: ", status.message(),
+                        "; remove that rule, and flanneld makes its own");
+  else if (!allowed)
+    text = absl::StrCat("peers may not reach this node: ", status.message(),
+                        "; flanneld tries again; else allow inbound UDP port ", port, " yourself");
+  condition_.Set(text, now);
 }
 
 }  // namespace weft::backend

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "control/backend/hns_overlay/firewall_sources.h"
 #include "control/clock.h"
 #include "control/condition.h"
 #include "control/host/host.h"
@@ -25,23 +26,24 @@ class TunnelFirewall {
   explicit TunnelFirewall(host::Host& host, std::shared_ptr<ledger::NodeLedger> ledger = nullptr)
       : host_(host), ledger_(std::move(ledger)) {}
 
-  // Call about every second while an overlay network has this UDP port: creates the rule, retries
-  // soon where that fails, and checks it every five minutes in case another program removed or
-  // altered it: a rule that the ledger records as ours is then made again, any other stays. Rules
-  // of ours for former ports are removed.
-  void Allow(std::uint16_t port, control::TimePoint now = std::chrono::steady_clock::now());
+  // Call about every second while an overlay network has this UDP port, and when its peers change:
+  // creates the rule, retries soon where that fails, and checks it every five minutes in case
+  // another program removed or altered it: a rule of ours is corrected, any other stays. Rules of
+  // ours for former ports are removed, and for no peer each.
+  void Allow(std::uint16_t port, const FirewallSources& sources = {},
+             control::TimePoint now = std::chrono::steady_clock::now());
 
-  // The rule cannot be created. Fails no check.
+  // The rule cannot be created, or not narrowed as asked. Fails no check.
   const control::Condition& condition() const { return condition_; }
 
  private:
-  absl::Status Create(const std::string& rule, std::uint16_t port);
+  absl::Status Create(const host::FirewallRule& rule, bool is_check);
   // Removes our rules with other names.
   absl::Status RemoveFormer(const std::string& rule);
 
   host::Host& host_;
   const std::shared_ptr<ledger::NodeLedger> ledger_;
-  std::optional<std::uint16_t> allowed_;
+  std::optional<host::FirewallRule> allowed_;
   control::TimePoint again_{};
   control::Duration pause_{};
   control::Condition condition_;

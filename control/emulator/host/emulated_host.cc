@@ -19,10 +19,11 @@ bool IsSameWay(const Route& a, const Route& b) {
          a.adapter_index == b.adapter_index;
 }
 
-std::vector<FirewallRule>::iterator FirstNamed(std::vector<FirewallRule>& rules,
-                                               const std::string& name) {
-  return std::find_if(rules.begin(), rules.end(),
-                      [&](const FirewallRule& each) { return each.name == name; });
+// Null: no rule has the name.
+EmulatedFirewallRule* FirstNamed(std::vector<EmulatedFirewallRule>& rules,
+                                 const std::string& name) {
+  const auto found = std::ranges::find(rules, name, &FirewallRule::name);
+  return found == rules.end() ? nullptr : &*found;
 }
 
 absl::Status NoAdapter(std::string_view what, std::uint32_t index) {
@@ -293,31 +294,44 @@ absl::Status EmulatedHost::CheckFirewall(std::string_view what, const std::strin
                                              ": its service is not running (0x800706d9)"));
 }
 
-absl::Status EmulatedHost::AllowUdpIn(const std::string& rule, std::uint16_t port) {
+absl::StatusOr<std::string> EmulatedHost::AllowUdpIn(const FirewallRule& rule) {
   const std::lock_guard lock(mutex_);
-  if (absl::Status status = CheckFirewall("make", rule); !status.ok()) return status;
-  const auto first = FirstNamed(state_.firewall, rule);
-  if (first == state_.firewall.end()) {
-    state_.firewall.push_back({rule, port});
-    return absl::OkStatus();
+  if (absl::Status status = CheckFirewall("make", rule.name); !status.ok()) return status;
+  EmulatedFirewallRule* const there = FirstNamed(state_.firewall, rule.name);
+  if (there == nullptr) {
+    state_.firewall.push_back({rule, kFirewallGroup});
+    return "";
   }
-  return first->udp_port == port
-             ? absl::OkStatus()
-             : absl::FailedPreconditionError(absl::StrCat(
-                   "the firewall rule ", rule, " exists, but it is not for port ", port));
+  const std::string wrong = there->port != rule.port
+                                ? absl::StrCat("it is not for port ", rule.port)
+                            : there->sources != rule.sources ? "it is for other addresses"
+                                                             : "";
+  if (there->group == kFirewallGroup) {
+    *there = {rule, kFirewallGroup};
+    return wrong;
+  }
+  if (there->port == rule.port && rule.sources && !there->sources)
+    return absl::AlreadyExistsError(
+        absl::StrCat("the firewall rule ", rule.name, " of another program allows any address"));
+  if (wrong.empty()) return wrong;
+  return absl::FailedPreconditionError(
+      absl::StrCat("the firewall rule ", rule.name, " exists, but ", wrong));
 }
 
-absl::StatusOr<bool> EmulatedHost::HasFirewallRule(const std::string& rule) {
+absl::StatusOr<RuleOwner> EmulatedHost::FindFirewallRule(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  if (absl::Status status = CheckFirewall("read", rule); !status.ok()) return status;
-  return FirstNamed(state_.firewall, rule) != state_.firewall.end();
+  if (absl::Status status = CheckFirewall("read", name); !status.ok()) return status;
+  const EmulatedFirewallRule* const there = FirstNamed(state_.firewall, name);
+  if (there == nullptr) return RuleOwner::kNone;
+  return there->group == kFirewallGroup ? RuleOwner::kOurs : RuleOwner::kOther;
 }
 
-absl::Status EmulatedHost::RemoveFirewallRule(const std::string& rule) {
+absl::Status EmulatedHost::RemoveFirewallRule(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  if (absl::Status status = CheckFirewall("remove", rule); !status.ok()) return status;
-  const auto first = FirstNamed(state_.firewall, rule);
-  if (first != state_.firewall.end()) state_.firewall.erase(first);
+  if (absl::Status status = CheckFirewall("remove", name); !status.ok()) return status;
+  const EmulatedFirewallRule* const there = FirstNamed(state_.firewall, name);
+  if (there != nullptr && there->group == kFirewallGroup)
+    state_.firewall.erase(state_.firewall.begin() + (there - state_.firewall.data()));
   return absl::OkStatus();
 }
 

@@ -70,9 +70,9 @@ class EmulatedHost final : public Host {
   std::vector<absl::Status> RemoveRoutes(const std::vector<Route>& routes) override;
   absl::Status SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on) override;
   absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) override;
-  absl::Status AllowUdpIn(const std::string& rule, std::uint16_t port) override;
-  absl::StatusOr<bool> HasFirewallRule(const std::string& rule) override;
-  absl::Status RemoveFirewallRule(const std::string& rule) override;
+  absl::StatusOr<std::string> AllowUdpIn(const FirewallRule& rule) override;
+  absl::StatusOr<RuleOwner> FindFirewallRule(const std::string& name) override;
+  absl::Status RemoveFirewallRule(const std::string& name) override;
   absl::StatusOr<std::unique_ptr<Watch>> WatchChanges(std::function<void()> changed) override;
   bool is_windows() const override { return true; }
 

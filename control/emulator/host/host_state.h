@@ -28,16 +28,15 @@ struct EmulatedAdapter {
 };
 
 // Names are not unique: of several rules with one name, Windows' calls use the first (assumed).
-struct FirewallRule {
-  std::string name;
-  std::uint16_t udp_port = 0;
-  friend bool operator==(const FirewallRule&, const FirewallRule&) = default;
+struct EmulatedFirewallRule : FirewallRule {
+  std::string group;  // ours: kFirewallGroup
+  friend bool operator==(const EmulatedFirewallRule&, const EmulatedFirewallRule&) = default;
 };
 
 struct HostState {
   std::vector<EmulatedAdapter> adapters;
   std::vector<Route> routes;  // also of adapters that are gone or down, which keep them
-  std::vector<FirewallRule> firewall;
+  std::vector<EmulatedFirewallRule> firewall;
   std::vector<IpAddress> name_servers;
   // Adapters that are bound to a switch: their own name, and that of the host's adapter on it.
   std::map<std::string, std::string> switches;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,8 +15,10 @@ std::string HostStateText(const HostState& state) {
   out["routes"] = Json::array();
   for (const Route& each : state.routes) out["routes"].push_back(JsonOf(each));
   out["firewall"] = Json::array();
-  for (const FirewallRule& each : state.firewall)
-    out["firewall"].push_back({{"name", each.name}, {"udpPort", each.udp_port}});
+  for (const EmulatedFirewallRule& each : state.firewall) {
+    out["firewall"].push_back(JsonOf(each));
+    if (!each.group.empty()) out["firewall"].back()["group"] = each.group;
+  }
   if (!state.name_servers.empty()) out["nameServers"] = JsonOf(state.name_servers);
   out["switches"] = Json::array();
   for (const auto& [adapter, host_adapter] : state.switches)
@@ -42,9 +43,7 @@ absl::StatusOr<HostState> ParseHostState(std::string_view text) {
   });
   in.List("firewall", [&](const Json& each, const std::string& at) {
     MembersReader rule(each, at + ".", status);
-    state.firewall.push_back(
-        {rule.Text("name"), static_cast<std::uint16_t>(rule.Number(
-                                "udpPort", std::numeric_limits<std::uint16_t>::max()))});
+    state.firewall.push_back({ReadFirewallRule(rule, status), rule.Text("group")});
   });
   state.name_servers = ReadAddresses(in, "nameServers", status);
   in.List("switches", [&](const Json& each, const std::string& at) {

@@ -129,6 +129,30 @@ Json JsonOf(const std::vector<IpAddress>& addresses) {
   return out;
 }
 
+Json JsonOf(const FirewallRule& rule) {
+  Json out = {{"name", rule.name}, {"udpPort", rule.port}};
+  if (!rule.sources) return out;
+  out["sources"] = Json::array();
+  for (const IpPrefix& each : *rule.sources) out["sources"].push_back(each.ToString());
+  return out;
+}
+
+FirewallRule ReadFirewallRule(MembersReader& in, absl::Status& status) {
+  FirewallRule rule;
+  rule.name = in.Text("name");
+  rule.port =
+      static_cast<std::uint16_t>(in.Number("udpPort", std::numeric_limits<std::uint16_t>::max()));
+  in.List("sources", [&](const Json& each, const std::string& at) {
+    const auto prefix = each.is_string() ? IpPrefix::Parse(each.get<std::string>()) : std::nullopt;
+    if (!rule.sources) rule.sources.emplace();
+    if (prefix)
+      rule.sources->push_back(*prefix);
+    else
+      MembersReader(Json::object(), at, status).Refuse("", "is not an address block");
+  });
+  return rule;
+}
+
 std::vector<IpAddress> ReadAddresses(MembersReader& in, const char* key, absl::Status& status) {
   std::vector<IpAddress> addresses;
   in.List(key, [&](const Json& each, const std::string& at) {

@@ -54,13 +54,13 @@ HostAnswer CarryOut(host::Host& host, const HostCall& call) {
       answer.status = Take(host.Forwarding(call.adapter, call.family), answer.on);
       break;
     case HostOperation::kAllowUdpIn:
-      answer.status = host.AllowUdpIn(call.rule, call.port);
+      answer.status = Take(host.AllowUdpIn(call.rule), answer.corrected);
       break;
-    case HostOperation::kHasFirewallRule:
-      answer.status = Take(host.HasFirewallRule(call.rule), answer.on);
+    case HostOperation::kFindFirewallRule:
+      answer.status = Take(host.FindFirewallRule(call.rule.name), answer.owner);
       break;
     case HostOperation::kRemoveFirewallRule:
-      answer.status = host.RemoveFirewallRule(call.rule);
+      answer.status = host.RemoveFirewallRule(call.rule.name);
       break;
   }
   return answer;

@@ -26,7 +26,7 @@ enum class HostOperation : std::uint8_t {
   kSetForwarding,
   kForwarding,
   kAllowUdpIn,
-  kHasFirewallRule,
+  kFindFirewallRule,
   kRemoveFirewallRule,
   kReplaceRoutes,
 };
@@ -40,8 +40,7 @@ struct HostCall {
   host::AssignedAddress address;  // of kRouteTo: the destination
   std::vector<host::Route> routes;
   bool on = false;
-  std::string rule;
-  std::uint16_t port = 0;
+  host::FirewallRule rule;  // of kFindFirewallRule and kRemoveFirewallRule: its name
   friend bool operator==(const HostCall&, const HostCall&) = default;
 };
 
@@ -51,7 +50,9 @@ struct HostAnswer {
   std::vector<host::Route> routes;  // of kRouteTo: one
   std::vector<IpAddress> name_servers;
   std::vector<absl::Status> results;
-  bool on = false;  // also: the rule exists
+  bool on = false;
+  std::string corrected;  // of kAllowUdpIn
+  host::RuleOwner owner = host::RuleOwner::kNone;
   friend bool operator==(const HostAnswer&, const HostAnswer&) = default;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <limits>
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "control/emulator/host/values_json.h"
@@ -22,9 +23,10 @@ constexpr std::string_view kOperations[] = {"adapters",
                                             "set-forwarding",
                                             "forwarding",
                                             "allow-udp-in",
-                                            "has-firewall-rule",
+                                            "find-firewall-rule",
                                             "remove-firewall-rule",
                                             "replace-routes"};
+constexpr std::string_view kOwners[] = {"", "ours", "other"};
 constexpr int kHighestCode = static_cast<int>(absl::StatusCode::kUnauthenticated);
 
 std::string Text(const Json& json) {
@@ -66,8 +68,7 @@ std::string Encode(const HostCall& call) {
   if (call.address != host::AssignedAddress()) out["address"] = host::AssignedText(call.address);
   if (!call.routes.empty()) out["routes"] = JsonOf(call.routes);
   if (call.on) out["on"] = true;
-  if (!call.rule.empty()) out["rule"] = call.rule;
-  if (call.port != 0) out["port"] = call.port;
+  if (!call.rule.name.empty()) out["rule"] = host::JsonOf(call.rule);
   return Text(out);
 }
 
@@ -91,9 +92,10 @@ absl::StatusOr<HostCall> ParseHostCall(std::string_view text) {
   call.address = in.Parsed("address", host::ParseAssigned).value_or(host::AssignedAddress());
   call.routes = ReadRoutes(in, wrong);
   call.on = in.Bool("on", false);
-  call.rule = in.Text("rule");
-  call.port =
-      static_cast<std::uint16_t>(in.Number("port", std::numeric_limits<std::uint16_t>::max()));
+  if (const Json* const rule = in.Find("rule")) {
+    MembersReader members(*rule, "rule.", wrong);
+    call.rule = host::ReadFirewallRule(members, wrong);
+  }
   if (!wrong.ok()) return wrong;
   return call;
 }
@@ -109,6 +111,9 @@ std::string Encode(const HostAnswer& answer) {
   if (!answer.name_servers.empty()) out["nameServers"] = host::JsonOf(answer.name_servers);
   for (const absl::Status& status : answer.results) out["results"].push_back(JsonOf(status));
   if (answer.on) out["on"] = true;
+  if (!answer.corrected.empty()) out["corrected"] = answer.corrected;
+  if (answer.owner != host::RuleOwner::kNone)
+    out["owner"] = kOwners[static_cast<std::size_t>(answer.owner)];
   return Text(out);
 }
 
@@ -128,6 +133,12 @@ absl::StatusOr<HostAnswer> ParseHostAnswer(std::string_view text) {
     answer.results.push_back(ReadStatus(each, at + ".", wrong));
   });
   answer.on = in.Bool("on", false);
+  answer.corrected = in.Text("corrected");
+  if (const auto* const owner = std::ranges::find(kOwners, in.Text("owner"));
+      owner != std::end(kOwners))
+    answer.owner = static_cast<host::RuleOwner>(owner - std::begin(kOwners));
+  else
+    in.Refuse("owner", "is none that this version knows");
   if (!wrong.ok()) return wrong;
   return answer;
 }

@@ -78,6 +78,12 @@ bool IsVxlan(const NodeFields& fields) {
   return absl::EqualsIgnoreCase(fields.backend_type, "vxlan");
 }
 
+bool HasInternalIp(const NodeFields& fields, const IpAddress& address) {
+  const auto* const begin = fields.internal_ips.data();
+  return std::any_of(begin, begin + fields.internal_ip_count,
+                     [&](std::string_view text) { return IpAddress::Parse(text) == address; });
+}
+
 absl::StatusOr<BackendData> ReadBackendData(std::string_view text, std::string_view key) {
   auto data = DecodeBackendData(text);
   if (data.ok()) return data;
@@ -241,6 +247,7 @@ absl::Status NodeReader::ReadFamily(const NodeFields& fields, const IpPrefix& su
   lease::FamilyLease& lease = into.emplace();
   lease.subnet = subnet;
   lease.public_ip = *public_ip;
+  lease.behind_nat = !half.overwrite.empty() && *public_ip && !HasInternalIp(fields, **public_ip);
   // Other backends have other data there; the lease table refuses a foreign backend.
   if (!IsVxlan(fields)) return absl::OkStatus();
   const auto data = ReadBackendData(half.data, half.data_key);

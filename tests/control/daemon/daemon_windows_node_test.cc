@@ -229,8 +229,37 @@ TEST_F(DaemonWindowsNodeTest, TheFirewallLetsTheTunnelIn) {
   ASSERT_TRUE(RunUntilReady());
   const auto rules = node_->emulated.host().state().firewall;
   ASSERT_EQ(rules.size(), 1u);
-  EXPECT_EQ(rules[0].name, "OverlayTraffic4789UDP");
-  EXPECT_EQ(rules[0].udp_port, 4789);
+  EXPECT_EQ(rules[0], (host::EmulatedFirewallRule{{"OverlayTraffic4789UDP", 4789}, "weft"}));
+}
+
+TEST_F(DaemonWindowsNodeTest, TheFirewallLetsInThePeersAloneWhereAsked) {
+  config_.options.firewall_sources = config::FirewallSources::kPeers;
+  const auto lets_in = [&](std::optional<std::vector<IpPrefix>> sources) {
+    return RunUntil([&] {
+      const auto rules = node_->emulated.host().state().firewall;
+      return rules.size() == 1 && rules[0].sources == sources;
+    });
+  };
+  const Node own = Node("a").Leased("10.244.1.0/24", "192.168.1.10");
+  const Node b = Node("b").Leased("10.244.2.0/24", "192.168.1.2", "02:00:00:00:00:02");
+  const Node c = Node("c").Leased("10.244.3.0/24", "203.0.113.3", "02:00:00:00:00:03");
+  Node c_by_nat = c;
+  c_by_nat.Annotation("public-ip-overwrite", "203.0.113.3");
+  const std::vector<IpPrefix> only_b = {*IpPrefix::Parse("192.168.1.2/32")},
+                              b_and_c = {*IpPrefix::Parse("192.168.1.2/32"),
+                                         *IpPrefix::Parse("203.0.113.3/32")};
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  ASSERT_TRUE(lets_in(only_b));
+  WriteNodes({own, b, c});
+  ASSERT_TRUE(lets_in(b_and_c));
+  EXPECT_EQ(ConditionOf("firewall"), "");
+  WriteNodes({own, b, c_by_nat});
+  ASSERT_TRUE(lets_in(std::nullopt));
+  EXPECT_THAT(ConditionOf("firewall"), HasSubstr("node c is behind NAT"));
+  WriteNodes({own, b});
+  ASSERT_TRUE(lets_in(only_b));
+  EXPECT_EQ(ConditionOf("firewall"), "");
 }
 
 TEST_F(DaemonWindowsNodeTest, RoutesLeftByUpstreamsHostGwAreReportedAndStay) {

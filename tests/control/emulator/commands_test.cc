@@ -72,9 +72,9 @@ TEST_F(NodeCommandsTest, ATeamAndItsMembersHaveOneMac) {
 
 TEST_F(NodeCommandsTest, TheFirewallMayBeDown) {
   Do(R"({"command":"stop-firewall","for_ms":60000})");
-  EXPECT_FALSE(node_.host().HasFirewallRule("x").ok());
+  EXPECT_FALSE(node_.host().FindFirewallRule("x").ok());
   clock_.Sleep(std::chrono::seconds(60));
-  EXPECT_TRUE(node_.host().HasFirewallRule("x").ok());
+  EXPECT_TRUE(node_.host().FindFirewallRule("x").ok());
 }
 
 TEST_F(NodeCommandsTest, ARouteIsPutAndRemoved) {

@@ -12,6 +12,26 @@ namespace {
 
 std::wstring TextOf(BSTR text) { return text ? std::wstring(text, ::SysStringLen(text)) : L""; }
 
+// "10.0.0.0/8,10.1.2.3/32" as "10.0.0.0/255.0.0.0,10.1.2.3/255.255.255.255".
+std::wstring WithNetmasks(const std::wstring& addresses) {
+  std::wstring out;
+  for (std::size_t at = 0; at <= addresses.size();) {
+    const std::size_t end = std::min(addresses.find(L',', at), addresses.size());
+    const std::wstring part = addresses.substr(at, end - at);
+    const std::size_t slash = part.find(L'/');
+    if (!out.empty()) out += L',';
+    out += part.substr(0, slash);
+    if (slash != std::wstring::npos) {
+      const int length = std::stoi(part.substr(slash + 1));
+      const unsigned long mask = length == 0 ? 0 : 0xfffffffful << (32 - length);
+      for (int shift = 24; shift >= 0; shift -= 8)
+        out += (shift == 24 ? L"/" : L".") + std::to_wstring(mask >> shift & 255);
+    }
+    at = end + 1;
+  }
+  return out;
+}
+
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"  // COM's interfaces have none
 
 // IUnknown's counting, and an IDispatch, which no C++ caller uses.
@@ -79,6 +99,20 @@ class Rule final : public Object<INetFwRule> {
   HRESULT STDMETHODCALLTYPE put_Action(NET_FW_ACTION action) override {
     return Set("put_Action", rule_->action, action);
   }
+  // Windows writes a block back with its netmask.
+  HRESULT STDMETHODCALLTYPE put_RemoteAddresses(BSTR addresses) override {
+    return Set("put_RemoteAddresses", rule_->remote_addresses, WithNetmasks(TextOf(addresses)));
+  }
+  HRESULT STDMETHODCALLTYPE put_Grouping(BSTR group) override {
+    return Set("put_Grouping", rule_->grouping, TextOf(group));
+  }
+  HRESULT STDMETHODCALLTYPE put_Description(BSTR description) override {
+    return Set("put_Description", rule_->description, TextOf(description));
+  }
+  HRESULT STDMETHODCALLTYPE get_Grouping(BSTR* group) override {
+    *group = ::SysAllocString(rule_->grouping.c_str());
+    return firewall_.Enter("get_Grouping");
+  }
   HRESULT STDMETHODCALLTYPE put_Profiles(LONG profiles) override {
     return Set("put_Profiles", rule_->profiles, profiles);
   }
@@ -99,7 +133,7 @@ class Rule final : public Object<INetFwRule> {
   }
   HRESULT STDMETHODCALLTYPE get_RemoteAddresses(BSTR* addresses) override {
     *addresses = ::SysAllocString(rule_->remote_addresses.c_str());
-    return S_OK;
+    return firewall_.Enter("get_RemoteAddresses");
   }
   HRESULT STDMETHODCALLTYPE get_Direction(NET_FW_RULE_DIRECTION* direction) override {
     *direction = rule_->direction;
@@ -115,7 +149,6 @@ class Rule final : public Object<INetFwRule> {
   }
   NOT_USED(get_Name, BSTR*);
   NOT_USED(get_Description, BSTR*);
-  NOT_USED(put_Description, BSTR);
   NOT_USED(get_ApplicationName, BSTR*);
   NOT_USED(put_ApplicationName, BSTR);
   NOT_USED(get_ServiceName, BSTR*);
@@ -124,15 +157,12 @@ class Rule final : public Object<INetFwRule> {
   NOT_USED(put_RemotePorts, BSTR);
   NOT_USED(get_LocalAddresses, BSTR*);
   NOT_USED(put_LocalAddresses, BSTR);
-  NOT_USED(put_RemoteAddresses, BSTR);
   NOT_USED(get_IcmpTypesAndCodes, BSTR*);
   NOT_USED(put_IcmpTypesAndCodes, BSTR);
   NOT_USED(get_Interfaces, VARIANT*);
   NOT_USED(put_Interfaces, VARIANT);
   NOT_USED(get_InterfaceTypes, BSTR*);
   NOT_USED(put_InterfaceTypes, BSTR);
-  NOT_USED(get_Grouping, BSTR*);
-  NOT_USED(put_Grouping, BSTR);
   NOT_USED(get_EdgeTraversal, VARIANT_BOOL*);
   NOT_USED(put_EdgeTraversal, VARIANT_BOOL);
 

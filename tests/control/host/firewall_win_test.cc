@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <ostream>
 #include <string>
 #include <thread>
@@ -35,6 +36,15 @@ class WindowsFirewallTest : public ::testing::Test {
     rule.action = NET_FW_ACTION_ALLOW;
     rule.profiles = NET_FW_PROFILE2_ALL;
     rule.enabled = true;
+    rule.grouping = L"weft";
+    rule.description =
+        L"Lets in VXLAN packets of other nodes. Made by weft's flanneld, which corrects it; "
+        L"removed by \"flannelctl reset\".";
+    return rule;
+  }
+  static FakeRule Foreign() {
+    FakeRule rule = Right();
+    rule.grouping.clear();
     return rule;
   }
   static FakeRule Other() {
@@ -42,10 +52,17 @@ class WindowsFirewallTest : public ::testing::Test {
     rule.name = L"OverlayTraffic8472UDP";
     return rule;
   }
-  absl::Status Allow(std::uint16_t port = 4789) {
-    return AllowUdpInByFirewall(firewall_.com(), kRule, port);
+  absl::StatusOr<std::string> Allow(std::initializer_list<const char*> sources = {}) {
+    return Allow(firewall_, sources);
   }
-  absl::StatusOr<bool> Has() { return FirewallHas(firewall_.com(), kRule); }
+  static absl::StatusOr<std::string> Allow(FakeFirewall& firewall,
+                                           std::initializer_list<const char*> sources) {
+    FirewallRule rule{kRule, 4789};
+    if (sources.size() > 0) rule.sources.emplace();
+    for (const char* const each : sources) rule.sources->push_back(*IpPrefix::Parse(each));
+    return AllowUdpInByFirewall(firewall.com(), rule);
+  }
+  absl::StatusOr<RuleOwner> Find() { return FindInFirewall(firewall_.com(), kRule); }
   absl::Status Remove() { return RemoveFromFirewall(firewall_.com(), kRule); }
 
   FakeFirewall firewall_;
@@ -60,9 +77,9 @@ TEST_F(WindowsFirewallTest, ARuleIsMadeOnceAndLetsUdpToThePortIn) {
   EXPECT_EQ(firewall_.calls("Add"), 1);
 }
 
-// Each property by which a rule of that name would not allow the tunnel. It may be another
-// program's, or disabled on purpose: it is not changed, and reported.
-TEST_F(WindowsFirewallTest, AnExistingRuleOfThatNameIsNotChanged) {
+// Each property by which a rule of that name would not allow the tunnel. Another program's is
+// reported, and stays as it is; ours is corrected.
+TEST_F(WindowsFirewallTest, OurRuleIsCorrectedAndAnotherProgramsIsNot) {
   struct Row {
     const char* what;  // empty: it allows the tunnel
     void (*spoil)(FakeRule&);
@@ -79,24 +96,95 @@ TEST_F(WindowsFirewallTest, AnExistingRuleOfThatNameIsNotChanged) {
         Row{"it is not for all profiles",
             [](FakeRule& rule) { rule.profiles = NET_FW_PROFILE2_DOMAIN; }},
         Row{"it is not for all addresses",
-            [](FakeRule& rule) { rule.remote_addresses = L"10.0.0.0/8"; }},
+            [](FakeRule& rule) { rule.remote_addresses = L"10.0.0.0/255.0.0.0"; }},
         Row{"it is disabled", [](FakeRule& rule) { rule.enabled = false; }}}) {
-    FakeFirewall firewall;
-    FakeRule rule = Right();
-    rule.grouping = L"rke2";
-    row.spoil(rule);
-    firewall.Put(rule);
-    const absl::Status status = AllowUdpInByFirewall(firewall.com(), kRule, 4789);
-    if (*row.what == '\0') {
-      EXPECT_TRUE(status.ok()) << status;
-    } else {
-      EXPECT_TRUE(absl::IsFailedPrecondition(status)) << row.what;
-      EXPECT_EQ(status.message(), std::string("the firewall rule OverlayTraffic4789UDP exists, "
-                                              "but ") +
-                                      row.what);
+    for (const wchar_t* const group : {L"rke2", L"weft"}) {
+      FakeFirewall firewall;
+      FakeRule rule = Right();
+      rule.grouping = group;
+      row.spoil(rule);
+      firewall.Put(rule);
+      const absl::StatusOr<std::string> made = Allow(firewall, {});
+      const bool ours = rule.grouping == L"weft";
+      if (*row.what != '\0' && ours) {
+        ASSERT_TRUE(made.ok()) << made.status();
+        EXPECT_EQ(*made, row.what);
+        EXPECT_THAT(firewall.rules(), ElementsAre(Right())) << row.what;
+        continue;
+      }
+      EXPECT_THAT(firewall.rules(), ElementsAre(rule)) << row.what;
+      if (*row.what == '\0') {
+        EXPECT_EQ(made.value_or("failed"), "") << made.status();
+        continue;
+      }
+      EXPECT_TRUE(absl::IsFailedPrecondition(made.status())) << row.what;
+      EXPECT_EQ(made.status().message(),
+                std::string("the firewall rule OverlayTraffic4789UDP exists, but ") + row.what);
     }
-    EXPECT_THAT(firewall.rules(), ElementsAre(rule)) << row.what;
   }
+}
+
+// One call for peers that come and go: nothing of the rule is ever without effect.
+TEST_F(WindowsFirewallTest, TheSourcesOfOurRuleFollowThePeers) {
+  ASSERT_TRUE(Allow({"192.168.1.11/32"}).ok());
+  FakeRule rule = Right();
+  rule.remote_addresses = L"192.168.1.11/255.255.255.255";
+  EXPECT_THAT(firewall_.rules(), ElementsAre(rule));
+  const int names = firewall_.calls("put_Name");
+  EXPECT_EQ(*Allow({"192.168.1.11/32"}), "") << "netmasks are lengths";
+  EXPECT_EQ(*Allow({"192.168.1.11/32", "192.168.1.64/26"}), "it is for other addresses");
+  rule.remote_addresses = L"192.168.1.11/255.255.255.255,192.168.1.64/255.255.255.192";
+  EXPECT_THAT(firewall_.rules(), ElementsAre(rule));
+  EXPECT_EQ(*Allow(), "it is not for all addresses");
+  EXPECT_THAT(firewall_.rules(), ElementsAre(Right()));
+  EXPECT_EQ(firewall_.calls("put_Name"), names);
+  EXPECT_EQ(firewall_.calls("put_RemoteAddresses"), 3);
+  firewall_.Fail("put_RemoteAddresses", E_ACCESSDENIED);
+  EXPECT_THAT(std::string(Allow({"10.0.0.1/32"}).status().message()),
+              StartsWith("cannot make the firewall rule OverlayTraffic4789UDP: correcting it: "));
+}
+
+TEST_F(WindowsFirewallTest, AnotherProgramsSourcesMustContainThePeers) {
+  struct Row {
+    const wchar_t* theirs;
+    const char* error;  // empty: none
+  };
+  constexpr char kNot[] =
+      "the firewall rule OverlayTraffic4789UDP exists, but it is not for all peers";
+  for (const Row& row :
+       {Row{L"192.168.1.0/255.255.255.0", ""}, Row{L"10.9.9.9, 192.168.1.0/24", ""},
+        Row{L"192.168.1.11,192.168.1.12", ""}, Row{L"192.168.1.11", kNot},
+        Row{L"192.168.1.12/255.255.255.255", kNot}, Row{L"LocalSubnet", kNot}, Row{L"", kNot},
+        Row{L"192.168.1.0/255.0.255.0", kNot}, Row{L"192.168.1.0/33", kNot},
+        Row{L"192.168.1.1-192.168.1.99", kNot}, Row{L"::/0.0.0.0", kNot},
+        Row{L"*",
+            "the firewall rule OverlayTraffic4789UDP of another program allows any "
+            "address"}}) {
+    FakeFirewall firewall;
+    FakeRule rule = Foreign();
+    rule.remote_addresses = row.theirs;
+    firewall.Put(rule);
+    const absl::Status status = Allow(firewall, {"192.168.1.11/32", "192.168.1.12/32"}).status();
+    EXPECT_EQ(status.message(), row.error);
+    EXPECT_EQ(absl::IsAlreadyExists(status), rule.remote_addresses == L"*");
+    EXPECT_THAT(firewall.rules(), ElementsAre(rule));
+  }
+}
+
+TEST_F(WindowsFirewallTest, ARuleWhoseGroupCannotBeReadIsNotOurs) {
+  firewall_.Put(Right(L"8472"));
+  firewall_.Fail("get_Grouping", E_FAIL);
+  EXPECT_TRUE(absl::IsFailedPrecondition(Allow().status()));
+  EXPECT_EQ(*Find(), RuleOwner::kOther);
+  EXPECT_TRUE(Remove().ok());
+  EXPECT_THAT(firewall_.rules(), ElementsAre(Right(L"8472")));
+  firewall_.Heal();
+  firewall_.Fail("get_RemoteAddresses", E_FAIL);
+  EXPECT_TRUE(absl::IsUnavailable(Allow().status()));
+  firewall_.stored().clear();
+  firewall_.Put(Foreign());
+  EXPECT_EQ(Allow().status().message(),
+            "the firewall rule OverlayTraffic4789UDP exists, but it cannot be read");
 }
 
 // The rule is there, and nothing comes through it.
@@ -125,7 +213,7 @@ TEST_F(WindowsFirewallTest, WhatVoidsTheRuleIsReported) {
     firewall_.current_profiles = row.current;
     firewall_.off_profiles = row.off;
     for (int i = 0; i < 2; ++i) {  // when it is made, and when it is there
-      const absl::Status status = Allow();
+      const absl::Status status = Allow().status();
       EXPECT_EQ(status.message(), row.error);
       EXPECT_EQ(absl::IsPermissionDenied(status), *row.error != '\0');
       EXPECT_THAT(firewall_.rules(), ElementsAre(Right()));
@@ -142,31 +230,50 @@ TEST_F(WindowsFirewallTest, AStateThatCannotBeReadIsNoFinding) {
     firewall_.Heal();
   }
   firewall_.Fail("get_FirewallEnabled", E_FAIL);
-  EXPECT_TRUE(absl::IsPermissionDenied(Allow())) << "taken for on";
+  EXPECT_TRUE(absl::IsPermissionDenied(Allow().status())) << "taken for on";
 }
 
-TEST_F(WindowsFirewallTest, ARuleIsFoundByItsNameAlone) {
+TEST_F(WindowsFirewallTest, ARuleIsFoundByItsNameAndItsOwnerByItsGroup) {
   firewall_.Put(Other());
-  EXPECT_EQ(*Has(), false);
+  EXPECT_EQ(*Find(), RuleOwner::kNone);
   FakeRule disabled = Right(L"1");
   disabled.enabled = false;
   firewall_.Put(disabled);
-  EXPECT_EQ(*Has(), true);
+  EXPECT_EQ(*Find(), RuleOwner::kOurs);
+  firewall_.stored()[1]->grouping = L"Weft";
+  EXPECT_EQ(*Find(), RuleOwner::kOther);
 }
 
-TEST_F(WindowsFirewallTest, ARuleIsRemovedByItsNameEvenIfMissing) {
+TEST_F(WindowsFirewallTest, OurRuleIsRemovedEvenIfMissingAndNoOther) {
   for (const bool all : {false, true}) {
     firewall_.removes_all = all;
     firewall_.Put(Right());
     firewall_.Put(Other());
-    EXPECT_TRUE(Remove().ok());
-    EXPECT_THAT(firewall_.rules(), ElementsAre(Other()));
-    EXPECT_TRUE(Remove().ok());
-    EXPECT_THAT(firewall_.rules(), ElementsAre(Other()));
+    firewall_.Put(Foreign());  // of the same name
+    for (int round = 0; round < 2; ++round) {
+      EXPECT_TRUE(Remove().ok());
+      EXPECT_THAT(firewall_.rules(), ElementsAre(Other(), Foreign()));
+    }
     firewall_.stored().clear();
   }
   firewall_.Fail("Remove", HRESULT_FROM_WIN32(ERROR_FILE_NOT_FOUND));
   EXPECT_TRUE(Remove().ok());
+}
+
+TEST_F(WindowsFirewallTest, ARemovalThatWasCutShortIsCompleted) {
+  firewall_.Put(Right());
+  firewall_.Fail("put_Name", E_ACCESSDENIED);
+  EXPECT_THAT(std::string(Remove().message()), HasSubstr(": renaming it: "));
+  firewall_.Heal();
+  firewall_.Fail("Remove", E_ACCESSDENIED);
+  const absl::Status removed = Remove();
+  EXPECT_THAT(std::string(removed.message()), HasSubstr(": removing it: "));
+  EXPECT_THAT(std::string(removed.message()), HasSubstr("; run as administrator"));
+  EXPECT_EQ(*Find(), RuleOwner::kNone);
+  EXPECT_EQ(firewall_.rules().size(), 1u);
+  firewall_.Heal();
+  EXPECT_TRUE(Remove().ok());
+  EXPECT_THAT(firewall_.rules(), IsEmpty());
 }
 
 // ---- Refusals: what was to be done, at which step, the system's text, the code, what to do
@@ -196,8 +303,8 @@ class RefusedRules : public RefusedRule {};
 TEST_P(RefusedRules, IsNamed) {
   firewall_.Put(Right());
   firewall_.Fail(GetParam().call, kServiceDown);
-  Expect(Allow(), "make the firewall rule", "800706d9");
-  Expect(Has().status(), "look up the firewall rule", "800706d9");
+  Expect(Allow().status(), "make the firewall rule", "800706d9");
+  Expect(Find().status(), "look up the firewall rule", "800706d9");
   Expect(Remove(), "remove the firewall rule", "800706d9");
   firewall_.Heal();
   EXPECT_TRUE(Allow().ok()) << "the service is up";
@@ -213,7 +320,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, RefusedRules,
 class NoObject : public RefusedRule {};
 TEST_P(NoObject, IsARefusal) {
   firewall_.Fail(GetParam().call, S_FALSE);
-  Expect(Allow(), "make the firewall rule", "00000001");
+  Expect(Allow().status(), "make the firewall rule", "00000001");
 }
 INSTANTIATE_TEST_SUITE_P(Calls, NoObject,
                          ::testing::Values(Refusal{"CoCreateInstance policy",
@@ -225,7 +332,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, NoObject,
 class RefusedNewRule : public RefusedRule {};
 TEST_P(RefusedNewRule, IsNamedAndNothingAdded) {
   firewall_.Fail(GetParam().call, E_ACCESSDENIED);
-  const absl::Status status = Allow();
+  const absl::Status status = Allow().status();
   Expect(status, "make the firewall rule", "80070005");
   EXPECT_THAT(std::string(status.message()), ::testing::EndsWith("; run as administrator"));
   EXPECT_THAT(firewall_.rules(), IsEmpty());
@@ -236,14 +343,16 @@ INSTANTIATE_TEST_SUITE_P(
                       Refusal{"put_Name", "adding it"}, Refusal{"put_Protocol", "adding it"},
                       Refusal{"put_LocalPorts", "adding it"}, Refusal{"put_Direction", "adding it"},
                       Refusal{"put_Action", "adding it"}, Refusal{"put_Profiles", "adding it"},
-                      Refusal{"put_Enabled", "adding it"}),
+                      Refusal{"put_Enabled", "adding it"}, Refusal{"put_Grouping", "adding it"},
+                      Refusal{"put_Description", "adding it"},
+                      Refusal{"put_RemoteAddresses", "adding it"}),
     CallName);
 
 // A second rule of the name would be made where the first is not seen.
 TEST_F(WindowsFirewallTest, WhereTheRuleCannotBeReadNoneIsAdded) {
   firewall_.Put(Right());
   firewall_.Fail("Item", E_OUTOFMEMORY);
-  EXPECT_THAT(std::string(Allow().message()),
+  EXPECT_THAT(std::string(Allow().status().message()),
               StartsWith("cannot make the firewall rule OverlayTraffic4789UDP: querying it"));
   EXPECT_EQ(firewall_.calls("Add"), 0);
 }
@@ -251,13 +360,10 @@ TEST_F(WindowsFirewallTest, WhereTheRuleCannotBeReadNoneIsAdded) {
 TEST_F(WindowsFirewallTest, AFailureThatIsNotAboutTheRuleIsNamed) {
   firewall_.Put(Right());
   firewall_.Fail("Item", E_OUTOFMEMORY);
-  const absl::Status found = Has().status();
-  EXPECT_THAT(std::string(found.message()),
+  EXPECT_THAT(std::string(Find().status().message()),
               StartsWith("cannot look up the firewall rule OverlayTraffic4789UDP: querying it"));
-  firewall_.Fail("Remove", E_ACCESSDENIED);
-  const absl::Status removed = Remove();
-  EXPECT_THAT(std::string(removed.message()), HasSubstr("removing it"));
-  EXPECT_THAT(std::string(removed.message()), HasSubstr("run as administrator"));
+  EXPECT_THAT(std::string(Remove().message()),
+              StartsWith("cannot remove the firewall rule OverlayTraffic4789UDP: querying it"));
   EXPECT_THAT(firewall_.rules(), ElementsAre(Right()));
 }
 
@@ -274,13 +380,13 @@ TEST(WindowsFirewall, TheSystemsAnswersOrIsNamed) {
   for (const DWORD apartment : {COINIT_MULTITHREADED, COINIT_APARTMENTTHREADED}) {
     std::thread([&] {
       ASSERT_TRUE(SUCCEEDED(::CoInitializeEx(nullptr, apartment)));
-      const auto has = FirewallHas(FirewallCom::System(), "weft-no-such-rule");
-      if (has.ok()) {
-        EXPECT_FALSE(*has);
+      const auto owner = FindInFirewall(FirewallCom::System(), "weft-no-such-rule");
+      if (owner.ok()) {
+        EXPECT_EQ(*owner, RuleOwner::kNone);
       } else {
-        EXPECT_THAT(std::string(has.status().message()),
+        EXPECT_THAT(std::string(owner.status().message()),
                     StartsWith("cannot look up the firewall rule weft-no-such-rule: "));
-        EXPECT_THAT(std::string(has.status().message()), ::testing::Not(HasSubstr(": COM: ")));
+        EXPECT_THAT(std::string(owner.status().message()), ::testing::Not(HasSubstr(": COM: ")));
       }
       ::CoUninitialize();
     }).join();

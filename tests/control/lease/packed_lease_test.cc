@@ -101,6 +101,13 @@ const Row kRows[] = {
        l.v6->kept_since = 1'790'000'002;
      },
      kPlainSize + 43 + 16},
+    {"behind NAT", [](Lease& l) { l.v4->behind_nat = true; }, kPlainSize},
+    {"IPv6 behind NAT",
+     [](Lease& l) {
+       l.v6 = testing::HalfLease("fd00:1::/64", "2001:db8::1");
+       l.v6->behind_nat = true;
+     },
+     kPlainSize + 43},
     {"no half at all", [](Lease& l) { l.v4.reset(); }, kPlainSize - 19},
     {"everything odd at once",
      [](Lease& l) {

@@ -214,12 +214,8 @@ TEST_F(LedgerTest, WhatIsEnteredBeforeItIsOpenIsMergedWithTheFile) {
     const char* description;
     Row on_disk, entered, merged;
   } rows[] = {
-      {"a rule of ours, found again", rule, found_rule, rule},
+      {"a rule of ours, another program's by now", rule, found_rule, found_rule},
       {"a rule that is made again by us", found_rule, rule, rule},
-      {"a rule of another port by now",
-       {"firewall-rule", "a rule", "8472"},
-       found_rule,
-       found_rule},
       {"found again", kMade, found, kMade},
       {"ours, made by a killed process", begun, found, made},
       {"another's by now", elsewhere, found, found},

@@ -159,17 +159,22 @@ TEST_F(UndoTest, AFailedRemovalStaysInTheLedger) {
 }
 
 TEST_F(UndoTest, OnlyOurFirewallRuleIsDeleted) {
-  ASSERT_TRUE(host_.AllowUdpIn("OverlayTraffic4789UDP", 4789).ok());
-  ASSERT_TRUE(host_.AllowUdpIn("OverlayTraffic8472UDP", 8472).ok());
+  ASSERT_TRUE(host_.AllowUdpIn({"OverlayTraffic4789UDP", 4789}).ok());
+  ASSERT_TRUE(host_.AllowUdpIn({"OverlayTraffic8472UDP", 8472}).ok());
+  host::HostState state = host_.state();
+  const host::EmulatedFirewallRule other{{"OverlayTraffic4790UDP", 4790}, ""};
+  state.firewall.push_back(other);  // in the place of ours
+  host_.Replace(state);
   Enter({"firewall-rule", "OverlayTraffic8472UDP", "8472", false});
+  Enter({"firewall-rule", "OverlayTraffic4790UDP", "4790", false});
   Enter({"host-route", "10.244.2.0/24", "192.168.1.2", false});
   EXPECT_THAT(Undo(/*dry_run=*/true).lines,
               ElementsAre("route 10.244.2.0/24 via 192.168.1.2 is gone already",
-                          "would delete firewall rule OverlayTraffic8472UDP"));
-  EXPECT_EQ(host_.state().firewall.size(), 2u);
-  EXPECT_EQ(Undo().lines.back(), "deleted firewall rule OverlayTraffic8472UDP");
-  EXPECT_THAT(host_.state().firewall,
-              ElementsAre(host::FirewallRule{"OverlayTraffic4789UDP", 4789}));
+                          "would delete firewall rule OverlayTraffic8472UDP",
+                          "firewall rule OverlayTraffic4790UDP is gone already"));
+  EXPECT_EQ(host_.state().firewall.size(), 3u);
+  EXPECT_THAT(Undo().lines, ::testing::Contains("deleted firewall rule OverlayTraffic8472UDP"));
+  EXPECT_THAT(host_.state().firewall, ElementsAre(state.firewall[0], other));
   EXPECT_THAT(Entries(), IsEmpty());
 }
 

@@ -54,6 +54,16 @@ class HnsSinkTest : public ::testing::Test {
   const lease::Peer b_ = MakePeer("b", "10.244.2.0/24", "192.0.2.2");
 };
 
+TEST_F(HnsSinkTest, ItsOwnerIsAskedBeforeRoutesChange) {
+  HnsSink& sink = rig_.Start();
+  std::vector<std::size_t> before;
+  sink.SetBeforeRoutes([&] { before.push_back(sink.Report().desired); });
+  sink.Resync({{a_}});
+  sink.Update({{b_}, {}});
+  sink.Update({{}, {a_.subnet}});
+  EXPECT_THAT(before, ElementsAre(0, 1, 2));
+}
+
 TEST_F(HnsSinkTest, TheNetworkExistsBeforeAnyPeerIsKnown) {
   HnsSink& sink = rig_.Start();
   EXPECT_EQ(sink.name(), "HNS network flannel.4096");

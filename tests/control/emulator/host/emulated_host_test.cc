@@ -128,9 +128,10 @@ TEST_F(EmulatorTest, TwoRoutesToOneDestinationCoexist) {
 }
 
 TEST_F(EmulatorTest, AFirewallRuleOfOneNameIsOne) {
-  EXPECT_TRUE(host.AllowUdpIn(kOverlayFirewallRule, 4789).ok());
-  EXPECT_TRUE(host.AllowUdpIn(kOverlayFirewallRule, 4789).ok());
-  EXPECT_THAT(host.state().firewall, ElementsAre(FirewallRule{"OverlayTraffic4789UDP", 4789}));
+  EXPECT_TRUE(host.AllowUdpIn({kOverlayFirewallRule, 4789}).ok());
+  EXPECT_TRUE(host.AllowUdpIn({kOverlayFirewallRule, 4789}).ok());
+  EXPECT_THAT(host.state().firewall,
+              ElementsAre(EmulatedFirewallRule{{"OverlayTraffic4789UDP", 4789}, "weft"}));
 }
 
 TEST_F(EmulatorTest, ANewInterfaceMayHaveALinkLocalAddressFirst) {
@@ -149,34 +150,48 @@ TEST_F(EmulatorTest, ANewInterfaceMayHaveALinkLocalAddressFirst) {
 // Windows allows several rules with one name.
 TEST_F(EmulatorTest, OfSeveralFirewallRulesOfOneNameTheFirstIsUsed) {
   HostState state = host.state();
-  state.firewall = {{"a", 1}, {"b", 2}, {"b", 3}};
+  const EmulatedFirewallRule ours{{"b", 2}, "weft"}, other{{"b", 3}, ""};
+  state.firewall = {ours, other};
   host.Replace(state);
-  EXPECT_TRUE(host.AllowUdpIn("b", 2).ok());
-  EXPECT_TRUE(absl::IsFailedPrecondition(host.AllowUdpIn("b", 3))) << "nor is it changed";
+  EXPECT_EQ(*host.AllowUdpIn({"b", 2}), "");
+  EXPECT_EQ(*host.FindFirewallRule("b"), RuleOwner::kOurs);
+  EXPECT_TRUE(host.RemoveFirewallRule("b").ok());
+  EXPECT_EQ(*host.FindFirewallRule("b"), RuleOwner::kOther);
+  EXPECT_TRUE(host.RemoveFirewallRule("b").ok());
+  EXPECT_THAT(host.state().firewall, ElementsAre(other));
+}
+
+TEST_F(EmulatorTest, AFirewallRuleOfAnotherProgramIsNotChanged) {
+  HostState state = host.state();
+  const std::vector<IpPrefix> peers = {*IpPrefix::Parse("192.168.1.11/32")};
+  state.firewall = {{{"b", 2}, ""}, {{"c", 2, peers}, ""}};
+  host.Replace(state);
+  EXPECT_EQ(*host.AllowUdpIn({"b", 2}), "");
+  EXPECT_EQ(*host.AllowUdpIn({"c", 2, peers}), "");
+  EXPECT_TRUE(absl::IsFailedPrecondition(host.AllowUdpIn({"b", 3}).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(host.AllowUdpIn({"c", 2}).status()));
+  EXPECT_TRUE(absl::IsAlreadyExists(host.AllowUdpIn({"b", 2, peers}).status()));
   EXPECT_EQ(host.state().firewall, state.firewall);
-  EXPECT_TRUE(host.RemoveFirewallRule("b").ok());
-  EXPECT_TRUE(*host.HasFirewallRule("b"));
-  EXPECT_TRUE(host.RemoveFirewallRule("b").ok());
-  EXPECT_FALSE(*host.HasFirewallRule("b"));
 }
 
 TEST_F(EmulatorTest, AFirewallThatIsNotUpFailsEveryCall) {
   host.StopFirewall(Seconds(60));
-  for (const absl::Status& status : {host.AllowUdpIn(kOverlayFirewallRule, 4789),
-                                     host.HasFirewallRule(kOverlayFirewallRule).status(),
+  for (const absl::Status& status : {host.AllowUdpIn({kOverlayFirewallRule, 4789}).status(),
+                                     host.FindFirewallRule(kOverlayFirewallRule).status(),
                                      host.RemoveFirewallRule(kOverlayFirewallRule)}) {
     EXPECT_TRUE(absl::IsUnavailable(status));
     EXPECT_THAT(std::string(status.message()), HasSubstr("0x800706d9"));
   }
   now += Seconds(60);
-  EXPECT_TRUE(host.AllowUdpIn(kOverlayFirewallRule, 4789).ok());
+  EXPECT_TRUE(host.AllowUdpIn({kOverlayFirewallRule, 4789}).ok());
 }
 
 TEST_F(EmulatorTest, ItsTextReadsBackAsItWas) {
   host.BindSwitch("Ethernet", "vEthernet (Ethernet)", Seconds(30), Seconds(5), Seconds(9));
   host.StopFirewall(Seconds(0));
   host.Unplug("vEthernet (Ethernet)");
-  ASSERT_TRUE(host.AllowUdpIn(kOverlayFirewallRule, 4789).ok());
+  ASSERT_TRUE(host.AllowUdpIn({kOverlayFirewallRule, 4789}).ok());
+  ASSERT_TRUE(host.AllowUdpIn({"narrow", 1, {{*IpPrefix::Parse("192.168.1.11/32")}}}).ok());
   ASSERT_TRUE(host.SetForwarding(10, IpFamily::kV6, true).ok());
   HostState state = host.state();
   state.name_servers = {Address("192.168.1.53"), Address("fd00::53")};

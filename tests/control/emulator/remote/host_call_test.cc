@@ -34,8 +34,7 @@ TEST(HostCall, ACallRoundTrips) {
   all.address = {Address("fd00::1"), 64};
   all.routes = {SomeRoute()};
   all.on = true;
-  all.rule = "OverlayTraffic4789UDP";
-  all.port = 4789;
+  all.rule = {"OverlayTraffic4789UDP", 4789, {{*IpPrefix::Parse("192.168.1.0/24")}}};
   HostCall last;
   last.operation = HostOperation::kReplaceRoutes;
   for (const HostCall& call : {HostCall(), all, last}) {
@@ -59,6 +58,8 @@ TEST(HostCall, AnAnswerRoundTrips) {
   all.name_servers = {Address("192.168.1.53"), Address("fd00::53")};
   all.results = {absl::OkStatus(), absl::InvalidArgumentError("no")};
   all.on = true;
+  all.corrected = "it is disabled";
+  all.owner = host::RuleOwner::kOther;
   for (const HostAnswer& answer : {HostAnswer(), all}) {
     const auto read = ParseHostAnswer(Encode(answer));
     ASSERT_TRUE(read.ok()) << read.status();
@@ -83,13 +84,19 @@ TEST(HostCall, InvalidTextIsRefused) {
       {R"({"call":"put-routes","routes":[{"destination":"10.0.0.0/8","gateway":"fd00::1"}]})",
        "host document: routes[0].destination: it is of another family than the route's other "
        "addresses; correct it"},
-      {R"({"call":"allow-udp-in","port":65536})",
-       "host document: port: it is not a whole number from 0 to 65535; correct it"},
+      {R"({"call":"allow-udp-in","rule":{"udpPort":65536}})",
+       "host document: rule.udpPort: it is not a whole number from 0 to 65535; correct it"},
+      {R"({"call":"allow-udp-in","rule":"x"})",
+       "host document: rule: it is not an object; correct it"},
+      {R"({"call":"allow-udp-in","rule":{"sources":["10.0.0.1"]}})",
+       "host document: rule.sources[0]: it is not an address block; correct it"},
   };
   for (const auto& [text, why] : rows)
     EXPECT_EQ(ParseHostCall(text).status().message(), why) << text;
   EXPECT_EQ(ParseHostAnswer("").status().message(),
             "host document: it is no JSON, or nests too deep; correct it");
+  EXPECT_EQ(ParseHostAnswer(R"({"owner":"mine"})").status().message(),
+            "host document: owner: it is none that this version knows; correct it");
   EXPECT_EQ(ParseHostAnswer(R"({"code":99})").status().message(),
             "host document: code: it is not a whole number from 0 to 16; correct it");
 }

@@ -73,11 +73,11 @@ TEST_F(RemoteHostTest, EveryCallNamesALostServer) {
   EXPECT_EQ(host.RouteTo(Address("192.0.2.1")).status(), lost);
   EXPECT_EQ(host.NameServers().status(), lost);
   EXPECT_EQ(host.Forwarding(1, IpFamily::kV4).status(), lost);
-  EXPECT_EQ(host.HasFirewallRule("rule").status(), lost);
+  EXPECT_EQ(host.FindFirewallRule("rule").status(), lost);
   EXPECT_EQ(host.SetLinkUp(1, 1500), lost);
   EXPECT_EQ(host.AddAddress(1, {Address("192.0.2.1"), 24}), lost);
   EXPECT_EQ(host.SetForwarding(1, IpFamily::kV4, true), lost);
-  EXPECT_EQ(host.AllowUdpIn("rule", 4789), lost);
+  EXPECT_EQ(host.AllowUdpIn({"rule", 4789}).status(), lost);
   EXPECT_EQ(host.RemoveFirewallRule("rule"), lost);
 }
 
