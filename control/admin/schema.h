@@ -52,9 +52,9 @@
 //   troubles[]          |        | {subject, trouble?, times}: conditions that fail no check
 //     subject           | string | "net-conf", "health", "admin", "journal", "subnet-file",
 //                       |        | "public-ip", "interface", "mtu", "vni", "masquerade",
-//                       "forward-rules", "hns", |        | "ledger", "static-routes",
-//                       "left-routes", "firewall", |        | "node-name", "publish", "source-vip",
-//                       or a sink's name
+//                       |        | "forward-rules", "hns", "ledger", "static-ip",
+//                       |        | "static-routes", "left-routes", "firewall", "node-name",
+//                       |        | "publish", "source-vip", or a sink's name
 //     trouble           | string | a sentence that names its object, while it lasts
 //     times             | number | how often it began or changed
 //   leases[]            |        | address-family halves by state: {state, sentence, count,

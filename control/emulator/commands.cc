@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "control/emulator/hns/model/settings_json.h"
 #include "control/emulator/host/adapter_text.h"
 
@@ -190,6 +191,26 @@ std::vector<host::AssignedAddress> AddressesIn(Fields& fields) {
   return addresses.value_or(std::vector<host::AssignedAddress>());
 }
 
+std::vector<IpAddress> ServersIn(Fields& fields) {
+  std::vector<IpAddress> servers;
+  const std::string text = fields.Text("name_servers");
+  for (const std::string_view each : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    const auto server = IpAddress::Parse(each);
+    if (!server) fields.Refuse("name_servers", "such as 192.168.1.53,192.168.1.54");
+    servers.push_back(server.value_or(IpAddress()));
+  }
+  return servers;
+}
+
+Answer SetStaticIp(EmulatedNode& node, Fields& fields) {
+  const std::string adapter = AdapterIn(node, fields);
+  host::StaticIp settings{AddressesIn(fields), ServersIn(fields), std::nullopt};
+  constexpr std::uint64_t kAutomatic = ~std::uint64_t{0};
+  if (const std::uint64_t metric = fields.Number("metric", kAutomatic); metric != kAutomatic)
+    settings.metric = static_cast<std::uint32_t>(metric);
+  return Then(fields, [&] { node.host().SetStaticIp(adapter, std::move(settings)); });
+}
+
 Answer AddAdapter(EmulatedNode& node, Fields& fields) {
   host::Adapter adapter;
   adapter.name = fields.Named("adapter");
@@ -349,6 +370,7 @@ const std::map<std::string_view, Carry>& Commands() {
          const std::vector<host::AssignedAddress> addresses = AddressesIn(fields);
          return Then(fields, [&] { node.host().SetAddresses(adapter, addresses); });
        }},
+      {"set-static-ip", SetStaticIp},
       {"put-route",
        [](EmulatedNode& node, Fields& fields) { return ChangeRoute(node, fields, true); }},
       {"remove-route",

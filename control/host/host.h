@@ -39,6 +39,14 @@ struct Adapter {
   friend bool operator==(const Adapter&, const Adapter&) = default;
 };
 
+// What an administrator set on an adapter for IPv4, without what DHCP gave it.
+struct StaticIp {
+  std::vector<AssignedAddress> addresses;
+  std::vector<IpAddress> name_servers;  // in order of preference
+  std::optional<std::uint32_t> metric;  // of the adapter; absent: the system's choice
+  friend bool operator==(const StaticIp&, const StaticIp&) = default;
+};
+
 // `ip route show proto 87`: used by no other program (/etc/iproute2/rt_protos and similar lists).
 inline constexpr std::uint8_t kRouteMark = 87;
 
@@ -118,6 +126,15 @@ class Host {
                                                     std::uint32_t adapter_index = 0) = 0;
   // The DNS servers of this host, of all adapters.
   virtual absl::StatusOr<std::vector<IpAddress>> NameServers() { return std::vector<IpAddress>(); }
+  // Windows' only; Linux: empty.
+  virtual absl::StatusOr<StaticIp> ReadStaticIp(std::uint32_t /*adapter_index*/) {
+    return StaticIp();
+  }
+  // Adds the addresses, until the adapter is removed or the system restarts. Replaces the name
+  // servers unless there are none, and the metric unless it is absent.
+  virtual absl::Status PutStaticIp(std::uint32_t /*adapter_index*/, const StaticIp&) {
+    return absl::UnimplementedError("static IP settings are set on Windows only");
+  }
   // The route the system would take to `destination`: adapter, gateway, preferred source.
   virtual absl::StatusOr<Route> RouteTo(const IpAddress& destination) = 0;
 

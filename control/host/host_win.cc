@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/host/name_servers_win.h"
 #include "control/host/routes_win.h"
+#include "control/host/static_ip_win.h"
 #include "control/host/watch_win.h"
 #include "vxlan/text/utf16_win.h"
 
@@ -52,6 +53,17 @@ class WindowsHost final : public Host {
   }
 
   absl::StatusOr<std::vector<IpAddress>> NameServers() override { return ReadNameServers(helper_); }
+
+  absl::StatusOr<StaticIp> ReadStaticIp(std::uint32_t adapter_index) override {
+    return WithAdapter(adapter_index, [this](const IP_ADAPTER_ADDRESSES& row) {
+      return host::ReadStaticIp(helper_, row);
+    });
+  }
+  absl::Status PutStaticIp(std::uint32_t adapter_index, const StaticIp& settings) override {
+    return WithAdapter(adapter_index, [&](const IP_ADAPTER_ADDRESSES& row) -> absl::Status {
+      return host::PutStaticIp(helper_, row, settings);
+    });
+  }
 
   absl::StatusOr<Route> RouteTo(const IpAddress& destination) override {
     if (helper_.best_route) {
@@ -160,6 +172,22 @@ class WindowsHost final : public Host {
     }
     adapter.addresses.insert(adapter.addresses.end(), passing.begin(), passing.end());
     return adapter;
+  }
+
+  // The result of `use` with the adapter's row, or why there is none.
+  template <typename Use>
+  auto WithAdapter(std::uint32_t index, const Use& use) const
+      -> decltype(use(std::declval<const IP_ADAPTER_ADDRESSES&>())) {
+    const absl::StatusOr<std::vector<std::byte>> buffer = ReadAdapters();
+    if (!buffer.ok()) return buffer.status();
+    for (const auto* row = buffer->empty()
+                               ? nullptr
+                               : reinterpret_cast<const IP_ADAPTER_ADDRESSES*>(buffer->data());
+         row; row = row->Next) {
+      if (AdapterOf(*row).index == index) return use(*row);
+    }
+    return absl::NotFoundError(
+        absl::StrCat("cannot find adapter ", index, ": there is no such adapter"));
   }
 
   // The list may grow between the call for its size and the call that reads it.

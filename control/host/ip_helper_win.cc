@@ -73,6 +73,10 @@ absl::StatusOr<IpHelper> IpHelper::Load() {
   Resolve(library, "InitializeIpInterfaceEntry", helper.initialize_interface);
   Resolve(library, "GetIpInterfaceEntry", helper.get_interface);
   Resolve(library, "SetIpInterfaceEntry", helper.set_interface);
+  Resolve(library, "InitializeUnicastIpAddressEntry", helper.initialize_address);
+  Resolve(library, "CreateUnicastIpAddressEntry", helper.create_address);
+  Resolve(library, "ConvertInterfaceLuidToGuid", helper.luid_to_guid);
+  Resolve(library, "SetInterfaceDnsSettings", helper.set_dns);
   Resolve(library, "NotifyIpInterfaceChange", helper.notify_interface);
   Resolve(library, "NotifyUnicastIpAddressChange", helper.notify_address);
   Resolve(library, "NotifyRouteChange2", helper.notify_route);

@@ -29,6 +29,21 @@ ADDRESS_FAMILY FamilyNumber(IpFamily family);
 std::optional<IpAddress> AddressOf(const SOCKADDR_INET& address);
 SOCKADDR_INET SocketAddressOf(const IpAddress& address);
 
+// DNS_INTERFACE_SETTINGS of netioapi.h, which mingw-w64 lacks.
+struct DnsInterfaceSettings {
+  static constexpr ULONG kVersion = 1;         // DNS_INTERFACE_SETTINGS_VERSION1
+  static constexpr ULONG64 kNameServer = 0x2;  // DNS_SETTING_NAMESERVER
+  ULONG version;
+  ULONG64 flags;
+  PWSTR domain;
+  PWSTR name_server;  // separated by commas
+  PWSTR search_list;
+  ULONG registration_enabled, register_adapter_name, enable_llmnr, query_adapter_name;
+  PWSTR profile_name_server;
+};
+using SetInterfaceDnsSettingsFunction = DWORD(WINAPI*)(GUID adapter,
+                                                       const DnsInterfaceSettings* settings);
+
 // Null where the system lacks a function; the first three always exist.
 struct IpHelper {
   decltype(&::GetAdaptersAddresses) adapters_addresses = nullptr;
@@ -43,6 +58,10 @@ struct IpHelper {
   decltype(&::InitializeIpInterfaceEntry) initialize_interface = nullptr;
   decltype(&::GetIpInterfaceEntry) get_interface = nullptr;
   decltype(&::SetIpInterfaceEntry) set_interface = nullptr;
+  decltype(&::InitializeUnicastIpAddressEntry) initialize_address = nullptr;
+  decltype(&::CreateUnicastIpAddressEntry) create_address = nullptr;
+  decltype(&::ConvertInterfaceLuidToGuid) luid_to_guid = nullptr;
+  SetInterfaceDnsSettingsFunction set_dns = nullptr;  // from build 19041
   decltype(&::NotifyIpInterfaceChange) notify_interface = nullptr;
   decltype(&::NotifyUnicastIpAddressChange) notify_address = nullptr;
   decltype(&::NotifyRouteChange2) notify_route = nullptr;

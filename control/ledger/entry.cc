@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
 namespace weft::ledger {
@@ -70,6 +71,26 @@ struct ToRow {
             absl::StrCat(entry.mac.ToString(), " ", entry.adapter_index, " ", entry.metric),
             entry.boot};
   }
+  // `shape`: addresses; gateways; name servers; metric, each perhaps empty.
+  Row operator()(const StaticIp& entry) const {
+    std::vector<std::string> addresses;
+    for (const host::AssignedAddress& each : entry.settings.addresses)
+      addresses.push_back(absl::StrCat(each.address.ToString(), "/", each.prefix_length));
+    const auto list = [](const std::vector<IpAddress>& each) {
+      return absl::StrJoin(each, ",", [](std::string* out, const IpAddress& address) {
+        absl::StrAppend(out, address.ToString());
+      });
+    };
+    return {std::string(kStaticIp),
+            entry.mac.ToString(),
+            absl::StrCat(entry.adapter_index),
+            true,
+            absl::StrJoin({absl::StrJoin(addresses, ","), list(entry.gateways),
+                           list(entry.settings.name_servers),
+                           entry.settings.metric ? absl::StrCat(*entry.settings.metric) : ""},
+                          ";"),
+            entry.boot};
+  }
   Row operator()(const Unknown& entry) const { return entry.row; }
 };
 
@@ -125,7 +146,44 @@ Read ReadRoute(const Row& row) {
   return entry;
 }
 
+// Addresses of one IPv4 host each, separated by commas. Empty: one of them is none.
+std::optional<std::vector<IpAddress>> ReadHosts(std::string_view text) {
+  std::vector<IpAddress> addresses;
+  for (const std::string_view each : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    const auto address = IpAddress::Parse(each);
+    if (!address || !address->is_v4() || address->IsUnspecified() || address->IsLoopback() ||
+        address->IsMulticast() || address->IsBroadcast())
+      return std::nullopt;
+    addresses.push_back(*address);
+  }
+  return addresses;
+}
+
+Read ReadStaticIp(const Row& row) {
+  const auto mac = MacAddress::Parse(row.name);
+  const std::vector<std::string> parts = absl::StrSplit(row.shape, ';');
+  if (!mac || parts.size() != 4) return std::nullopt;
+  StaticIp entry{*mac, 0, {}, {}, row.boot};
+  if (!absl::SimpleAtoi(row.id, &entry.adapter_index)) return std::nullopt;
+  for (const std::string_view each : absl::StrSplit(parts[0], ',', absl::SkipEmpty())) {
+    const auto prefix = IpPrefix::Parse(each);
+    const auto host = ReadHosts(each.substr(0, each.find('/')));
+    if (!prefix || prefix->length() == 0 || !host || host->size() != 1) return std::nullopt;
+    entry.settings.addresses.push_back({host->front(), prefix->length()});
+  }
+  const auto gateways = ReadHosts(parts[1]), servers = ReadHosts(parts[2]);
+  std::uint32_t metric = 0;
+  if (entry.settings.addresses.empty() || !gateways || !servers ||
+      (!parts[3].empty() && !absl::SimpleAtoi(parts[3], &metric)))
+    return std::nullopt;
+  entry.gateways = *gateways;
+  entry.settings.name_servers = *servers;
+  if (!parts[3].empty()) entry.settings.metric = metric;
+  return entry;
+}
+
 Read ReadRow(const Row& row) {
+  if (row.kind == kStaticIp) return ReadStaticIp(row);
   if (row.kind == kHnsNetwork || row.kind == kHnsEndpoint) return ReadHnsObject(row);
   if (row.kind == kFirewallRule) return ReadFirewallRule(row);
   if (row.kind == kHostRoute || row.kind == kFormerRoute || row.kind == kStaticRoute)

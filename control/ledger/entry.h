@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "control/host/host.h"
 #include "control/host/packet_filter.h"
 #include "hns/api/api.h"
 #include "hns/document/guid.h"
@@ -74,6 +75,16 @@ struct StaticRoute {
   friend bool operator==(const StaticRoute&, const StaticRoute&) = default;
 };
 
+// The static IPv4 settings that the adapter with `mac` had, for the adapter that takes its place.
+struct StaticIp {
+  MacAddress mac;
+  std::uint32_t adapter_index = 0;
+  host::StaticIp settings;
+  std::vector<IpAddress> gateways;  // of the default routes
+  std::string boot;                 // the boot in which they were seen last
+  friend bool operator==(const StaticIp&, const StaticIp&) = default;
+};
+
 // An entry in the form of ledger.json.
 struct Row {
   std::string kind, name, id;
@@ -89,9 +100,10 @@ struct Unknown {
 };
 
 using Entry = std::variant<HnsObject, HostRoute, FormerRoute, FirewallRule, FilterRules,
-                           StaticRoute, Unknown>;
+                           StaticRoute, StaticIp, Unknown>;
 
 inline constexpr std::string_view kStaticRoute = "static-route";
+inline constexpr std::string_view kStaticIp = "static-ip";
 
 Row RowOf(const Entry& entry);
 Entry EntryFrom(Row row);

@@ -72,6 +72,9 @@ class NodeLedger final : public hns::ObjectLedger, public control::RouteLedger {
   // switch's adapter.
   host::CarriedRoutes::Memory RecallStaticRoutes(bool keeps_switch);
   void RememberStaticRoutes(const host::CarriedRoutes::Memory& routes);
+  // The same for static IP settings. Of an earlier boot the adapter's index is zero.
+  std::vector<StaticIp> RecallStaticIps(bool keeps_switch);
+  void RememberStaticIps(const std::vector<StaticIp>& all);
 
  private:
   bool IsOpen();

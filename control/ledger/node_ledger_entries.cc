@@ -167,4 +167,33 @@ void NodeLedger::RememberStaticRoutes(const host::CarriedRoutes::Memory& routes)
   });
 }
 
+// ---- static IP settings
+
+std::vector<StaticIp> NodeLedger::RecallStaticIps(bool keeps_switch) {
+  std::vector<StaticIp> recalled;
+  Use([&](Ledger& ledger) -> Written {
+    for (StaticIp& entry : ledger.All<StaticIp>()) {
+      const bool this_boot = !boot_.empty() && entry.boot == boot_;
+      if (!this_boot && !keeps_switch) continue;
+      if (!this_boot) entry.adapter_index = 0;
+      recalled.push_back(std::move(entry));
+    }
+    return std::nullopt;
+  });
+  return recalled;
+}
+
+void NodeLedger::RememberStaticIps(const std::vector<StaticIp>& all) {
+  Use([&](Ledger& ledger) -> Written {
+    std::vector<Entry> entries, before;
+    for (const StaticIp& each : all) {
+      entries.emplace_back(each);
+      std::get<StaticIp>(entries.back()).boot = boot_;
+    }
+    for (StaticIp& each : ledger.All<StaticIp>()) before.emplace_back(std::move(each));
+    if (entries == before) return std::nullopt;
+    return ledger.Change(before, entries);
+  });
+}
+
 }  // namespace weft::ledger

@@ -23,11 +23,11 @@ bool IsNetwork(const HnsObject& object) { return object.kind == hns::Kind::kNetw
 bool IsBase(const HnsObject& object) {
   return IsNetwork(object) && object.name == hns::kBaseNetworkName;
 }
-// Whether the entry is a static route of the administrator.
+// Whether the entry is the administrator's: a static route, or static IP settings.
 bool IsStatic(const Entry& entry) {
   const auto* const unknown = std::get_if<Unknown>(&entry);
-  return std::holds_alternative<StaticRoute>(entry) ||
-         (unknown && unknown->row.kind == kStaticRoute);
+  return std::holds_alternative<StaticRoute>(entry) || std::holds_alternative<StaticIp>(entry) ||
+         (unknown && (unknown->row.kind == kStaticRoute || unknown->row.kind == kStaticIp));
 }
 
 template <typename T>
@@ -277,7 +277,13 @@ class Undoing {
     return Delete(entry, entry.adopted, [&]() -> MaybeFound {
       const absl::StatusOr<host::RuleOwner> owner = places_.host->FindFirewallRule(entry.name);
       if (!owner.ok()) return owner.status();
-      if (*owner != host::RuleOwner::kOurs) return std::nullopt;  // gone, or made by another since
+      if (*owner != host::RuleOwner::kOurs) {  // gone, or made by another since
+        // A removal that was cut short is completed.
+        if (options_.dry_run) return std::nullopt;
+        if (absl::Status status = places_.host->RemoveFirewallRule(entry.name); !status.ok())
+          return status;
+        return std::nullopt;
+      }
       return Found{"", [&] { return places_.host->RemoveFirewallRule(entry.name); }};
     });
   }
@@ -295,7 +301,9 @@ class Undoing {
     });
   }
 
-  Result Undo(const StaticRoute&) { return Done(); }  // never called: InOrder leaves it out
+  // Never called: InOrder leaves them out.
+  Result Undo(const StaticRoute&) { return Done(); }
+  Result Undo(const StaticIp&) { return Done(); }
   Result Undo(const Unknown&) {
     return absl::UnimplementedError(absl::StrCat(
         "not known to this version; use the one that made it, or correct the entry in ",

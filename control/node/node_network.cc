@@ -50,6 +50,7 @@ NodeNetwork::NodeNetwork(const backend::Context& context,
           context.options.data_plane == config::DataPlane::kHns ||
           (context.options.data_plane == config::DataPlane::kRoutes && context.host.is_windows())),
       static_routes_(context.host, context.conf, context.ledger, context.options.hns_base_network),
+      static_ip_(context.host, context.ledger, context.options.hns_base_network),
       pod_rules_(std::move(filter), context.ledger, context.options.iptables_resync),
       subnet_file_(context.options.subnet_file),
       source_vip_(context.options.source_vip_store, context.options.source_vip_file) {}
@@ -74,11 +75,16 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control:
                                      plan_ ? &plan_->underlay : nullptr, MayReturn(*host, now))
           : absl::StatusOr<underlay::InterfaceChoice>(host.status());
   interface_condition_.Set(choice.status().message());
+  std::optional<control::TimePoint> again;
+  if (carries_routes_ && host.ok()) {
+    again = static_ip_.Inspect(
+        *host, choice.ok() ? underlay::ByIndex(choice->index, host->adapters) : nullptr, now);
+  }
   if (!choice.ok()) {
-    if (!host_again_) host_again_ = now + kHostPause;
+    if (!host_again_) host_again_ = again.value_or(now + kHostPause);
     return;
   }
-  host_again_.reset();
+  host_again_ = again;
   if (!facts.ok()) {
     const bool unread = absl::IsUnavailable(facts.status());  // the source's check reports it
     return own_condition_.Set(unread ? "" : absl::StrCat("waiting: ", facts.status().message()));

@@ -19,6 +19,7 @@
 #include "control/cni/source_vip_keeper.h"
 #include "control/condition.h"
 #include "control/node/pod_rules.h"
+#include "control/node/static_ip.h"
 #include "control/node/static_routes.h"
 #include "control/node/subnet_file.h"
 #include "control/own_facts.h"
@@ -128,6 +129,7 @@ class NodeNetwork {
   std::optional<backend::NodePlan> plan_;
   std::optional<control::TimePoint> missing_since_;  // its adapter
   StaticRoutes static_routes_;
+  StaticIpKeeper static_ip_;
   PodRules pod_rules_;
   SubnetFile subnet_file_;
   cni::SourceVipKeeper source_vip_;

@@ -67,6 +67,7 @@ void NodeNetwork::AppendConditions(std::vector<backend::NamedCondition>& out) co
   out.push_back({"forward-rules", pod_rules_.forward_condition()});
   out.push_back({"ledger", ledger_condition_});
   out.push_back({"static-routes", static_routes_.lost()});
+  out.push_back({"static-ip", static_ip_.lost()});
   out.push_back({"left-routes", static_routes_.left()});
   for (const auto& backend : backends_) backend->AppendConditions(out);
 }

@@ -1,6 +1,8 @@
 """What users of Windows nodes report: a Node that returns with another podCIDR, many NICs with names of every kind, another port. The other
 reports are tests of the other windows_*_test.py files."""
 
+import signal
+
 from lab import command
 
 from cluster import windows
@@ -55,3 +57,34 @@ def test_another_port(cluster):
     a, _ = node(cluster, windows.Weft, set_port)
     command.expect_equal(a.policies("VxlanPort"), [{"Port": 14789}], "the port of the network")
     command.expect_equal(a.hns("host")["firewall"], [{"name": "OverlayTraffic14789UDP", "udpPort": 14789, "group": "weft"}], "the firewall's rules")
+
+
+@weft_only
+def test_static_ip(cluster):
+    """What an administrator set on the NIC is set on the switch's adapter, where Windows lost it: at the first start, after a kill in between,
+    and with a base network after a reboot; it is on the NIC again once the switch is gone."""
+    def set_static_ip(a, _):
+        a.emulated_host = True
+        a.flags["hns-base-network"] = "true"
+        a.hns("set", 'settings={"static_ip_lost":"all"}')
+        a.hns("set-static-ip", "adapter=eth0", f"addresses={a.address}/24", "name_servers=192.168.1.53,192.168.1.54", "metric=5")
+
+    a, _ = node(cluster, windows.Weft, set_static_ip)
+    desired = {"addresses": [f"{a.address}/24"], "nameServers": ["192.168.1.53", "192.168.1.54"], "metric": 5}
+
+    def static_ip(name):
+        return next((each.get("static") for each in a.hns("host")["adapters"] if each["name"] == name), None)
+
+    def wait_restored():
+        command.wait_until(lambda: static_ip("vEthernet (eth0)") == desired, lambda: f"{a.hns('host')}; {a.last_words()}", timeout=30)
+
+    wait_restored()
+    a.hns("reboot")
+    a.down(signal.SIGKILL)
+    a.spawn()
+    a.wait_ready()
+    wait_restored()
+    cluster.settle("the machine has rebooted", with_traffic=False)
+    a.down()
+    a.reset()
+    command.expect_equal(static_ip("eth0"), desired, "the static settings of the NIC after a reset")

@@ -181,6 +181,23 @@ absl::Status RemoteHost::SetLinkUp(std::uint32_t adapter_index, std::uint32_t mt
   return Send(call).status;
 }
 
+absl::StatusOr<host::StaticIp> RemoteHost::ReadStaticIp(std::uint32_t adapter_index) {
+  HostCall call;
+  call.operation = HostOperation::kReadStaticIp;
+  call.adapter = adapter_index;
+  HostAnswer answer = Send(call);
+  if (!answer.status.ok()) return answer.status;
+  return std::move(answer.static_ip);
+}
+
+absl::Status RemoteHost::PutStaticIp(std::uint32_t adapter_index, const host::StaticIp& settings) {
+  HostCall call;
+  call.operation = HostOperation::kPutStaticIp;
+  call.adapter = adapter_index;
+  call.static_ip = settings;
+  return Send(call).status;
+}
+
 absl::Status RemoteHost::AddAddress(std::uint32_t adapter_index,
                                     const host::AssignedAddress& address) {
   HostCall call;

@@ -24,6 +24,8 @@ class RemoteHost final : public host::Host {
   absl::StatusOr<std::vector<IpAddress>> NameServers() override;
   absl::StatusOr<host::Route> RouteTo(const IpAddress& destination) override;
   absl::Status SetLinkUp(std::uint32_t adapter_index, std::uint32_t mtu) override;
+  absl::StatusOr<host::StaticIp> ReadStaticIp(std::uint32_t adapter_index) override;
+  absl::Status PutStaticIp(std::uint32_t adapter_index, const host::StaticIp& settings) override;
   absl::Status AddAddress(std::uint32_t adapter_index,
                           const host::AssignedAddress& address) override;
   std::vector<absl::Status> PutRoutes(const std::vector<host::Route>& routes) override;

@@ -99,6 +99,9 @@ void CheckReaders(const Folder& folder, std::string_view text) {
     const auto found = again.find(mac);
     Require(found != again.end() && found->second == mine, "their routes");
   }
+  const auto settings = node->RecallStaticIps(/*keeps_switch=*/true);
+  node->RememberStaticIps(settings);
+  Require(node->RecallStaticIps(true).size() == settings.size(), "static IP settings");
   for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) node->Forget(node->Owned(family));
   node->Use([](Ledger& ledger) -> ledger::NodeLedger::Written {
     Require(ledger.All<ledger::HostRoute>().empty(), "no host route stays");

@@ -27,6 +27,12 @@ class HostView : public host::Host {
   absl::Status SetLinkUp(std::uint32_t index, std::uint32_t mtu) override {
     return host_.SetLinkUp(index, mtu);
   }
+  absl::StatusOr<host::StaticIp> ReadStaticIp(std::uint32_t index) override {
+    return host_.ReadStaticIp(index);
+  }
+  absl::Status PutStaticIp(std::uint32_t index, const host::StaticIp& settings) override {
+    return host_.PutStaticIp(index, settings);
+  }
   absl::Status AddAddress(std::uint32_t index, const host::AssignedAddress& address) override {
     return host_.AddAddress(index, address);
   }

@@ -52,7 +52,7 @@ Action AddHnsControl(CLI::App& parser) {
                   "fault, clear-faults, stop, start, restart, take-name, release-name, "
                   "set, calls, handles, hanging, dump, load; of its machine: host, load-host, "
                   "reboot, add-adapter, remove-adapter, rename, unplug, plug, link, "
-                  "set-addresses, put-route, remove-route, stop-firewall")
+                  "set-addresses, set-static-ip, put-route, remove-route, stop-firewall")
       ->type_name("COMMAND")
       ->required();
   parser.add_option("KEY=VALUE", options->fields, "The command's fields")

@@ -84,6 +84,10 @@ bool EmulatedHost::Visible(const EmulatedAdapter& adapter) const {
   return !adapter.gone && adapter.visible_from <= now_();
 }
 
+bool EmulatedHost::IsBound(const EmulatedAdapter& adapter) const {
+  return state_.switches.contains(adapter.adapter.name);
+}
+
 bool EmulatedHost::IsLinkLocal(const EmulatedAdapter& adapter) const {
   return now_() < adapter.link_local_until;
 }
@@ -115,7 +119,7 @@ absl::StatusOr<std::vector<Adapter>> EmulatedHost::Adapters() {
   std::vector<Adapter> adapters;
   for (const EmulatedAdapter& each : state_.adapters) {
     if (!Visible(each)) continue;
-    if (hides_bound_ && state_.switches.contains(each.adapter.name)) continue;
+    if (hides_bound_ && IsBound(each)) continue;
     adapters.push_back(each.adapter);
     adapters.back().addresses = AddressesOf(each);
   }
@@ -128,7 +132,7 @@ absl::StatusOr<std::vector<Route>> EmulatedHost::Routes(IpFamily family,
   std::vector<Route> routes;
   for (const Route& route : state_.routes) {
     const EmulatedAdapter* adapter = Find(route.adapter_index);
-    if (route.destination.family() == family && adapter != nullptr &&
+    if (route.destination.family() == family && adapter != nullptr && !IsBound(*adapter) &&
         !(route.gateway && route.gateway->is_v4() && IsLinkLocal(*adapter)) &&
         (adapter_index == 0 || route.adapter_index == adapter_index))
       routes.push_back(route);
@@ -138,7 +142,44 @@ absl::StatusOr<std::vector<Route>> EmulatedHost::Routes(IpFamily family,
 
 absl::StatusOr<std::vector<IpAddress>> EmulatedHost::NameServers() {
   const std::lock_guard lock(mutex_);
-  return state_.name_servers;
+  std::vector<IpAddress> servers = state_.name_servers;
+  for (const EmulatedAdapter& each : state_.adapters) {
+    if (Visible(each) && !IsBound(each))
+      servers.insert(servers.end(), each.static_ip.name_servers.begin(),
+                     each.static_ip.name_servers.end());
+  }
+  return servers;
+}
+
+absl::StatusOr<StaticIp> EmulatedHost::ReadStaticIp(std::uint32_t adapter_index) {
+  const std::lock_guard lock(mutex_);
+  const EmulatedAdapter* const found = Find(adapter_index);
+  if (!found) return NoAdapter("read the static IP settings of", adapter_index);
+  StaticIp settings = found->static_ip;
+  const std::vector<AssignedAddress> present = AddressesOf(*found);
+  std::erase_if(settings.addresses, [&](const AssignedAddress& each) {
+    return std::ranges::find(present, each) == present.end();
+  });
+  return settings;
+}
+
+absl::Status EmulatedHost::PutStaticIp(std::uint32_t adapter_index, const StaticIp& settings) {
+  {
+    const std::lock_guard lock(mutex_);
+    EmulatedAdapter* const found = Find(adapter_index);
+    if (!found) return NoAdapter("set the static IP settings of", adapter_index);
+    for (const AssignedAddress& address : settings.addresses) {
+      found->link_local_until = Milliseconds(0);
+      for (std::vector<AssignedAddress>* const list :
+           {&found->adapter.addresses, &found->static_ip.addresses, &found->until_reboot}) {
+        if (std::ranges::find(*list, address) == list->end()) list->push_back(address);
+      }
+    }
+    if (!settings.name_servers.empty()) found->static_ip.name_servers = settings.name_servers;
+    if (settings.metric) found->static_ip.metric = settings.metric;
+  }
+  NotifyWatchers();
+  return absl::OkStatus();
 }
 
 // Longest prefix first, then the lesser metric; the prefixes of addresses count as routes.
@@ -147,7 +188,9 @@ absl::StatusOr<Route> EmulatedHost::RouteTo(const IpAddress& destination) {
   std::optional<Route> best;
   const auto consider = [&](const Route& route) {
     const EmulatedAdapter* adapter = Find(route.adapter_index);
-    if (!adapter || !adapter->adapter.up || !route.destination.Contains(destination)) return;
+    if (!adapter || IsBound(*adapter) || !adapter->adapter.up ||
+        !route.destination.Contains(destination))
+      return;
     if (route.gateway && route.gateway->is_v4() && IsLinkLocal(*adapter)) return;
     const auto rank = [](const Route& r) { return std::pair(-r.destination.length(), r.metric); };
     if (!best || rank(route) < rank(*best)) best = route;

@@ -35,14 +35,18 @@ class EmulatedHost final : public Host {
   void Plug(std::string_view name);
   void SetUp(std::string_view name, bool up);
   void SetAddresses(std::string_view name, std::vector<AssignedAddress> addresses);
+  // Instead of the static settings that the adapter has.
+  void SetStaticIp(std::string_view name, StaticIp settings);
   void Rename(std::string_view name, std::string to);
   // HNS creates the first external network on `adapter`: its addresses, and the routes from DHCP
   // (the default routes), move to a new adapter `host_adapter`, which has the same MAC, another
   // index, no forwarding, and is visible after `new_interface`. Other routes are lost. The host is
   // unreachable for `gap`. For `link_local` the new adapter's IPv4 address is one of 169.254/16,
-  // and it has no routes via gateways.
+  // and it has no routes via gateways. What `lost` names of the static settings stays with
+  // `adapter`, which has it again once the switch is deleted.
   void BindSwitch(std::string_view adapter, std::string host_adapter, Milliseconds gap,
-                  Milliseconds new_interface, Milliseconds link_local = Milliseconds(0));
+                  Milliseconds new_interface, Milliseconds link_local = Milliseconds(0),
+                  StaticIpLoss lost = StaticIpLoss::kNothing);
   // From now on Adapters omits adapters that are bound to a switch, as GetAdaptersAddresses may,
   // because they have no IP.
   void HideBoundAdapters(bool hide);
@@ -64,6 +68,8 @@ class EmulatedHost final : public Host {
   absl::StatusOr<std::vector<IpAddress>> NameServers() override;
   absl::StatusOr<Route> RouteTo(const IpAddress& destination) override;
   absl::Status SetLinkUp(std::uint32_t adapter_index, std::uint32_t mtu) override;
+  absl::StatusOr<StaticIp> ReadStaticIp(std::uint32_t adapter_index) override;
+  absl::Status PutStaticIp(std::uint32_t adapter_index, const StaticIp& settings) override;
   absl::Status AddAddress(std::uint32_t adapter_index, const AssignedAddress& address) override;
   std::vector<absl::Status> PutRoutes(const std::vector<Route>& routes) override;
   std::vector<absl::Status> ReplaceRoutes(const std::vector<Route>& routes) override;
@@ -81,6 +87,7 @@ class EmulatedHost final : public Host {
   struct Watchers;
 
   bool Visible(const EmulatedAdapter& adapter) const;
+  bool IsBound(const EmulatedAdapter& adapter) const;  // to a switch
   bool IsLinkLocal(const EmulatedAdapter& adapter) const;
   std::vector<AssignedAddress> AddressesOf(const EmulatedAdapter& adapter) const;
   absl::Status CheckFirewall(std::string_view what, const std::string& rule) const;
@@ -89,6 +96,7 @@ class EmulatedHost final : public Host {
   EmulatedAdapter* FindNamed(std::string_view name);
   bool OnLink(std::uint32_t adapter_index, const IpAddress& gateway) const;
   void MoveInterface(EmulatedAdapter& from, EmulatedAdapter& to);
+  void EraseDefaultRoutes(const EmulatedAdapter& of);  // of IPv4
   absl::Status PutOne(const Route& route, bool replaces);
   void NotifyWatchers() const;
   void NotifyIfChanged(const std::vector<absl::Status>& results) const;

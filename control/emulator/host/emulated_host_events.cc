@@ -6,6 +6,15 @@
 #include "control/emulator/host/emulated_host.h"
 
 namespace weft::host {
+namespace {
+
+void Erase(std::vector<AssignedAddress>& from, const std::vector<AssignedAddress>& what) {
+  std::erase_if(from, [&](const AssignedAddress& each) {
+    return std::ranges::find(what, each) != what.end();
+  });
+}
+
+}  // namespace
 
 std::uint32_t EmulatedHost::AddAdapter(Adapter adapter, bool usable, std::string endpoint) {
   std::uint32_t index = adapter.index;
@@ -53,6 +62,14 @@ void EmulatedHost::Reboot() {
     const std::lock_guard lock(mutex_);
     std::erase_if(state_.routes,
                   [](const Route& route) { return route.destination.length() != 0; });
+    for (EmulatedAdapter& each : state_.adapters) {
+      if (each.until_reboot.empty()) continue;
+      Erase(each.adapter.addresses, each.until_reboot);
+      Erase(each.static_ip.addresses, each.until_reboot);
+      each.until_reboot.clear();
+      each.link_local_until = Milliseconds::max();
+      EraseDefaultRoutes(each);
+    }
   }
   NotifyWatchers();
 }
@@ -89,6 +106,22 @@ void EmulatedHost::SetAddresses(std::string_view name, std::vector<AssignedAddre
   NotifyWatchers();
 }
 
+void EmulatedHost::SetStaticIp(std::string_view name, StaticIp settings) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (EmulatedAdapter* found = FindNamed(name)) {
+      Erase(found->adapter.addresses, found->static_ip.addresses);
+      Erase(found->adapter.addresses, settings.addresses);
+      found->adapter.addresses.insert(found->adapter.addresses.begin(), settings.addresses.begin(),
+                                      settings.addresses.end());
+      found->static_ip = std::move(settings);
+      found->until_reboot.clear();
+      found->link_local_until = Milliseconds(0);
+    }
+  }
+  NotifyWatchers();
+}
+
 void EmulatedHost::Rename(std::string_view name, std::string to) {
   {
     const std::lock_guard lock(mutex_);
@@ -109,8 +142,16 @@ void EmulatedHost::MoveInterface(EmulatedAdapter& from, EmulatedAdapter& to) {
   from.forwarding_v4 = from.forwarding_v6 = false;
 }
 
+void EmulatedHost::EraseDefaultRoutes(const EmulatedAdapter& of) {
+  std::erase_if(state_.routes, [&](const Route& route) {
+    return route.adapter_index == of.adapter.index && route.destination.length() == 0 &&
+           route.destination.base().is_v4();
+  });
+}
+
 void EmulatedHost::BindSwitch(std::string_view adapter, std::string host_adapter, Milliseconds gap,
-                              Milliseconds new_interface, Milliseconds link_local) {
+                              Milliseconds new_interface, Milliseconds link_local,
+                              StaticIpLoss lost) {
   {
     const std::lock_guard lock(mutex_);
     if (!FindNamed(adapter) || state_.switches.contains(std::string(adapter))) return;
@@ -123,8 +164,21 @@ void EmulatedHost::BindSwitch(std::string_view adapter, std::string host_adapter
     made.usable = false;
     state_.adapters.push_back(std::move(made));
     EmulatedAdapter& from = *FindNamed(adapter);
-    state_.adapters.back().adapter.mac = from.adapter.mac;
-    MoveInterface(from, state_.adapters.back());
+    EmulatedAdapter& to = state_.adapters.back();
+    to.adapter.mac = from.adapter.mac;
+    MoveInterface(from, to);
+    if (lost == StaticIpLoss::kNothing) {
+      to.static_ip = std::exchange(from.static_ip, {});
+    } else if (lost == StaticIpLoss::kNameServersAndMetric) {
+      to.static_ip.addresses = std::exchange(from.static_ip.addresses, {});
+    } else if (!from.static_ip.addresses.empty()) {
+      Erase(to.adapter.addresses, from.static_ip.addresses);
+      to.link_local_until = Milliseconds::max();  // no DHCP server answers
+      for (Route& route : state_.routes) {
+        if (route.adapter_index == to.adapter.index && route.destination.base().is_v4())
+          route.adapter_index = from.adapter.index;
+      }
+    }
     state_.switches.emplace(adapter, std::move(host_adapter));
     state_.gap_until = now_() + gap;
   }
@@ -150,8 +204,20 @@ void EmulatedHost::UnbindSwitch(std::string_view adapter, Milliseconds gap,
     EmulatedAdapter* from = FindNamed(host_adapter);
     EmulatedAdapter* to = FindNamed(adapter);
     if (from && to) {
+      const StaticIp own = to->static_ip;  // what the switch's adapter lost
+      if (!own.addresses.empty()) {
+        std::erase_if(from->adapter.addresses,
+                      [](const AssignedAddress& each) { return each.address.is_v4(); });
+        EraseDefaultRoutes(*from);
+      }
       MoveInterface(*from, *to);
       to->visible_from = now_() + new_interface;
+      to->static_ip = from->static_ip;
+      to->adapter.addresses.insert(to->adapter.addresses.begin(), own.addresses.begin(),
+                                   own.addresses.end());
+      if (!own.addresses.empty()) to->static_ip.addresses = own.addresses;
+      if (!own.name_servers.empty()) to->static_ip.name_servers = own.name_servers;
+      if (own.metric) to->static_ip.metric = own.metric;
     }
     std::erase_if(state_.adapters,
                   [&](const EmulatedAdapter& each) { return each.adapter.name == host_adapter; });

@@ -93,7 +93,8 @@ std::vector<IpAddress> HostSide::AddressesOf(std::string_view adapter) const {
 
 void HostSide::AttachSwitch(std::string_view adapter, const std::string& host_adapter,
                             const SwitchTiming& timing) {
-  host_.BindSwitch(adapter, host_adapter, timing.gap, timing.new_interface, timing.link_local);
+  host_.BindSwitch(adapter, host_adapter, timing.gap, timing.new_interface, timing.link_local,
+                   timing.lost);
 }
 
 void HostSide::DetachSwitch(std::string_view adapter, const SwitchTiming& timing) {

@@ -41,6 +41,7 @@ struct SwitchTiming {
   // Until the new interface exists; the old one is removed at once.
   host::Milliseconds new_interface{0};
   host::Milliseconds link_local{0};  // until its address is no longer kLinkLocal but the old one's
+  host::StaticIpLoss lost = host::StaticIpLoss::kNothing;
 };
 
 // An endpoint as the host's own interface: HostAttach of HNS v1.

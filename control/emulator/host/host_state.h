@@ -23,7 +23,10 @@ struct EmulatedAdapter {
   Milliseconds link_local_until{0};  // its IPv4 addresses are 169.254.149.216/16
   bool usable = true;                // a switch can be built on it: not Wi-Fi, not a team's member
   bool forwarding_v4 = false, forwarding_v6 = false;
-  std::string endpoint;  // the HNS endpoint whose interface it is, if any
+  // What an administrator set. Of an adapter on a switch: what the switch's adapter lost.
+  StaticIp static_ip;
+  std::vector<AssignedAddress> until_reboot;  // of static_ip those that PutStaticIp added
+  std::string endpoint;                       // the HNS endpoint whose interface it is, if any
   friend bool operator==(const EmulatedAdapter&, const EmulatedAdapter&) = default;
 };
 
@@ -32,6 +35,9 @@ struct EmulatedFirewallRule : FirewallRule {
   std::string group;  // ours: kFirewallGroup
   friend bool operator==(const EmulatedFirewallRule&, const EmulatedFirewallRule&) = default;
 };
+
+// What the host's adapter on a new switch lacks of the static settings of the NIC.
+enum class StaticIpLoss : std::uint8_t { kNothing, kNameServersAndMetric, kAll };
 
 struct HostState {
   std::vector<EmulatedAdapter> adapters;

@@ -39,6 +39,12 @@ std::optional<AssignedAddress> ParseAssigned(std::string_view text) {
   return AssignedAddress{*address, prefix->length()};
 }
 
+static Json JsonOf(const std::vector<AssignedAddress>& addresses) {
+  Json out = Json::array();
+  for (const AssignedAddress& address : addresses) out.push_back(AssignedText(address));
+  return out;
+}
+
 Json JsonOf(const EmulatedAdapter& each) {
   const Adapter& adapter = each.adapter;
   Json out = {{"name", adapter.name},
@@ -48,9 +54,7 @@ Json JsonOf(const EmulatedAdapter& each) {
               {"up", adapter.up}};
   if (adapter.loopback) out["loopback"] = true;
   if (adapter.wireless) out["wireless"] = true;
-  out["addresses"] = Json::array();
-  for (const AssignedAddress& address : adapter.addresses)
-    out["addresses"].push_back(AssignedText(address));
+  out["addresses"] = JsonOf(adapter.addresses);
   if (each.gone) out["gone"] = true;
   if (each.visible_from != Milliseconds(0)) out["visibleFrom"] = each.visible_from.count();
   if (each.link_local_until != Milliseconds(0))
@@ -59,7 +63,23 @@ Json JsonOf(const EmulatedAdapter& each) {
   if (each.forwarding_v4) out["forwardingIPv4"] = true;
   if (each.forwarding_v6) out["forwardingIPv6"] = true;
   if (!each.endpoint.empty()) out["endpoint"] = each.endpoint;
+  if (each.static_ip != StaticIp()) out["static"] = JsonOf(each.static_ip);
+  if (!each.until_reboot.empty()) out["untilReboot"] = JsonOf(each.until_reboot);
   return out;
+}
+
+static std::vector<AssignedAddress> ReadAssigned(MembersReader& in, const char* key,
+                                                 absl::Status& status) {
+  std::vector<AssignedAddress> addresses;
+  in.List(key, [&](const Json& each, const std::string& at) {
+    const auto address = each.is_string() ? ParseAssigned(each.get<std::string>()) : std::nullopt;
+    if (address)
+      addresses.push_back(*address);
+    else
+      MembersReader(Json::object(), at, status)
+          .Refuse("", "is not an address with its prefix length");
+  });
+  return addresses;
 }
 
 EmulatedAdapter ReadAdapter(const Json& json, const std::string& place, absl::Status& status) {
@@ -72,14 +92,7 @@ EmulatedAdapter ReadAdapter(const Json& json, const std::string& place, absl::St
   out.adapter.up = in.Bool("up", true);
   out.adapter.loopback = in.Bool("loopback", false);
   out.adapter.wireless = in.Bool("wireless", false);
-  in.List("addresses", [&](const Json& each, const std::string& at) {
-    const auto address = each.is_string() ? ParseAssigned(each.get<std::string>()) : std::nullopt;
-    if (address)
-      out.adapter.addresses.push_back(*address);
-    else
-      MembersReader(Json::object(), at, status)
-          .Refuse("", "is not an address with its prefix length");
-  });
+  out.adapter.addresses = ReadAssigned(in, "addresses", status);
   out.gone = in.Bool("gone", false);
   out.visible_from = in.Time("visibleFrom");
   out.link_local_until = in.Time("linkLocalUntil");
@@ -87,6 +100,11 @@ EmulatedAdapter ReadAdapter(const Json& json, const std::string& place, absl::St
   out.forwarding_v4 = in.Bool("forwardingIPv4", false);
   out.forwarding_v6 = in.Bool("forwardingIPv6", false);
   out.endpoint = in.Text("endpoint");
+  if (const Json* const fixed = in.Find("static")) {
+    MembersReader members(*fixed, place + ".static.", status);
+    out.static_ip = ReadStaticIp(members, status);
+  }
+  out.until_reboot = ReadAssigned(in, "untilReboot", status);
   if (out.adapter.index == 0) in.Refuse("index", "is not a number from 1");
   if (out.adapter.name.empty()) in.Refuse("name", "is empty");
   return out;
@@ -127,6 +145,22 @@ Json JsonOf(const std::vector<IpAddress>& addresses) {
   Json out = Json::array();
   for (const IpAddress& address : addresses) out.push_back(address.ToString());
   return out;
+}
+
+Json JsonOf(const StaticIp& settings) {
+  Json out = Json::object();
+  if (!settings.addresses.empty()) out["addresses"] = JsonOf(settings.addresses);
+  if (!settings.name_servers.empty()) out["nameServers"] = JsonOf(settings.name_servers);
+  if (settings.metric) out["metric"] = *settings.metric;
+  return out;
+}
+
+StaticIp ReadStaticIp(MembersReader& in, absl::Status& status) {
+  StaticIp settings;
+  settings.addresses = ReadAssigned(in, "addresses", status);
+  settings.name_servers = ReadAddresses(in, "nameServers", status);
+  if (in.Find("metric")) settings.metric = in.U32("metric");
+  return settings;
 }
 
 Json JsonOf(const FirewallRule& rule) {

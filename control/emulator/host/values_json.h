@@ -22,6 +22,8 @@ EmulatedAdapter ReadAdapter(const Json& json, const std::string& place, absl::St
 Json JsonOf(const Route& route);
 Json JsonOf(const std::vector<IpAddress>& addresses);
 Route ReadRoute(const Json& json, const std::string& place, absl::Status& status);
+Json JsonOf(const StaticIp& settings);
+StaticIp ReadStaticIp(MembersReader& in, absl::Status& status);
 Json JsonOf(const FirewallRule& rule);
 FirewallRule ReadFirewallRule(MembersReader& in, absl::Status& status);
 std::vector<IpAddress> ReadAddresses(MembersReader& in, const char* key, absl::Status& status);

@@ -32,6 +32,12 @@ HostAnswer CarryOut(host::Host& host, const HostCall& call) {
     case HostOperation::kNameServers:
       answer.status = Take(host.NameServers(), answer.name_servers);
       break;
+    case HostOperation::kReadStaticIp:
+      answer.status = Take(host.ReadStaticIp(call.adapter), answer.static_ip);
+      break;
+    case HostOperation::kPutStaticIp:
+      answer.status = host.PutStaticIp(call.adapter, call.static_ip);
+      break;
     case HostOperation::kSetLinkUp:
       answer.status = host.SetLinkUp(call.adapter, call.mtu);
       break;

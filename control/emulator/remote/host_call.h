@@ -29,6 +29,8 @@ enum class HostOperation : std::uint8_t {
   kFindFirewallRule,
   kRemoveFirewallRule,
   kReplaceRoutes,
+  kReadStaticIp,
+  kPutStaticIp,
 };
 
 // The arguments of host::Host's functions; those that an operation does not have are ignored.
@@ -40,6 +42,7 @@ struct HostCall {
   host::AssignedAddress address;  // of kRouteTo: the destination
   std::vector<host::Route> routes;
   bool on = false;
+  host::StaticIp static_ip;
   host::FirewallRule rule;  // of kFindFirewallRule and kRemoveFirewallRule: its name
   friend bool operator==(const HostCall&, const HostCall&) = default;
 };
@@ -49,6 +52,7 @@ struct HostAnswer {
   std::vector<host::Adapter> adapters;
   std::vector<host::Route> routes;  // of kRouteTo: one
   std::vector<IpAddress> name_servers;
+  host::StaticIp static_ip;
   std::vector<absl::Status> results;
   bool on = false;
   std::string corrected;  // of kAllowUdpIn

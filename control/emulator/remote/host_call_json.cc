@@ -25,7 +25,9 @@ constexpr std::string_view kOperations[] = {"adapters",
                                             "allow-udp-in",
                                             "find-firewall-rule",
                                             "remove-firewall-rule",
-                                            "replace-routes"};
+                                            "replace-routes",
+                                            "read-static-ip",
+                                            "put-static-ip"};
 constexpr std::string_view kOwners[] = {"", "ours", "other"};
 constexpr int kHighestCode = static_cast<int>(absl::StatusCode::kUnauthenticated);
 
@@ -58,6 +60,13 @@ std::vector<host::Route> ReadRoutes(MembersReader& in, absl::Status& wrong) {
   return routes;
 }
 
+host::StaticIp ReadStatic(MembersReader& in, absl::Status& wrong) {
+  const Json* const fixed = in.Find("static");
+  if (fixed == nullptr) return {};
+  MembersReader members(*fixed, "static.", wrong);
+  return host::ReadStaticIp(members, wrong);
+}
+
 }  // namespace
 
 std::string Encode(const HostCall& call) {
@@ -68,6 +77,7 @@ std::string Encode(const HostCall& call) {
   if (call.address != host::AssignedAddress()) out["address"] = host::AssignedText(call.address);
   if (!call.routes.empty()) out["routes"] = JsonOf(call.routes);
   if (call.on) out["on"] = true;
+  if (call.static_ip != host::StaticIp()) out["static"] = host::JsonOf(call.static_ip);
   if (!call.rule.name.empty()) out["rule"] = host::JsonOf(call.rule);
   return Text(out);
 }
@@ -92,6 +102,7 @@ absl::StatusOr<HostCall> ParseHostCall(std::string_view text) {
   call.address = in.Parsed("address", host::ParseAssigned).value_or(host::AssignedAddress());
   call.routes = ReadRoutes(in, wrong);
   call.on = in.Bool("on", false);
+  call.static_ip = ReadStatic(in, wrong);
   if (const Json* const rule = in.Find("rule")) {
     MembersReader members(*rule, "rule.", wrong);
     call.rule = host::ReadFirewallRule(members, wrong);
@@ -109,6 +120,7 @@ std::string Encode(const HostAnswer& answer) {
   }
   if (!answer.routes.empty()) out["routes"] = JsonOf(answer.routes);
   if (!answer.name_servers.empty()) out["nameServers"] = host::JsonOf(answer.name_servers);
+  if (answer.static_ip != host::StaticIp()) out["static"] = host::JsonOf(answer.static_ip);
   for (const absl::Status& status : answer.results) out["results"].push_back(JsonOf(status));
   if (answer.on) out["on"] = true;
   if (!answer.corrected.empty()) out["corrected"] = answer.corrected;
@@ -129,6 +141,7 @@ absl::StatusOr<HostAnswer> ParseHostAnswer(std::string_view text) {
   });
   answer.routes = ReadRoutes(in, wrong);
   answer.name_servers = host::ReadAddresses(in, "nameServers", wrong);
+  answer.static_ip = ReadStatic(in, wrong);
   in.List("results", [&](const Json& each, const std::string& at) {
     answer.results.push_back(ReadStatus(each, at + ".", wrong));
   });

@@ -2,6 +2,7 @@
 // The commands of a user to the emulated node.
 #include "control/emulator/commands.h"
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -46,6 +47,21 @@ TEST_F(NodeCommandsTest, AnAdapterIsRenamedPulledOutAndGivenAddresses) {
   Do(R"({"command":"set-addresses","adapter":"LAN","addresses":"192.168.1.77,fd00::77/48"})");
   EXPECT_THAT(First().addresses, ElementsAre(host::AssignedAddress{Address("192.168.1.77"), 24},
                                              host::AssignedAddress{Address("fd00::77"), 48}));
+}
+
+TEST_F(NodeCommandsTest, AnAdministratorSetsStaticIpSettings) {
+  Do(R"({"command":"set-static-ip","adapter":"Ethernet","addresses":"192.168.1.20/24",
+         "name_servers":"192.168.1.53,192.168.1.54","metric":5})");
+  const host::StaticIp settings{
+      {{Address("192.168.1.20"), 24}}, {Address("192.168.1.53"), Address("192.168.1.54")}, 5u};
+  EXPECT_EQ(*node_.host().ReadStaticIp(First().index), settings);
+  Do(R"({"command":"set-static-ip","adapter":"Ethernet"})");
+  EXPECT_EQ(*node_.host().ReadStaticIp(First().index), host::StaticIp());
+  for (const char* field : {R"("metric":"low")", R"("name_servers":"a")", R"("addresses":"a")"}) {
+    const std::string command =
+        absl::StrCat(R"({"command":"set-static-ip","adapter":"Ethernet",)", field, "}");
+    EXPECT_FALSE(Command(node_, command).ok()) << field;
+  }
 }
 
 TEST_F(NodeCommandsTest, AnAdapterIsAddedAndRemoved) {

@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_format.h"
+
 namespace weft::host {
 namespace {
 
@@ -80,6 +82,10 @@ void ListAdapter(const FakeIpHelper::Adapter& adapter, ULONG flags, Pieces& piec
     out->Ipv6Metric = adapter.metric_v6;
     out->Luid = LuidOf(adapter.index);
   }
+  const std::string guid = GuidText(adapter.guid);
+  auto* const guid_text = pieces.Take<char>(guid.size() + 1);
+  if (guid_text) std::copy(guid.begin(), guid.end(), guid_text);
+  if (out) out->AdapterName = guid_text;
   if (name) std::copy(adapter.name.begin(), adapter.name.end(), name);
   if (out && name && !adapter.name.empty()) out->FriendlyName = name;
   IP_ADAPTER_UNICAST_ADDRESS** next_address = out ? &out->FirstUnicastAddress : nullptr;
@@ -93,6 +99,7 @@ void ListAdapter(const FakeIpHelper::Adapter& adapter, ULONG flags, Pieces& piec
     entry->Address.iSockaddrLength = sizeof *socket_address;
     entry->DadState = address.dad;
     entry->SuffixOrigin = address.suffix;
+    entry->PrefixOrigin = address.prefix;
     entry->OnLinkPrefixLength = static_cast<UINT8>(address.prefix_length);
     *next_address = entry;
     next_address = &entry->Next;
@@ -113,6 +120,13 @@ void ListAdapter(const FakeIpHelper::Adapter& adapter, ULONG flags, Pieces& piec
 }
 
 }  // namespace
+
+std::string GuidText(const GUID& guid) {
+  std::string text = absl::StrFormat("{%08X-%04X-%04X-", guid.Data1, guid.Data2, guid.Data3);
+  for (std::size_t i = 0; i < sizeof guid.Data4; ++i)
+    absl::StrAppendFormat(&text, "%s%02X", i == 2 ? "-" : "", guid.Data4[i]);
+  return text + "}";
+}
 
 MIB_IPFORWARD_ROW2 FakeRow(const IpPrefix& destination, const std::optional<IpAddress>& gateway,
                            NET_IFINDEX index, int protocol, ULONG metric) {
@@ -156,6 +170,10 @@ IpHelper FakeIpHelper::functions() const {
   helper.initialize_interface = &InitializeInterface;
   helper.get_interface = &GetInterface;
   helper.set_interface = &SetInterface;
+  helper.initialize_address = &InitializeAddress;
+  helper.create_address = &CreateAddress;
+  helper.luid_to_guid = &LuidToGuid;
+  helper.set_dns = &SetDns;
   helper.notify_interface = &NotifyInterface;
   helper.notify_address = &NotifyAddress;
   helper.notify_route = &NotifyRoute;
@@ -178,6 +196,7 @@ void FakeIpHelper::AddAdapter(const Adapter& adapter) {
       row->Metric = row->Family == AF_INET ? adapter.metric_v4 : adapter.metric_v6;
       row->NlMtu = adapter.mtu;
       row->DadTransmits = 3;
+      row->UseAutomaticMetric = adapter.automatic_metric;
     }
     entries_.push_back(entry);
   }
@@ -231,6 +250,11 @@ MIB_IPINTERFACE_ROW FakeIpHelper::interface_row(NET_IFINDEX index, ADDRESS_FAMIL
   const std::lock_guard lock(mutex_);
   const Entry* const entry = Find({}, index);
   return family == AF_INET ? entry->v4 : entry->v6;
+}
+
+std::wstring FakeIpHelper::dns_servers(NET_IFINDEX index) {
+  const std::lock_guard lock(mutex_);
+  return Find({}, index)->dns_servers;
 }
 
 void FakeIpHelper::Fail(const std::string& function, DWORD code, int times) {
@@ -598,6 +622,60 @@ NETIO_STATUS WINAPI FakeIpHelper::SetInterface(PMIB_IPINTERFACE_ROW row) {
   }
   self.EmitInterface(row->InterfaceIndex, row->Family);
   return NO_ERROR;
+}
+
+// "The PrefixOrigin, SuffixOrigin, ... ValidLifetime ... members are set": to for ever, unchanged.
+void WINAPI FakeIpHelper::InitializeAddress(PMIB_UNICASTIPADDRESS_ROW row) {
+  *row = {};
+  row->PrefixOrigin = IpPrefixOriginUnchanged;
+  row->SuffixOrigin = IpSuffixOriginUnchanged;
+  row->ValidLifetime = row->PreferredLifetime = ~ULONG{0};
+  row->OnLinkPrefixLength = 255;
+}
+
+NETIO_STATUS WINAPI FakeIpHelper::CreateAddress(const MIB_UNICASTIPADDRESS_ROW* row) {
+  FakeIpHelper& self = *the_fake;
+  Address added;
+  NET_IFINDEX index = 0;
+  {
+    const std::lock_guard lock(self.mutex_);
+    if (const DWORD code = self.Enter("CreateUnicastIpAddressEntry")) return code;
+    Entry* const entry = self.Find(row->InterfaceLuid, row->InterfaceIndex);
+    const auto address = AddressOf(row->Address);
+    if (!entry) return ERROR_NOT_FOUND;
+    if (!address || row->ValidLifetime == 0) return ERROR_INVALID_PARAMETER;
+    for (const Address& each : entry->adapter.addresses)
+      if (each.address == *address) return ERROR_OBJECT_ALREADY_EXISTS;
+    added = {*address, row->OnLinkPrefixLength == 255 ? address->bits() : row->OnLinkPrefixLength};
+    entry->adapter.addresses.push_back(added);
+    index = entry->adapter.index;
+  }
+  self.EmitAddress(index, added, MibAddInstance);
+  return NO_ERROR;
+}
+
+NETIO_STATUS WINAPI FakeIpHelper::LuidToGuid(const NET_LUID* luid, GUID* guid) {
+  FakeIpHelper& self = *the_fake;
+  const std::lock_guard lock(self.mutex_);
+  const Entry* const entry = self.Find(*luid, 0);
+  if (!entry) return ERROR_INVALID_PARAMETER;
+  *guid = entry->adapter.guid;
+  return NO_ERROR;
+}
+
+DWORD WINAPI FakeIpHelper::SetDns(GUID adapter, const DnsInterfaceSettings* settings) {
+  FakeIpHelper& self = *the_fake;
+  const std::lock_guard lock(self.mutex_);
+  if (const DWORD code = self.Enter("SetInterfaceDnsSettings")) return code;
+  if (settings->version != DnsInterfaceSettings::kVersion ||
+      settings->flags != DnsInterfaceSettings::kNameServer)
+    return ERROR_INVALID_PARAMETER;
+  for (Entry& entry : self.entries_) {
+    if (!::IsEqualGUID(entry.adapter.guid, adapter)) continue;
+    entry.dns_servers = settings->name_server;
+    return NO_ERROR;
+  }
+  return ERROR_FILE_NOT_FOUND;
 }
 
 NETIO_STATUS WINAPI FakeIpHelper::NotifyInterface(ADDRESS_FAMILY family,

@@ -22,6 +22,7 @@ class FakeIpHelper {
     int prefix_length = 0;
     NL_DAD_STATE dad = IpDadStatePreferred;
     NL_SUFFIX_ORIGIN suffix = IpSuffixOriginManual;
+    NL_PREFIX_ORIGIN prefix = IpPrefixOriginManual;
   };
   struct Adapter {
     NET_IFINDEX index = 0;
@@ -34,6 +35,8 @@ class FakeIpHelper {
     std::vector<IpAddress> name_servers;
     ULONG metric_v4 = 0, metric_v6 = 0;  // of its interfaces
     bool has_v4 = true, has_v6 = true;
+    bool automatic_metric = true;
+    GUID guid{};
   };
 
   FakeIpHelper();
@@ -55,6 +58,8 @@ class FakeIpHelper {
   // ---- The content of the tables
   std::vector<MIB_IPFORWARD_ROW2> rows();  // without those of addresses
   MIB_IPINTERFACE_ROW interface_row(NET_IFINDEX index, ADDRESS_FAMILY family);
+  // What SetInterfaceDnsSettings was called with: empty where it was not.
+  std::wstring dns_servers(NET_IFINDEX index);
 
   // The next `times` calls of `function` ("SetIpForwardEntry2") fail so, or all (-1).
   void Fail(const std::string& function, DWORD code, int times = -1);
@@ -76,6 +81,7 @@ class FakeIpHelper {
   struct Entry {
     Adapter adapter;
     MIB_IPINTERFACE_ROW v4{}, v6{};
+    std::wstring dns_servers;
   };
   struct Registration {
     ADDRESS_FAMILY family = AF_UNSPEC;
@@ -122,6 +128,10 @@ class FakeIpHelper {
   static void WINAPI InitializeInterface(PMIB_IPINTERFACE_ROW row);
   static NETIO_STATUS WINAPI GetInterface(PMIB_IPINTERFACE_ROW row);
   static NETIO_STATUS WINAPI SetInterface(PMIB_IPINTERFACE_ROW row);
+  static void WINAPI InitializeAddress(PMIB_UNICASTIPADDRESS_ROW row);
+  static NETIO_STATUS WINAPI CreateAddress(const MIB_UNICASTIPADDRESS_ROW* row);
+  static NETIO_STATUS WINAPI LuidToGuid(const NET_LUID* luid, GUID* guid);
+  static DWORD WINAPI SetDns(GUID adapter, const DnsInterfaceSettings* settings);
   static NETIO_STATUS WINAPI NotifyInterface(ADDRESS_FAMILY family,
                                              PIPINTERFACE_CHANGE_CALLBACK callback, PVOID context,
                                              BOOLEAN initial, HANDLE* handle);
@@ -143,6 +153,9 @@ class FakeIpHelper {
   std::map<std::string, Failure> failures_;
   std::map<std::string, int> calls_;
 };
+
+// "{0F5B...}", as IP_ADAPTER_ADDRESSES names an adapter.
+std::string GuidText(const GUID& guid);
 
 // 10.244.2.0/24 via 10.9.0.2 on adapter 9, as CreateIpForwardEntry2 expects it.
 MIB_IPFORWARD_ROW2 FakeRow(const IpPrefix& destination, const std::optional<IpAddress>& gateway,

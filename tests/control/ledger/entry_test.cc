@@ -44,6 +44,21 @@ TEST(EntryTest, EachKindIsARowAndReadFromIt) {
       {FilterRules{host::FilterPart::kForwardLegacy}, {"forward-rules", "iptables-legacy", ""}},
       {StaticRoute{Prefix("10.8.0.0/16"), Address("192.0.2.9"), mac, 7, 5, "a boot"},
        {"static-route", "10.8.0.0/16", "192.0.2.9", true, "00:15:5d:00:00:0a 7 5", "a boot"}},
+      {StaticIp{mac,
+                7,
+                {{{Address("192.168.1.10"), 24}, {Address("192.168.1.11"), 24}},
+                 {Address("192.168.1.53"), Address("192.168.1.54")},
+                 0u},
+                {Address("192.168.1.1")},
+                "a boot"},
+       {"static-ip", "00:15:5d:00:00:0a", "7", true,
+        "192.168.1.10/24,192.168.1.11/24;192.168.1.1;192.168.1.53,192.168.1.54;0", "a boot"}},
+      {StaticIp{*MacAddress::Parse("00:15:5d:00:00:0b"),
+                8,
+                {{{Address("10.0.0.1"), 8}}, {}, {}},
+                {},
+                ""},
+       {"static-ip", "00:15:5d:00:00:0b", "8", true, "10.0.0.1/8;;;", ""}},
       {Unknown{{"hns-load-balancer", "a-vip", "id", true, "a shape", "a boot"}},
        {"hns-load-balancer", "a-vip", "id", true, "a shape", "a boot"}},
   };
@@ -74,6 +89,19 @@ TEST(EntryTest, UnreadableEntriesAreKept) {
            {"static-route", "10.8.0.0/16", "192.0.2.9", true, "00:15:5d:00:00:0a x 5"},
            {"static-route", "10.8.0.0/16", "192.0.2.9", true, "00:15:5d:00:00:0a 7 x"},
            {"static-route", "10.8.0.0/16", "192.0.2.9", true, "00:15:5d:00:00:0a 7 5 3"},
+           {"static-ip", "x", "7", true, "10.0.0.1/8;;;"},
+           {"static-ip", "00:15:5d:00:00:0a", "x", true, "10.0.0.1/8;;;"},
+           {"static-ip", "00:15:5d:00:00:0a", "7", true, "10.0.0.1/8;;"},
+           {"static-ip", "00:15:5d:00:00:0a", "7", true, "10.0.0.1/8;;;;"},
+           {"static-ip", "00:15:5d:00:00:0a", "7", true, ";;;"},
+           {"static-ip", "00:15:5d:00:00:0a", "7", true, "10.0.0.1/0;;;"},
+           {"static-ip", "00:15:5d:00:00:0a", "7", true, "10.0.0.1/33;;;"},
+           {"static-ip", "00:15:5d:00:00:0a", "7", true, "fd00::1/64;;;"},
+           {"static-ip", "00:15:5d:00:00:0a", "7", true, "127.0.0.1/8;;;"},
+           {"static-ip", "00:15:5d:00:00:0a", "7", true, "224.0.0.1/8;;;"},
+           {"static-ip", "00:15:5d:00:00:0a", "7", true, "10.0.0.1/8;0.0.0.0;;"},
+           {"static-ip", "00:15:5d:00:00:0a", "7", true, "10.0.0.1/8;;x;"},
+           {"static-ip", "00:15:5d:00:00:0a", "7", true, "10.0.0.1/8;;;x"},
            {"firewall-rule", "a rule", "65536"},
            {"firewall-rule", "a rule", "a port"},
            {"filter-table", "inet other", ""},
@@ -96,6 +124,8 @@ TEST(EntryTest, AKeyIsOneLineForAnyName) {
   EXPECT_EQ(key({"firewall-rule", "a rule", "4789"}), R"(firewall-rule "a rule")");
   EXPECT_EQ(key({"static-route", "10.8.0.0/16", "192.0.2.9", true, "00:15:5d:00:00:0a 7 5", "b"}),
             R"(static-route "10.8.0.0/16" "192.0.2.9" "00:15:5d:00:00:0a 7 5")");
+  EXPECT_EQ(key({"static-ip", "00:15:5d:00:00:0a", "7", true, "10.0.0.1/8;;;", "b"}),
+            R"(static-ip "00:15:5d:00:00:0a")");
   EXPECT_EQ(key({"new\nkind", "n", "i", true, "s", "b"}), R"(new\nkind "n" "i" "s")");
 }
 

@@ -633,16 +633,18 @@ TEST_F(UndoTest, AnEndpointWithoutAddressIsRecognizedByItsIdOnly) {
               ElementsAre(std::string("deleted endpoint ours (") + id + ")"));
 }
 
-TEST_F(UndoTest, StaticRoutesAreTheAdministrators) {
+TEST_F(UndoTest, StaticRoutesAndIpSettingsAreTheAdministrators) {
   PutRoute("10.8.0.0/16", "192.168.1.254");
   Enter({"static-route", "10.8.0.0/16", "192.168.1.254", true, "00:15:5d:00:00:0a 10 0"});
   Enter({"static-route", "10.9.0.0/16", "192.168.1.254", true, "written by hand"});
+  Enter({"static-ip", "00:15:5d:00:00:0a", "10", true, "192.168.1.10/24;;;"});
+  Enter({"static-ip", "00:15:5d:00:00:0a", "10", true, "written by hand"});
   EXPECT_TRUE(ListsNothing(ledger_));
   const Undone undone = Undo();
   EXPECT_THAT(undone.lines, IsEmpty());
   EXPECT_THAT(undone.failed, IsEmpty());
   EXPECT_EQ(Routes().size(), 1u);
-  EXPECT_EQ(Entries().size(), 2u) << "the next flanneld may have to put it back";
+  EXPECT_EQ(Entries().size(), 4u) << "the next flanneld may have to restore them";
 }
 
 TEST_F(UndoTest, OnlyWhatIsNeededIsOpened) {

@@ -17,7 +17,7 @@ std::string NewMacBlock(Core& core) {
 }
 
 SwitchTiming TimingOf(const Settings& settings) {
-  return {settings.gap, settings.new_interface, settings.link_local};
+  return {settings.gap, settings.new_interface, settings.link_local, settings.static_ip_lost};
 }
 
 // Creates the switch on `adapter`. False: it exists.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "control/emulator/hns/model/clock.h"
+#include "control/emulator/host/host_state.h"
 #include "hns/api/hresult.h"
 #include "hns/version.h"
 
@@ -92,6 +93,10 @@ struct Settings {
   // After the switch is created, the host's address on it, and so the management IP, is one of
   // 169.254/16 for this time (sig-windows-tools#105, azure-container-networking#235).
   Milliseconds link_local{0};
+  // Seen: DHCP instead of the static address, on 2004 and 20H2 always, until the network is deleted
+  // (Microsoft/SDN#498, sig-windows-tools#162). That the name servers and the metric alone are lost
+  // is assumed.
+  host::StaticIpLoss static_ip_lost = host::StaticIpLoss::kNothing;
   // The name of the host's adapter on a switch; "*" stands for the physical adapter's name. Also
   // seen: "vEthernet (*) 2" (azure-container-networking#235); a name without it (Microsoft/SDN#269:
   // a switch made by Hyper-V).

@@ -54,6 +54,7 @@ void ForEach(S& s, Visit visit) {
   visit("management_ip_after_attach", s.management_ip_after_attach);
   visit("management_ip_early", s.management_ip_early);
   visit("link_local_ms", s.link_local);
+  visit("static_ip_lost", s.static_ip_lost);
   visit("host_adapter", s.host_adapter);
   visit("adapter_choice", s.adapter_choice);
   visit("all_endpoint_states", s.all_endpoint_states);
@@ -67,6 +68,8 @@ void ForEach(S& s, Visit visit) {
 constexpr std::array<std::string_view, 3> kDuplicates = {"appended", "refused",
                                                          "refused-by-prefix"};
 constexpr std::array<std::string_view, 2> kUnknownFilter = {"matches-none", "ignored"};
+constexpr std::array<std::string_view, 3> kStaticIpLoss = {"nothing", "name-servers-and-metric",
+                                                           "all"};
 constexpr std::array<std::string_view, 2> kAdapterChoice = {"default-route", "random"};
 constexpr std::array<std::string_view, 3> kV1Failures = {"mixed", "hresult", "text"};
 
@@ -79,6 +82,7 @@ Json Write(Microseconds value) { return value.count(); }
 Json Write(Version value) { return absl::StrCat(value.major, ".", value.minor); }
 Json Write(Duplicates value) { return kDuplicates.at(static_cast<std::size_t>(value)); }
 Json Write(UnknownFilter value) { return kUnknownFilter.at(static_cast<std::size_t>(value)); }
+Json Write(host::StaticIpLoss value) { return kStaticIpLoss.at(static_cast<std::size_t>(value)); }
 Json Write(AdapterChoice value) { return kAdapterChoice.at(static_cast<std::size_t>(value)); }
 Json Write(V1Failures value) { return kV1Failures.at(static_cast<std::size_t>(value)); }
 
@@ -128,6 +132,9 @@ bool ReadWord(const Json& json, const std::array<std::string_view, N>& words, En
 }
 bool Read(const Json& json, Duplicates& value) { return ReadWord(json, kDuplicates, value); }
 bool Read(const Json& json, UnknownFilter& value) { return ReadWord(json, kUnknownFilter, value); }
+bool Read(const Json& json, host::StaticIpLoss& value) {
+  return ReadWord(json, kStaticIpLoss, value);
+}
 bool Read(const Json& json, AdapterChoice& value) { return ReadWord(json, kAdapterChoice, value); }
 bool Read(const Json& json, V1Failures& value) { return ReadWord(json, kV1Failures, value); }
 

@@ -2,6 +2,8 @@
 // The emulated host under changes by HNS, DHCP or a user; and its text.
 #include "control/emulator/host/emulated_host.h"
 
+#include <algorithm>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/lease_makers.h"
@@ -206,6 +208,74 @@ TEST_F(EmulatorTest, ItsNameServersAreThoseOfItsState) {
   state.name_servers = {Address("192.168.1.53")};
   host.Replace(state);
   EXPECT_THAT(*host.NameServers(), ElementsAre(Address("192.168.1.53")));
+}
+
+// ---- static IP settings
+
+class StaticIpEmulatorTest : public EmulatorTest {
+ protected:
+  void SetUp() override { host.SetStaticIp("Ethernet", settings); }
+  void BindAndLose(StaticIpLoss lost) {
+    host.BindSwitch("Ethernet", "vEthernet (Ethernet)", {}, {}, {}, lost);
+  }
+  StaticIp On(std::uint32_t adapter) { return *host.ReadStaticIp(adapter); }
+  bool Has(std::uint32_t adapter, std::string_view address) {
+    const auto adapters = host.Adapters();
+    return std::ranges::any_of(*adapters, [&](const Adapter& each) {
+      return each.index == adapter &&
+             std::ranges::count(each.addresses, AssignedAddress{Address(address), 24}) != 0;
+    });
+  }
+  const StaticIp settings{{{Address("192.168.1.10"), 24}}, {Address("192.168.1.53")}, 5u};
+};
+
+TEST_F(StaticIpEmulatorTest, AnAdapterThatKeepsItsSettingsMovesThemToTheSwitchAndBack) {
+  BindAndLose(StaticIpLoss::kNothing);
+  EXPECT_EQ(On(11), settings);
+  EXPECT_EQ(On(10), StaticIp());
+  host.UnbindSwitch("Ethernet", {}, {});
+  EXPECT_EQ(On(10), settings);
+}
+
+TEST_F(StaticIpEmulatorTest, NameServersAndMetricMayBeLostUntilTheSwitchIsDeleted) {
+  BindAndLose(StaticIpLoss::kNameServersAndMetric);
+  EXPECT_EQ(On(11), (StaticIp{settings.addresses, {}, {}}));
+  EXPECT_THAT(*host.NameServers(), IsEmpty());
+  host.UnbindSwitch("Ethernet", {}, {});
+  EXPECT_EQ(On(10), settings);
+  EXPECT_THAT(*host.NameServers(), ElementsAre(Address("192.168.1.53")));
+}
+
+TEST_F(StaticIpEmulatorTest, AllMayBeLostUntilTheSwitchIsDeleted) {
+  BindAndLose(StaticIpLoss::kAll);
+  EXPECT_EQ(On(11), StaticIp());
+  EXPECT_FALSE(Has(11, "192.168.1.10"));
+  EXPECT_THAT(*host.Routes(IpFamily::kV4, 0), IsEmpty());
+  ASSERT_TRUE(host.PutStaticIp(11, settings).ok());
+  ASSERT_TRUE(host.PutRoutes({Via("0.0.0.0/0", "192.168.1.1", 11)})[0].ok());
+  EXPECT_EQ(On(11), settings);
+  EXPECT_TRUE(Has(11, "192.168.1.10"));
+  host.UnbindSwitch("Ethernet", {}, {});
+  EXPECT_EQ(On(10), settings);
+  EXPECT_THAT((*host.Adapters())[0].addresses, ElementsAre(settings.addresses[0]));
+  EXPECT_THAT(*host.Routes(IpFamily::kV4, 0), ElementsAre(Via("0.0.0.0/0", "192.168.1.1")));
+}
+
+TEST_F(StaticIpEmulatorTest, ARebootRemovesAnAddressThatAProgramAdded) {
+  BindAndLose(StaticIpLoss::kAll);
+  ASSERT_TRUE(host.PutStaticIp(11, settings).ok());
+  ASSERT_TRUE(host.PutRoutes({Via("0.0.0.0/0", "192.168.1.1", 11)})[0].ok());
+  const auto read = ParseHostState(HostStateText(host.state()));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, host.state());
+  host.Reboot();
+  EXPECT_FALSE(Has(11, "192.168.1.10"));
+  EXPECT_THAT(*host.Routes(IpFamily::kV4, 0), IsEmpty());
+}
+
+TEST_F(StaticIpEmulatorTest, NoAdapterIsNamed) {
+  EXPECT_TRUE(absl::IsNotFound(host.ReadStaticIp(99).status()));
+  EXPECT_TRUE(absl::IsNotFound(host.PutStaticIp(99, settings)));
 }
 
 TEST(HostStateText, AHandWrittenHostMayOmitMembers) {

@@ -34,9 +34,10 @@ TEST(HostCall, ACallRoundTrips) {
   all.address = {Address("fd00::1"), 64};
   all.routes = {SomeRoute()};
   all.on = true;
+  all.static_ip = {{{Address("192.168.1.10"), 24}}, {Address("192.168.1.53")}, 5u};
   all.rule = {"OverlayTraffic4789UDP", 4789, {{*IpPrefix::Parse("192.168.1.0/24")}}};
   HostCall last;
-  last.operation = HostOperation::kReplaceRoutes;
+  last.operation = HostOperation::kPutStaticIp;
   for (const HostCall& call : {HostCall(), all, last}) {
     const auto read = ParseHostCall(Encode(call));
     ASSERT_TRUE(read.ok()) << read.status();
@@ -56,6 +57,7 @@ TEST(HostCall, AnAnswerRoundTrips) {
   all.adapters = {adapter};
   all.routes = {SomeRoute()};
   all.name_servers = {Address("192.168.1.53"), Address("fd00::53")};
+  all.static_ip = {{{Address("192.168.1.10"), 24}}, {Address("192.168.1.53")}, 0u};
   all.results = {absl::OkStatus(), absl::InvalidArgumentError("no")};
   all.on = true;
   all.corrected = "it is disabled";
@@ -84,6 +86,9 @@ TEST(HostCall, InvalidTextIsRefused) {
       {R"({"call":"put-routes","routes":[{"destination":"10.0.0.0/8","gateway":"fd00::1"}]})",
        "host document: routes[0].destination: it is of another family than the route's other "
        "addresses; correct it"},
+      {R"({"call":"put-static-ip","static":{"addresses":["10.0.0.1"]}})",
+       "host document: static.addresses[0]: it is not an address with its prefix length; correct "
+       "it"},
       {R"({"call":"allow-udp-in","rule":{"udpPort":65536}})",
        "host document: rule.udpPort: it is not a whole number from 0 to 65535; correct it"},
       {R"({"call":"allow-udp-in","rule":"x"})",
