@@ -136,9 +136,19 @@ bool Names(const std::wstring& ports, std::uint16_t port) {
   return false;
 }
 
-bool IsOurs(INetFwRule& rule) {
+// `rule` null: there is none.
+absl::StatusOr<RuleOwner> OwnerOf(INetFwRule* rule, std::string_view what) {
+  if (rule == nullptr) return RuleOwner::kNone;
   OwnedText group;
-  return SUCCEEDED(rule.get_Grouping(group.out())) && group.text() == Utf16(kFirewallGroup);
+  if (const HRESULT code = rule->get_Grouping(group.out()); FAILED(code))
+    return Refused(what, "reading its group", code);
+  return group.text() == Utf16(kFirewallGroup) ? RuleOwner::kOurs : RuleOwner::kOther;
+}
+
+// The name of a rule of ours that is about to be removed: Remove does not say which of several
+// rules of a name it takes.
+Text LeavingName(const std::string& name) {
+  return Text(Utf16(absl::StrCat(name, " (weft removes it)")));
 }
 
 // A netmask, or a length, as Windows writes either.
@@ -189,8 +199,9 @@ Sources ReadSources(const std::wstring& text) {
   return sources;
 }
 
-// Why the rule does not allow inbound UDP to `port`; empty: it does, from some address.
-std::string Lacks(INetFwRule& rule, std::uint16_t port) {
+// Why the rule does not allow inbound UDP to `port`, or, if `exactly`, allows more than that;
+// empty: it does, from some address.
+std::string Lacks(INetFwRule& rule, std::uint16_t port, bool exactly = false) {
   VARIANT_BOOL enabled = VARIANT_FALSE;
   NET_FW_RULE_DIRECTION direction = NET_FW_RULE_DIR_OUT;
   NET_FW_ACTION action = NET_FW_ACTION_BLOCK;
@@ -205,9 +216,11 @@ std::string Lacks(INetFwRule& rule, std::uint16_t port) {
   if (direction != NET_FW_RULE_DIR_IN) return "it is an outbound rule";
   if (action != NET_FW_ACTION_ALLOW) return "it is a block rule";
   constexpr LONG kAnyProtocol = 256;  // NET_FW_IP_PROTOCOL_ANY, which mingw-w64 lacks
-  const bool any = protocol == kAnyProtocol;
+  const bool any = protocol == kAnyProtocol && !exactly;
   if (!any && protocol != NET_FW_IP_PROTOCOL_UDP) return "it is not for UDP";
   if (!any && !Names(ports.text(), port)) return absl::StrCat("it is not for port ", port);
+  if (exactly && ports.text() != std::to_wstring(port))
+    return absl::StrCat("it is not for port ", port, " alone");
   constexpr LONG kEach = NET_FW_PROFILE2_DOMAIN | NET_FW_PROFILE2_PRIVATE | NET_FW_PROFILE2_PUBLIC;
   if ((profiles & kEach) != kEach) return "it is not for all profiles";
   return {};
@@ -217,7 +230,7 @@ std::string Lacks(INetFwRule& rule, std::uint16_t port) {
 // no packet is refused meanwhile.
 absl::StatusOr<std::string> Correct(INetFwRule& rule, const FirewallRule& wanted,
                                     std::string_view what) {
-  std::string wrong = Lacks(rule, wanted.port);
+  std::string wrong = Lacks(rule, wanted.port, /*exactly=*/true);
   OwnedText addresses;
   HRESULT code = rule.get_RemoteAddresses(addresses.out());
   if (SUCCEEDED(code) && !wrong.empty()) {
@@ -322,6 +335,10 @@ absl::StatusOr<std::string> AllowUdpInByFirewall(const FirewallCom& com, const F
   Held<INetFwRule> there;
   HRESULT code = rules->Item(name.get(), there.out());
   if (FAILED(code) && !IsNotThere(code)) return Refused(what, "querying it", code);
+  const absl::StatusOr<RuleOwner> owner = OwnerOf(there.get(), what);
+  if (!owner.ok()) return owner.status();
+  (void)rules->Remove(LeavingName(rule.name).get());  // a removal that was cut short
+  absl::Status judged;
   if (!there.get()) {
     Held<INetFwRule> made;
     code = com.make_rule(made.out());
@@ -329,16 +346,17 @@ absl::StatusOr<std::string> AllowUdpInByFirewall(const FirewallCom& com, const F
     code = Fill(*made.get(), rule);
     if (SUCCEEDED(code)) code = rules->Add(made.get());
     if (FAILED(code)) return Refused(what, "adding it", code);
-  } else if (IsOurs(*there.get())) {
+  } else if (*owner == RuleOwner::kOurs) {
     absl::StatusOr<std::string> wrong = Correct(*there.get(), rule, what);
     if (!wrong.ok()) return wrong;
     corrected = *std::move(wrong);
-  } else if (absl::Status status = Judge(*there.get(), rule); !status.ok()) {
-    return status;
+  } else if (judged = Judge(*there.get(), rule); absl::IsFailedPrecondition(judged)) {
+    return judged;
   }
   if (const std::string why = WhyVoid(rules.policy()); !why.empty())
     return absl::PermissionDeniedError(
         absl::StrCat("the firewall rule ", rule.name, " has no effect: ", why));
+  if (!judged.ok()) return judged;
   return corrected;
 }
 
@@ -350,21 +368,24 @@ absl::StatusOr<RuleOwner> FindInFirewall(const FirewallCom& com, const std::stri
   Held<INetFwRule> there;
   const HRESULT code = rules->Item(text.get(), there.out());
   if (FAILED(code) && !IsNotThere(code)) return Refused(what, "querying it", code);
-  if (!there.get()) return RuleOwner::kNone;
-  return IsOurs(*there.get()) ? RuleOwner::kOurs : RuleOwner::kOther;
+  return OwnerOf(there.get(), what);
 }
 
-// Remove does not say which of several rules of a name it takes: ours gets a name of its own first.
+// A removal that is cut short leaves a disabled rule under another name, which the next call
+// removes.
 absl::Status RemoveFromFirewall(const FirewallCom& com, const std::string& name) {
   const std::string what = absl::StrCat("remove the firewall rule ", name);
   const Rules rules(com, what);
   if (!rules.status().ok()) return rules.status();
-  const Text text{Utf16(name)}, leaving{Utf16(absl::StrCat(name, " (weft removes it)"))};
+  const Text text{Utf16(name)}, leaving = LeavingName(name);
   Held<INetFwRule> there;
   HRESULT code = rules->Item(text.get(), there.out());
   if (FAILED(code) && !IsNotThere(code)) return Refused(what, "querying it", code);
-  if (there.get() && IsOurs(*there.get())) {
-    code = there->put_Name(leaving.get());
+  const absl::StatusOr<RuleOwner> owner = OwnerOf(there.get(), what);
+  if (!owner.ok()) return owner.status();
+  if (*owner == RuleOwner::kOurs) {
+    code = there->put_Enabled(VARIANT_FALSE);
+    if (SUCCEEDED(code)) code = there->put_Name(leaving.get());
     if (FAILED(code)) return Refused(what, "renaming it", code);
   }
   code = rules->Remove(leaving.get());  // also what an earlier call only renamed

@@ -52,11 +52,13 @@ FirewallSources SourcesOf(std::span<const lease::Peer> peers) {
   for (const lease::Peer& peer : peers) {
     if (!peer.public_ip.is_v4()) continue;
     if (peer.behind_nat)
-      return {std::nullopt,
-              absl::StrCat("--firewall-sources=peers: node ", peer.node,
-                           " is behind NAT (public-ip-overwrite is ", peer.public_ip.ToString(),
-                           ", which is no InternalIP of it), so its packets may come from another "
-                           "address, and the firewall lets in any; set --firewall-sources=any")};
+      return {
+          std::nullopt,
+          absl::StrCat("--firewall-sources=peers: node ", peer.node,
+                       " is behind NAT (its public IP ", peer.public_ip.ToString(),
+                       ", which an annotation sets, is no InternalIP of it), so its packets may "
+                       "come from another address, and the firewall lets in any; set "
+                       "--firewall-sources=any")};
     addresses.push_back(peer.public_ip);
   }
   return {CoverAddresses(std::move(addresses), kMostFirewallSources), ""};

@@ -69,15 +69,18 @@ absl::Status TunnelFirewall::RemoveFormer(const std::string& rule) {
 void TunnelFirewall::Allow(std::uint16_t port, const FirewallSources& sources,
                            control::TimePoint now) {
   const host::FirewallRule rule{FirewallRuleName(port), port, sources.prefixes};
-  const bool is_check = allowed_ == rule;
-  if (is_check && now < again_) return;
-  if (!is_check) pause_ = kFirstPause;
-  allowed_ = rule;
+  const bool is_same = desired_ == rule && refusal_ == sources.refusal;
+  if (is_same && now < again_) return;
+  if (!is_same) pause_ = kFirstPause;
+  desired_ = rule;
+  refusal_ = sources.refusal;
   const bool needed = !rule.sources || !rule.sources->empty();
-  const absl::Status status = needed ? Create(rule, is_check) : absl::OkStatus();
-  const absl::Status former =
-      status.ok() ? RemoveFormer(needed ? rule.name : "") : absl::OkStatus();
-  const bool allowed = status.ok() || absl::IsUnimplemented(status);
+  const absl::Status status = needed ? Create(rule, /*is_check=*/made_ == rule) : absl::OkStatus();
+  if (status.ok()) made_ = rule;
+  // AlreadyExists: another program's rule allows more.
+  const bool allowed =
+      status.ok() || absl::IsAlreadyExists(status) || absl::IsUnimplemented(status);
+  const absl::Status former = allowed ? RemoveFormer(needed ? rule.name : "") : absl::OkStatus();
   const bool done = allowed && former.ok();
   // An existing rule is checked too: a group policy or another program may remove it.
   again_ = now + (done ? kRulePause : pause_);

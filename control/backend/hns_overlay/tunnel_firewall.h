@@ -43,7 +43,9 @@ class TunnelFirewall {
 
   host::Host& host_;
   const std::shared_ptr<ledger::NodeLedger> ledger_;
-  std::optional<host::FirewallRule> allowed_;
+  std::optional<host::FirewallRule> desired_;
+  std::string refusal_;                     // with desired_
+  std::optional<host::FirewallRule> made_;  // at the last success
   control::TimePoint again_{};
   control::Duration pause_{};
   control::Condition condition_;

@@ -181,8 +181,7 @@ void ReadJsonNode(element node, const AnnotationKeys& keys, NodeFields& fields) 
   }
   ReadMetadata(*members, keys, fields);
   if (Has(spec)) ReadPodCidrs(*spec, fields);
-  if (Has(status) && !fields.own_name.empty() && fields.name == fields.own_name)
-    ReadInternalIps(*status, fields);
+  if (Has(status) && fields.NeedsAddresses()) ReadInternalIps(*status, fields);
 }
 
 }  // namespace weft::kube

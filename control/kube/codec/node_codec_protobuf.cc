@@ -208,7 +208,7 @@ absl::Status DecodeProtobufWatchEvent(std::string_view bytes, ProtobufWatchEvent
 }
 
 ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size,
-                                     std::string_view own_name) {
+                                     const AnnotationKeys& keys, std::string_view own_name) {
   BegunMessage message(begun, size);
   if (!message.Over(Text(1))) return {};
   // All of an ERROR event's Status is read.
@@ -219,8 +219,14 @@ ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size,
   if (!message.Over(Text(1)) || !message.Into(Text(2))) return {};  // the kind, the Node
   BegunMessage metadata = message;
   if (!message.Over(Text(1)) || !message.Over(Text(2))) return {};  // its metadata and spec
-  // API servers write the name first.
   (void)metadata.Into(Text(1));
+  // NodeFields::NeedsAddresses, by the keys anywhere in the metadata.
+  const std::string_view text = metadata.Next(metadata.left());
+  for (const std::string* const key : {&keys.public_ip_overwrite, &keys.public_ipv6_overwrite,
+                                       &keys.node_public_ip, &keys.node_public_ipv6}) {
+    if (text.find(*key) != std::string_view::npos) return {};
+  }
+  // API servers write the name first.
   const auto name_length = metadata.LengthOf(Text(1));
   if (!name_length || metadata.Next(*name_length) == own_name) return {};
   const auto status = message.LengthOf(Text(3));
@@ -242,7 +248,7 @@ absl::Status DecodeProtobufListMeta(std::string_view bytes, ProtobufListMeta& me
 absl::Status DecodeProtobufNode(std::string_view bytes, const AnnotationKeys& keys,
                                 NodeFields& fields) {
   fields.Clear();
-  // `status`, most of a Node, is skipped by its length, but for our own Node's.
+  // `status`, most of a Node, is skipped by its length where it is not needed.
   std::string_view node_status;
   auto status = Decoded("Node", [&] {
     ForEachField(bytes, [&](const Field& field) {
@@ -251,7 +257,7 @@ absl::Status DecodeProtobufNode(std::string_view bytes, const AnnotationKeys& ke
       if (field.key == Text(3)) node_status = field.text;
     });
   });
-  if (!status.ok() || fields.own_name.empty() || fields.name != fields.own_name) return status;
+  if (!status.ok() || !fields.NeedsAddresses()) return status;
   // A lease does not depend on it.
   if (!Decoded("status", [&] { ReadNodeStatus(node_status, fields); }).ok())
     fields.internal_ip_count = 0;

@@ -38,10 +38,10 @@ struct ProtobufWatchEvent {
 absl::Status DecodeProtobufWatchEvent(std::string_view bytes, ProtobufWatchEvent& event);
 // For an event of `size` bytes that begins with `begun`: the range that decoding it and its object
 // never reads, whatever follows. This is most of a Node's status if `begun` has all fields before
-// it in the order in which API servers write them, and it is not the Node `own_name`; else it is
+// it in the order in which API servers write them, and not NodeFields::NeedsAddresses; else it is
 // empty.
 ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size,
-                                     std::string_view own_name);
+                                     const AnnotationKeys& keys, std::string_view own_name);
 
 // meta/v1 ListMeta.
 struct ProtobufListMeta {

@@ -45,6 +45,11 @@ void NodeFields::SetAnnotation(const AnnotationKeys& keys, std::string_view key,
   }
 }
 
+bool NodeFields::NeedsAddresses() const {
+  return (!own_name.empty() && name == own_name) || !public_ip_overwrite.empty() ||
+         !public_ipv6_overwrite.empty() || !node_public_ip.empty() || !node_public_ipv6.empty();
+}
+
 void NodeFields::AddAddress(std::string_view type, std::string_view address) {
   if (type == "InternalIP" && internal_ip_count < internal_ips.size())
     internal_ips[internal_ip_count++] = address;

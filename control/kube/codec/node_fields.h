@@ -25,8 +25,8 @@ struct NodeFields {
   std::array<std::string_view, 2> pod_cidrs;  // the first ones
   std::size_t pod_cidr_count = 0;             // of podCIDRs, however many
 
-  std::string_view own_name;  // given: of the Node whose status is read; Clear keeps it
-  // status.addresses of the type InternalIP, the first ones, of the Node `own_name`.
+  std::string_view own_name;  // given; empty: of no Node. Clear keeps it
+  // status.addresses of the type InternalIP, the first ones, where NeedsAddresses.
   std::array<std::string_view, 8> internal_ips;
   std::size_t internal_ip_count = 0;
 
@@ -50,6 +50,9 @@ struct NodeFields {
   void Clear();
   // Stores the annotation if a lease can depend on it. Of two with one key the last counts.
   void SetAnnotation(const AnnotationKeys& keys, std::string_view key, std::string_view value);
+  // Whether status is read: of our own Node, and of one that has another public IP annotated, to
+  // find out whether it is behind NAT. Name and annotations are stored before.
+  bool NeedsAddresses() const;
   // Stores an entry of status.addresses if it is an InternalIP.
   void AddAddress(std::string_view type, std::string_view address);
 };

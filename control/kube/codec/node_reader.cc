@@ -247,7 +247,8 @@ absl::Status NodeReader::ReadFamily(const NodeFields& fields, const IpPrefix& su
   lease::FamilyLease& lease = into.emplace();
   lease.subnet = subnet;
   lease.public_ip = *public_ip;
-  lease.behind_nat = !half.overwrite.empty() && *public_ip && !HasInternalIp(fields, **public_ip);
+  lease.behind_nat = !(half.overwrite.empty() && half.node_public_ip.empty()) && *public_ip &&
+                     !HasInternalIp(fields, **public_ip);
   // Other backends have other data there; the lease table refuses a foreign backend.
   if (!IsVxlan(fields)) return absl::OkStatus();
   const auto data = ReadBackendData(half.data, half.data_key);

@@ -121,6 +121,11 @@ TEST(ProtobufWatchCut, Nodes) {
   watch += testing::NodeEventProtobuf(
       "MODIFIED",
       Facts("us").Leased("10.244.3.0/24", "nonsense").Address("InternalIP", "192.0.2.3"));
+  watch +=
+      testing::NodeEventProtobuf("MODIFIED", Facts("translated")
+                                                 .Leased("10.244.4.0/24", "192.0.2.4")
+                                                 .Annotation("public-ip-overwrite", "192.0.2.4")
+                                                 .Address("InternalIP", "192.0.2.4"));
   watch += testing::NodeEventProtobuf("DELETED", NodeFacts("b").Version("4"));
   watch += testing::ErrorEventProtobuf({410, "Expired", "too old", 1, "x", "y"});
   ExpectTheSameHoweverCut(watch);
@@ -128,20 +133,36 @@ TEST(ProtobufWatchCut, Nodes) {
 
 // Most of a Node, and nothing that a lease needs: it is not buffered until the rest arrives.
 TEST(ProtobufWatchCut, TheStatusOfAPartialNodeIsNotBuffered) {
+  const AnnotationKeys keys;
   const std::string status(300, '\x07');
-  const std::string node = Field(1, Field(1, "a") + Field(2, "")) + Field(2, "") + Field(3, status);
+  const auto with = [&](const std::string& metadata) {
+    return Field(1, Field(1, "a") + Field(2, "") + metadata) + Field(2, "") + Field(3, status);
+  };
+  const auto annotation = [](const std::string& key) {
+    return Field(12, Field(1, key) + Field(2, "192.0.2.7"));
+  };
   for (const char* type : {"ADDED", "MODIFIED", "DELETED"}) {
-    const std::string event = Event(type, node).substr(4);
+    const std::string event = Event(type, with(annotation(keys.public_ip))).substr(4);
     const std::size_t from = event.find(status);
+    const auto unread = [&](std::size_t come, std::string_view own_name) {
+      return UnreadOfProtobufWatchEvent(std::string_view(event).substr(0, come), event.size(), keys,
+                                        own_name);
+    };
     for (std::size_t come = 0; come <= event.size(); ++come) {
-      const ByteRange unread =
-          UnreadOfProtobufWatchEvent(std::string_view(event).substr(0, come), event.size(), "b");
-      ASSERT_EQ(unread.from, come > from ? from : 0) << come;
-      ASSERT_EQ(unread.to, come > from ? from + status.size() : 0) << come;
-      ASSERT_EQ(
-          UnreadOfProtobufWatchEvent(std::string_view(event).substr(0, come), event.size(), "a").to,
-          0u)
-          << "our own Node's is read";
+      ASSERT_EQ(unread(come, "b").from, come > from ? from : 0) << come;
+      ASSERT_EQ(unread(come, "b").to, come > from ? from + status.size() : 0) << come;
+      ASSERT_EQ(unread(come, "a").to, 0u) << "our own Node's is read";
+    }
+  }
+  for (const std::string& key : {keys.public_ip_overwrite, keys.public_ipv6_overwrite,
+                                 keys.node_public_ip, keys.node_public_ipv6}) {
+    const std::string event = Event("ADDED", with(annotation(key))).substr(4);
+    for (std::size_t come = 0; come <= event.size(); ++come) {
+      ASSERT_EQ(UnreadOfProtobufWatchEvent(std::string_view(event).substr(0, come), event.size(),
+                                           keys, "b")
+                    .to,
+                0u)
+          << "it decides whether the Node is behind NAT";
     }
   }
 }

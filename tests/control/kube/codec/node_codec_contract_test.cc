@@ -75,18 +75,21 @@ TEST_P(NodeContract, TheInternalAddressesOfOurOwnNode) {
   EXPECT_THAT(Decode(many).own->internal_ips, ::testing::SizeIs(8));
 }
 
-// k3s sets the annotation on every node, mostly to the node's own address.
+// k3s sets the first annotation on every node, mostly to the node's own address.
 TEST_P(NodeContract, AnOverwriteToAnAddressThatTheNodeDoesNotHaveMeansNat) {
   struct Row {
     const char* overwrite;
     const char* internal_ip;
     bool behind_nat;
+    const char* annotation = "public-ip-overwrite";
   };
   for (const Row& row : {Row{"", "10.0.0.7", false}, Row{"203.0.113.7", "10.0.0.7", true},
-                         Row{"203.0.113.7", "203.0.113.7", false}, Row{"203.0.113.7", "", true}}) {
+                         Row{"203.0.113.7", "203.0.113.7", false}, Row{"203.0.113.7", "", true},
+                         Row{"203.0.113.7", "10.0.0.7", true, "node-public-ip"},
+                         Row{"203.0.113.7", "203.0.113.7", false, "node-public-ip"}}) {
     NodeFacts facts = NodeFacts("a").Managed().PodCidr("10.244.1.0/24");
     facts.Annotation("public-ip", "203.0.113.7");
-    if (*row.overwrite != '\0') facts.Annotation("public-ip-overwrite", row.overwrite);
+    if (*row.overwrite != '\0') facts.Annotation(row.annotation, row.overwrite);
     facts.Address("InternalIP", "10.0.0.6").Address("ExternalIP", "203.0.113.7");
     if (*row.internal_ip != '\0') facts.Address("InternalIP", row.internal_ip);
     EXPECT_EQ(Decode(facts).lease.v4->behind_nat, row.behind_nat)
