@@ -14,6 +14,8 @@ namespace {
 // How long Windows may take to move the settings by itself: 1.8 s was the most that Antrea's
 // authors measured, and they wait 6 s.
 constexpr auto kMoveTime = std::chrono::seconds(6);
+// Until the next attempt where Windows refused one.
+constexpr auto kRefusalPause = std::chrono::seconds(30);
 
 std::string Text(const IpAddress& address) { return address.ToString(); }
 
@@ -163,7 +165,8 @@ std::optional<control::TimePoint> StaticIpKeeper::Inspect(const underlay::HostFa
   if (!missing) missing_since_.reset();
   lost_.Set(refused);
   if (ledger_) ledger_->RememberStaticIps(*known_);
-  return missing ? std::optional(now + std::chrono::seconds(1)) : std::nullopt;
+  if (!missing) return std::nullopt;
+  return now + (refused.empty() ? std::chrono::seconds(1) : kRefusalPause);
 }
 
 }  // namespace weft::node

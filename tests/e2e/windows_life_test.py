@@ -27,7 +27,7 @@ def guide(title):
         text = file.read()
     section = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", text, re.M | re.S)
     command.expect(section, f"{GUIDE} has no section {title!r}")
-    lines = re.sub(r" \^\n\s*", " ", section.group(1)).splitlines()
+    lines = re.sub(r" [\^\\]\n\s*", " ", section.group(1)).splitlines()
     found = [re.sub(r"\s+#.*", "", line.strip()) for line in lines if line.startswith("    ")]
     return [line for line in found if not re.match(r"kubectl |\$config |token=|config=|curl |helm |sc |ren |flannelctl ", line)]
 

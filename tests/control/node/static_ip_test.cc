@@ -212,6 +212,8 @@ TEST_F(StaticIpTest, ARefusalIsReportedAndTriedAgain) {
   Bind(StaticIpLoss::kAll);
   view_.refusal = absl::PermissionDeniedError("Access is denied (5)");
   Settle();
+  const auto again = Inspect();
+  EXPECT_EQ(again, now_ + std::chrono::seconds(30));
   EXPECT_EQ(keeper_->lost().text(),
             "the static IP settings 192.168.1.10/24, gateway 192.168.1.1, DNS server 192.168.1.53, "
             "DNS server 192.168.1.54, metric 5 were lost when the NIC's virtual switch was made, "
