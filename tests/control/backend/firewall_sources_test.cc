@@ -89,8 +89,8 @@ TEST(SourcesOf, APeerBehindNatIsNamedAndAnyAddressAllowed) {
   const FirewallSources sources = SourcesOf(peers);
   EXPECT_EQ(sources.prefixes, std::nullopt);
   EXPECT_EQ(sources.refusal,
-            "--firewall-sources=peers: node worker is behind NAT (public-ip-overwrite is "
-            "203.0.113.7, which is no InternalIP of it), so its packets may come from another "
+            "--firewall-sources=peers: node worker is behind NAT (its public IP 203.0.113.7, which "
+            "an annotation sets, is no InternalIP of it), so its packets may come from another "
             "address, and the firewall lets in any; set --firewall-sources=any");
 }
 
