@@ -104,11 +104,13 @@ std::optional<StaticIpKeeper::Lack> StaticIpKeeper::LackOf(const underlay::HostF
   if (lack.adapter == nullptr) return std::nullopt;
   const absl::StatusOr<host::StaticIp> there = host_.ReadStaticIp(lack.adapter->index);
   if (!there.ok()) return std::nullopt;
+  bool has_or_lacks_one = false;  // not another adapter's
   for (const host::AssignedAddress& each : known.settings.addresses) {
-    if (underlay::OwnerOf(each.address, facts.adapters) == nullptr)
-      lack.settings.addresses.push_back(each);
+    const host::Adapter* const owner = underlay::OwnerOf(each.address, facts.adapters);
+    if (owner == nullptr) lack.settings.addresses.push_back(each);
+    has_or_lacks_one |= owner == nullptr || owner == lack.adapter;
   }
-  if (!lack.settings.addresses.empty() && GatewaysOf(facts, lack.adapter->index).empty())
+  if (has_or_lacks_one && GatewaysOf(facts, lack.adapter->index).empty())
     lack.gateways = known.gateways;
   const auto servers = host_.NameServers();
   if (there->name_servers.empty() && servers.ok() &&

@@ -30,8 +30,11 @@ class CountingHost : public weft::testing::HostView {
     ++changes;
     return refusal.ok() ? HostView::PutStaticIp(index, settings) : refusal;
   }
+  std::vector<absl::Status> PutRoutes(const std::vector<host::Route>& routes) override {
+    return route_refusal.ok() ? HostView::PutRoutes(routes) : std::vector{route_refusal};
+  }
   int changes = 0;
-  absl::Status refusal;
+  absl::Status refusal, route_refusal;
 };
 
 // "Ethernet", index 10, 192.168.1.10/24, gateway 192.168.1.1. On a switch "vEthernet (Ethernet)",
@@ -223,6 +226,21 @@ TEST_F(StaticIpTest, ARefusalIsReportedAndTriedAgain) {
   Settle();
   EXPECT_EQ(keeper_->lost().text(), "");
   EXPECT_EQ(On(11), kSettings);
+}
+
+// Windows may not take a gateway at once, on an address that it checks for duplicates.
+TEST_F(StaticIpTest, AGatewayThatIsRefusedIsTriedAgain) {
+  host_.SetStaticIp("Ethernet", kSettings);
+  Inspect();
+  Bind(StaticIpLoss::kAll);
+  view_.route_refusal = absl::UnavailableError("the gateway is on no link");
+  Settle();
+  EXPECT_EQ(On(11), kSettings);
+  EXPECT_THAT(keeper_->lost().text(), ::testing::HasSubstr("the gateway is on no link"));
+  view_.route_refusal = absl::OkStatus();
+  Settle();
+  EXPECT_EQ(host_.RouteTo(Address("8.8.8.8"))->gateway, Address("192.168.1.1"));
+  EXPECT_EQ(keeper_->lost().text(), "");
 }
 
 TEST_F(StaticIpTest, AnotherProcessRestoresThem) {
