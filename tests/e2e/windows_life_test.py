@@ -37,6 +37,7 @@ class Service(windows.Weft):
 
     def __init__(self, cluster, name):
         super().__init__(cluster, name)
+        self.here = ""
         with zipfile.ZipFile(io.BytesIO(package())) as archive:
             self.top = os.path.commonpath(archive.namelist())
             archive.extractall(self.drive(""))

@@ -79,8 +79,10 @@ def test_static_ip(cluster):
         command.wait_until(lambda: static_ip("vEthernet (eth0)") == desired, lambda: f"{a.hns('host')}; {a.last_words()}", timeout=30)
 
     wait_restored()
-    a.hns("reboot")
     a.down(signal.SIGKILL)
+    a.hns("reboot")
+    a.wine("reg", "delete", r"HKLM\SOFTWARE\weft", "/f")  # volatile: gone with the boot
+    command.expect_equal(static_ip("vEthernet (eth0)").get("addresses"), None, "the addresses after a reboot")
     a.spawn()
     a.wait_ready()
     wait_restored()
