@@ -64,7 +64,7 @@ class Cluster:
                 "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
                 "spec": {"nodeName": node, "containers": [{"name": "flannel", "image": "flannel"}]}})
         except Refusal as refusal:
-            command.expect(refusal.status == 409, str(refusal))  # an earlier test's is as good
+            command.expect(refusal.status == 409, str(refusal))  # made before in this test
 
     def published(self, name):
         """flannel's annotations of a Node, by their short names."""

@@ -67,6 +67,9 @@ class Site:
             self.start_apiserver()
         elif self.flags:
             self.restart_apiserver()
+        for pod in self.api.request("GET", "/api/v1/pods")["items"]:  # nothing else removes those of a Node that is gone
+            place = pod["metadata"]
+            self.api.delete_all(f"/api/v1/namespaces/{place['namespace']}/pods/{place['name']}?gracePeriodSeconds=0")
         self.api.request("DELETE", "/api/v1/nodes")
         command.wait_until(lambda: not self.api.nodes(), "no Node is left")
 
