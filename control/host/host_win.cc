@@ -75,7 +75,7 @@ class WindowsHost final : public Host {
       if (helper_.best_route(nullptr, 0, nullptr, &target, 0, &row, &source) == NO_ERROR) {
         if (std::optional<Route> route = RouteOf(row)) {
           route->source = AddressOf(source);
-          return *std::move(route);
+          return *route;
         }
       }
     }
