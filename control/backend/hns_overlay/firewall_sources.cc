@@ -17,7 +17,7 @@ IpPrefix Around(const IpPrefix& inner, int length) {
 
 std::vector<IpPrefix> CoverAddresses(std::vector<IpAddress> addresses, std::size_t most) {
   std::ranges::sort(addresses);
-  addresses.erase(std::ranges::unique(addresses).begin(), addresses.end());
+  addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
   std::vector<IpPrefix> blocks;
   for (const IpAddress& address : addresses) {
     IpPrefix block = *IpPrefix::From(address, 32);
