@@ -206,8 +206,10 @@ Answer SetStaticIp(EmulatedNode& node, Fields& fields) {
   const std::string adapter = AdapterIn(node, fields);
   host::StaticIp settings{AddressesIn(fields), ServersIn(fields), std::nullopt};
   constexpr std::uint64_t kAutomatic = ~std::uint64_t{0};
-  if (const std::uint64_t metric = fields.Number("metric", kAutomatic); metric != kAutomatic)
+  if (const std::uint64_t metric = fields.Number("metric", kAutomatic); metric != kAutomatic) {
     settings.metric = static_cast<std::uint32_t>(metric);
+    if (*settings.metric != metric) fields.Refuse("metric", "a number of 32 bits");
+  }
   return Then(fields, [&] { node.host().SetStaticIp(adapter, std::move(settings)); });
 }
 

@@ -57,7 +57,8 @@ TEST_F(NodeCommandsTest, AnAdministratorSetsStaticIpSettings) {
   EXPECT_EQ(*node_.host().ReadStaticIp(First().index), settings);
   Do(R"({"command":"set-static-ip","adapter":"Ethernet"})");
   EXPECT_EQ(*node_.host().ReadStaticIp(First().index), host::StaticIp());
-  for (const char* field : {R"("metric":"low")", R"("name_servers":"a")", R"("addresses":"a")"}) {
+  for (const char* field : {R"("metric":"low")", R"("metric":4294967296)", R"("name_servers":"a")",
+                            R"("addresses":"a")"}) {
     const std::string command =
         absl::StrCat(R"({"command":"set-static-ip","adapter":"Ethernet",)", field, "}");
     EXPECT_FALSE(Command(node_, command).ok()) << field;
