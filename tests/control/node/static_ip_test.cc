@@ -137,6 +137,11 @@ TEST_F(StaticIpTest, WindowsHasSixSecondsToMoveThem) {
   Inspect(1);
   EXPECT_EQ(view_.changes, 1);
   EXPECT_EQ(Inspect(1), std::nullopt);
+  host_.UnbindSwitch("Ethernet", {}, {});
+  Settle();
+  Bind(StaticIpLoss::kNameServersAndMetric);
+  Inspect();
+  EXPECT_EQ(view_.changes, 1) << "each time";
 }
 
 TEST_F(StaticIpTest, WhatAnotherAdapterHasIsNotSet) {
@@ -150,6 +155,7 @@ TEST_F(StaticIpTest, WhatAnotherAdapterHasIsNotSet) {
   host_.SetStaticIp("Ethernet 2", {kSettings.addresses, kSettings.name_servers, {}});
   Settle();
   EXPECT_EQ(On(11), (StaticIp{{}, {}, 5u}));
+  EXPECT_EQ(keeper_->lost().text(), "") << "nor is its gateway tried";
 }
 
 TEST_F(StaticIpTest, WhatTheNewAdapterHasIsNotReplaced) {
