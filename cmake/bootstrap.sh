@@ -292,7 +292,7 @@ step_build() {
   assemble linux "$abseil" "$stored"
 }
 
-step_test() { packages libgtest-dev libgmock-dev clang-format-14 python3 git systemd; }
+step_test() { packages libgtest-dev libgmock-dev libpcap0.8 clang-format-14 python3 git systemd; }
 
 step_netns() {
   packages iproute2 iputils-ping nftables iptables ethtool tcpdump tshark iperf3 procps python3

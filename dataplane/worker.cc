@@ -42,6 +42,15 @@ bool PortTakes(Segmentation segmentation, const PortFeatures& features) {
   return false;
 }
 
+// Of packets that are not cut: SuperframeCutter finishes the others.
+void FinishChecksums(Batch& batch) {
+  for (Packet& packet : batch) {
+    if (packet.verdict == Verdict::kForward && packet.segmentation == Segmentation::kNone &&
+        packet.checksum == ChecksumState::kPartial && !CompleteChecksum(packet))
+      packet.verdict = Verdict::kPodError;
+  }
+}
+
 struct Waker {
   WaitSet* waits;
   void operator()() const { waits->Wake(); }
@@ -92,9 +101,7 @@ std::size_t Worker::Impl::PodsToWire(Timestamp now) {
   from_pods.now = replies.now = now;
   const std::size_t taken = pods.Receive(from_pods);
   if (from_pods.empty()) return taken;
-  if (pods.features().partial_checksum) {
-    for (const Packet& packet : from_pods) segment_sizes.Learn(packet);
-  }
+  for (const Packet& packet : from_pods) segment_sizes.Learn(packet);
   replies.clear();
   forwarder.Encapsulate(from_pods, replies);
   Send(from_pods, wire, counters.to_wire);
@@ -136,9 +143,8 @@ std::size_t Worker::Impl::WireToPods(Timestamp now) {
 void Worker::Impl::SendToPods(Batch& batch) {
   forwarder.Decapsulate(batch);
   Coalesce(batch, pods.features());
-  if (pods.features().partial_checksum) {
-    AcceptUnfinished(batch, forwarder.pod_mtu(), segment_sizes);
-  }
+  AcceptUnfinished(batch, forwarder.pod_mtu(), segment_sizes);
+  if (!pods.features().partial_checksum) FinishChecksums(batch);
   Send(batch, pods, counters.to_pods);
 }
 

@@ -56,6 +56,13 @@ constexpr FlagRow kTable[] = {
      "(Backend.Type host-gw only, where userspace means the same); hns, Windows' Host Network "
      "Service; none, nothing: only the lease is taken and subnet.env written",
      false, "userspace", "hns"},
+    {kDataPlane, "pod-device", &V::pod_device, "DEVICE",
+     "with --dataplane=userspace, how pods reach flanneld: tun, by IP packets through a device of "
+     "ours and the host's routes; tap, by Ethernet frames through a device of ours, to be put into "
+     "a bridge with the pods; pcap:ADAPTER, by Ethernet frames on an existing adapter, through "
+     "libpcap or Npcap. With tap and pcap flanneld is the pods' gateway, the address in "
+     "FLANNEL_SUBNET, and the host itself reaches no pods",
+     false, "tun", "none"},
     {kDataPlane, "hns", &V::hns, "emulator:PATH",
      "on Linux, for development: the HNS to program is the emulator that `flannelctl hns emulate` "
      "serves on the socket PATH; next to another data plane it only receives the state that a "

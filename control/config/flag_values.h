@@ -48,8 +48,9 @@ struct PlainValues {
 struct FlagValues : PlainValues {
   std::string lease_source;  // "file:PATH"
 
-  std::string dataplane;  // empty: the system's default
-  std::string hns;        // "emulator:PATH"; empty: the system's own
+  std::string dataplane;   // empty: the system's default
+  std::string hns;         // "emulator:PATH"; empty: the system's own
+  std::string pod_device;  // empty: the system's default
   std::string peer_check = "lease";
   std::string firewall_sources = "any";
   std::int64_t iptables_resync = 5;  // seconds; Linux

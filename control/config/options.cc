@@ -135,7 +135,16 @@ absl::Status SetDataPlane(const FlagValues& values, Options& options) {
     return absl::UnimplementedError(
         "--dataplane=hns needs Windows; with --hns=emulator:PATH an emulator takes HNS's place");
   }
-  return options.data_plane == DataPlane::kUserspace ? PodDeviceSupport() : absl::OkStatus();
+  if (options.data_plane != DataPlane::kUserspace) {
+    return values.pod_device.empty()
+               ? absl::OkStatus()
+               : Wrong(absl::StrCat("--pod-device=", Shown(values.pod_device),
+                                    " is of --dataplane=userspace alone; remove it"));
+  }
+  absl::StatusOr<PodDevice> pod_device = ParsePodDevice(values.pod_device);
+  if (!pod_device.ok()) return pod_device.status();
+  options.pod_device = *std::move(pod_device);
+  return absl::OkStatus();
 }
 
 void SetOutputs(const FlagValues& values, Options& options) {
@@ -157,6 +166,23 @@ void SetOutputs(const FlagValues& values, Options& options) {
 std::optional<std::string> EmulatorPath(std::string_view value) {
   if (!absl::ConsumePrefix(&value, "emulator:") || value.empty()) return std::nullopt;
   return std::string(value);
+}
+
+absl::StatusOr<PodDevice> ParsePodDevice(std::string_view text) {
+  using Kind = PodDevice::Kind;
+  std::string_view adapter = text;
+  if (absl::ConsumePrefix(&adapter, "pcap:") && !adapter.empty())
+    return PodDevice{Kind::kPcap, std::string(adapter)};
+  if (!HasTunDevices()) {
+    return Wrong(absl::StrCat(
+        "--dataplane=userspace on Windows needs Npcap and an adapter for the pods: ",
+        text.empty() ? "" : absl::StrCat("--pod-device=", Shown(text), " names none; "),
+        "give --pod-device=pcap:ADAPTER"));
+  }
+  if (text.empty() || text == "tun") return PodDevice{Kind::kTun};
+  if (text == "tap") return PodDevice{Kind::kTap};
+  return Wrong(absl::StrCat("--pod-device=", Shown(text),
+                            " is not understood; write tun, tap or pcap:ADAPTER"));
 }
 
 std::string_view Name(DataPlane data_plane) {
@@ -218,6 +244,15 @@ absl::StatusOr<NodeConfig> MakeNodeConfig(Options options, control::NetConf conf
         "Backend.DirectRouting: true of net-conf is impossible with --dataplane=hns: an HNS "
         "overlay "
         "network accepts no packets that bypass its tunnel; remove the key for all nodes");
+  }
+  const bool frames = options.data_plane == DataPlane::kUserspace &&
+                      options.pod_device.kind != PodDevice::Kind::kTun;
+  if (frames && (!is_vxlan || conf.direct_routing)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Backend.", is_vxlan ? "DirectRouting: true" : "Type other than vxlan",
+        " of net-conf needs routes of the host, which pods behind --pod-device=tap or pcap do not "
+        "use; remove the ",
+        is_vxlan ? "key for all nodes" : "flag"));
   }
   if (options.data_plane == DataPlane::kUserspace && conf.type == control::BackendType::kHostGw)
     options.data_plane = DataPlane::kRoutes;

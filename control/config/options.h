@@ -33,8 +33,22 @@ enum class FirewallSources : std::uint8_t { kAny, kPeers };
 std::string_view Name(DataPlane data_plane);
 // The default on this system.
 DataPlane DefaultDataPlane();
-// Unimplemented, with what to do instead, where this system has no device for kUserspace.
-absl::Status PodDeviceSupport();
+
+// How pods reach kUserspace.
+struct PodDevice {
+  enum class Kind : std::uint8_t {
+    kTun,   // IP packets by a TUN device; Linux
+    kTap,   // Ethernet frames by a TAP device; Linux
+    kPcap,  // Ethernet frames by libpcap or Npcap on an existing adapter
+  };
+  Kind kind = Kind::kTun;
+  std::string adapter{};  // kPcap's
+  friend bool operator==(const PodDevice&, const PodDevice&) = default;
+};
+// Of --pod-device=`text`; empty `text`: the system's default. The error names the flag.
+absl::StatusOr<PodDevice> ParsePodDevice(std::string_view text);
+// Without kTun and kTap where the system has no such devices.
+bool HasTunDevices();
 
 // Addresses and expressions are valid.
 struct Options : PlainValues {
@@ -45,6 +59,7 @@ struct Options : PlainValues {
   DataPlane data_plane = DataPlane::kUserspace;
   // The socket of the emulator in place of Windows' HNS.
   std::optional<std::string> hns_emulator;
+  PodDevice pod_device;  // of kUserspace
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   FirewallSources firewall_sources = FirewallSources::kAny;
   std::chrono::seconds iptables_resync{5};

@@ -4,7 +4,6 @@
 namespace weft::config {
 
 DataPlane DefaultDataPlane() { return DataPlane::kUserspace; }
-
-absl::Status PodDeviceSupport() { return absl::OkStatus(); }
+bool HasTunDevices() { return true; }
 
 }  // namespace weft::config

@@ -4,11 +4,6 @@
 namespace weft::config {
 
 DataPlane DefaultDataPlane() { return DataPlane::kHns; }
-
-absl::Status PodDeviceSupport() {
-  return absl::UnimplementedError(
-      "--dataplane=userspace needs Npcap on Windows, which is not implemented yet; "
-      "--dataplane=none takes the lease and writes subnet.env only");
-}
+bool HasTunDevices() { return false; }
 
 }  // namespace weft::config

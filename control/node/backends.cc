@@ -18,9 +18,11 @@ std::vector<std::unique_ptr<backend::Backend>> MakeBackends(const backend::Conte
 
   if (type == BackendType::kVxlan && data_plane == DataPlane::kUserspace) {
     auto tunnels = std::make_unique<backend::Userspace>(context);
-    auto routes = std::make_unique<backend::HostRoutes>(context, tunnels.get());
+    auto& userspace = *tunnels;
     backends.push_back(std::move(tunnels));
-    backends.push_back(std::move(routes));
+    // Behind the other devices pods use no routes of the host.
+    if (context.options.pod_device.kind == config::PodDevice::Kind::kTun)
+      backends.push_back(std::make_unique<backend::HostRoutes>(context, &userspace));
   }
   // A follower runs next to another data plane.
   const bool follower = data_plane != DataPlane::kHns;

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "dataplane/counters.h"
+#include "dataplane/virtual_underlay.h"
 #include "vxlan/icmp.h"
-#include "vxlan/transport_checksum.h"
 
 namespace weft::dataplane {
 namespace {
@@ -57,18 +57,14 @@ Verdict Edge::Admit(Packet& packet, Timestamp now) {
   if (frame->source == options_.mac) return Verdict::kOwnFrame;
   if (IsVlanTag(frame->ether_type)) return Verdict::kVlanTagged;
   const Bytes payload = packet.bytes().subspan(EthernetHeader::kSize);
-  if (frame->ether_type == EtherType::kArp) {
-    AnswerArp(payload, now);
-    return Verdict::kConsumed;
-  }
+  if (frame->ether_type == EtherType::kArp) return AnswerArp(payload, now);
   if (frame->ether_type != EtherType::kIpv4 && frame->ether_type != EtherType::kIpv6)
     return Verdict::kNotIp;
   const auto inner = ParseInnerIp(payload);
   if (!inner || inner->ether_type() != frame->ether_type) return Verdict::kInnerMalformed;
   if (IsNeighbourMessage(*inner)) {
-    if (const auto message = NeighbourMessage::Parse(inner->bytes()))
-      AnswerNeighbour(*message, now);
-    return Verdict::kConsumed;
+    const auto message = NeighbourMessage::Parse(inner->bytes());
+    return message ? AnswerNeighbour(*message, now) : Verdict::kConsumed;
   }
   if (frame->destination.IsGroup()) return Verdict::kGroupDestination;
   if (frame->destination != options_.mac) return Verdict::kForeignMac;
@@ -86,8 +82,10 @@ Verdict Edge::Admit(Packet& packet, Timestamp now) {
     // Short frames are padded to 60 bytes.
     packet.tailroom += packet.length - inner->total_length;
     packet.length = inner->total_length;
-    if (options_.complete_checksums && packet.checksum == ChecksumState::kOnWire) {
-      CompleteTransportChecksum(packet.bytes());
+    if (options_.unmarked_offloads && packet.checksum == ChecksumState::kOnWire) {
+      packet = DescribeUnfinished(packet, *options_.unmarked_offloads);
+      if (packet.checksum == ChecksumState::kPartial) Add(unmarked_checksums_, 1);
+      if (packet.segmentation != Segmentation::kNone) Add(unmarked_superframes_, 1);
     }
   }
   return Verdict::kForward;
@@ -99,28 +97,39 @@ void Edge::Learn(const IpAddress& address, const MacAddress& mac, Timestamp now)
   neighbour_count_.store(neighbours_.size(), std::memory_order_relaxed);
 }
 
-void Edge::AnswerArp(Bytes payload, Timestamp now) {
-  const auto arp = ArpPacket::Parse(payload);
-  if (!arp) return;
-  // Zero in a probe (RFC 5227 section 1.1): no pod's address.
-  Learn(IpAddress::V4(arp->sender_address), arp->sender_mac, now);
-  if (arp->operation != ArpPacket::Operation::kRequest ||
-      !IsGateway(IpAddress::V4(arp->target_address)))
-    return;
-  const MutableBytes out = NewFrame(arp->sender_mac, EtherType::kArp, ArpPacket::kSize);
-  if (out.empty()) return;
-  arp->ReplyFrom(options_.mac).Emit(out.first<ArpPacket::kSize>());
-  Add(requests_answered_, 1);
+Verdict Edge::Claim(const IpAddress& address, const MacAddress& mac, Timestamp now) {
+  // Nobody's yet: an ARP probe (RFC 5227 section 1.1), duplicate address detection.
+  if (address.IsUnspecified()) return Verdict::kConsumed;
+  if (IsGateway(address)) return Verdict::kForgedGateway;
+  if (!IsPod(address))
+    return address.IsLinkLocal() ? Verdict::kConsumed : Verdict::kForeignNeighbour;
+  Learn(address, mac, now);
+  return Verdict::kConsumed;
 }
 
-void Edge::AnswerNeighbour(const NeighbourMessage& message, Timestamp now) {
+Verdict Edge::AnswerArp(Bytes payload, Timestamp now) {
+  const auto arp = ArpPacket::Parse(payload);
+  if (!arp) return Verdict::kConsumed;
+  const Verdict verdict = Claim(IpAddress::V4(arp->sender_address), arp->sender_mac, now);
+  if (verdict != Verdict::kConsumed || arp->operation != ArpPacket::Operation::kRequest ||
+      !IsGateway(IpAddress::V4(arp->target_address)))
+    return verdict;
+  const MutableBytes out = NewFrame(arp->sender_mac, EtherType::kArp, ArpPacket::kSize);
+  if (out.empty()) return verdict;
+  arp->ReplyFrom(options_.mac).Emit(out.first<ArpPacket::kSize>());
+  Add(requests_answered_, 1);
+  return verdict;
+}
+
+Verdict Edge::AnswerNeighbour(const NeighbourMessage& message, Timestamp now) {
   const bool advertisement = message.kind == NeighbourMessage::Kind::kAdvertisement;
+  Verdict verdict = Verdict::kConsumed;
   if (message.link_address)
-    Learn(advertisement ? message.target : message.source, *message.link_address, now);
-  if (advertisement || !IsGateway(message.target)) return;
+    verdict = Claim(advertisement ? message.target : message.source, *message.link_address, now);
+  if (verdict != Verdict::kConsumed || advertisement || !IsGateway(message.target)) return verdict;
   // A node without an address yet (duplicate address detection) gets its answer at all-nodes.
   const bool anonymous = message.source.IsUnspecified();
-  if (!anonymous && !message.link_address && !neighbours_.Find(message.source, now)) return;
+  if (!anonymous && !message.link_address && !neighbours_.Find(message.source, now)) return verdict;
   NeighbourMessage answer;
   answer.kind = NeighbourMessage::Kind::kAdvertisement;
   answer.source = message.target;
@@ -134,9 +143,10 @@ void Edge::AnswerNeighbour(const NeighbourMessage& message, Timestamp now) {
                         : message.link_address ? *message.link_address
                                                : *neighbours_.Find(message.source, now);
   const MutableBytes out = NewFrame(to, EtherType::kIpv6, NeighbourMessage::kMaxSize);
-  if (out.empty()) return;
+  if (out.empty()) return verdict;
   answer.Emit(out);
   Add(requests_answered_, 1);
+  return verdict;
 }
 
 void Edge::Ask(const IpAddress& address) {
@@ -224,6 +234,11 @@ std::vector<NamedCount> Edge::Counts() const {
   counts.push_back({"neighbours", neighbour_count_.load(std::memory_order_relaxed)});
   counts.push_back({"neighbours-asked", requests_sent_.load(std::memory_order_relaxed)});
   counts.push_back({"neighbours-answered", requests_answered_.load(std::memory_order_relaxed)});
+  if (options_.unmarked_offloads) {
+    counts.push_back({"unmarked-checksums", unmarked_checksums_.load(std::memory_order_relaxed)});
+    counts.push_back(
+        {"unmarked-superframes", unmarked_superframes_.load(std::memory_order_relaxed)});
+  }
   return counts;
 }
 

@@ -9,6 +9,7 @@
 #include <bitset>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "vxlan/ethernet.h"
 #include "vxlan/inner_frame.h"
 #include "vxlan/ip_prefix.h"
+#include "vxlan/mtu.h"
 
 namespace weft::dataplane {
 
@@ -28,9 +30,10 @@ struct EdgeOptions {
   std::vector<IpPrefix> pod_subnets;  // addresses outside them are neither learnt nor resolved
   std::size_t max_neighbours = 4096;
   Timestamp neighbour_lifetime = std::chrono::minutes(10);
-  // Compute every pod packet's TCP, UDP or ICMP checksum. For ports that capture frames before the
-  // sender's checksum offload and do not mark them (pcap, Npcap).
-  bool complete_checksums = false;
+  // The pods' MTU, for ports that capture frames as a sender left them to its device, and do not
+  // mark them (libpcap, Npcap): an unfinished checksum is recognized and completed, and a TCP
+  // packet above this MTU that has one is a superframe.
+  std::optional<InnerMtu> unmarked_offloads{};
 };
 
 // A router's hop in both directions: decrements TTL or hop limit and drops packets that have none
@@ -44,8 +47,8 @@ class Edge final : public PacketPort {
 
   // Also delivers the frames that are not pod packets, each with its drop verdict (kOwnFrame,
   // kVlanTagged, kNotIp, kInnerMalformed, kTtlExpired; kForeignMac for another destination MAC,
-  // kGroupDestination, kConsumed for requests answered here), so that they are counted like other
-  // drops.
+  // kGroupDestination; of ARP and neighbour discovery kConsumed, kForgedGateway and
+  // kForeignNeighbour), so that they are counted like other drops.
   std::size_t Receive(Batch& batch) override;
 
   // A packet to a pod whose MAC is not known gets kNoNeighbour; a request for the MAC is sent, at
@@ -53,14 +56,18 @@ class Edge final : public PacketPort {
   void Send(Batch& batch) override;
 
   std::span<const WaitHandle> wait_handles() const override { return frames_->wait_handles(); }
-  // The frame port's, and "neighbours", "neighbours-asked", "neighbours-answered".
+  // The frame port's, and "neighbours", "neighbours-asked", "neighbours-answered". With
+  // unmarked_offloads "unmarked-checksums" and "unmarked-superframes": those that were found.
   std::vector<NamedCount> Counts() const override;
 
  private:
   // Removes the Ethernet header, or returns a drop verdict.
   Verdict Admit(Packet& packet, Timestamp now);
-  void AnswerArp(Bytes payload, Timestamp now);
-  void AnswerNeighbour(const NeighbourMessage& message, Timestamp now);
+  // Learn the sender and answer it. The verdict of the frame, as Claim judges the sender.
+  Verdict AnswerArp(Bytes payload, Timestamp now);
+  Verdict AnswerNeighbour(const NeighbourMessage& message, Timestamp now);
+  // A message says that `address` is at `mac`.
+  Verdict Claim(const IpAddress& address, const MacAddress& mac, Timestamp now);
   void Learn(const IpAddress& address, const MacAddress& mac, Timestamp now);
   void Ask(const IpAddress& address);
 
@@ -86,6 +93,8 @@ class Edge final : public PacketPort {
   std::atomic<std::uint64_t> neighbour_count_{0};
   std::atomic<std::uint64_t> requests_sent_{0};
   std::atomic<std::uint64_t> requests_answered_{0};
+  std::atomic<std::uint64_t> unmarked_checksums_{0};
+  std::atomic<std::uint64_t> unmarked_superframes_{0};
 };
 
 }  // namespace weft::dataplane

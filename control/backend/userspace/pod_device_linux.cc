@@ -102,9 +102,11 @@ std::string PortHolders(std::uint16_t port) {
   return holders;
 }
 
-absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::string& name) {
+absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::string& name,
+                                                                     dataplane::PortKind kind) {
   dataplane::TunOptions options;
   options.name = name;
+  if (kind == dataplane::PortKind::kPodL2) return dataplane::TapPort::Open(options);
   auto port = dataplane::TunPort::Open(options);
   if (port.ok() && !(*port)->steers_by_source()) {
     control::LogWarning(absl::StrCat(

@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "control/backend/userspace/pod_device.h"
 #include "control/sinks/dataplane_sink.h"
+#include "dataplane/edge/edge.h"
+#include "dataplane/ports/pcap_port.h"
 #include "dataplane/ports/udp_port.h"
 #include "dataplane/worker.h"
 
@@ -46,7 +48,38 @@ dataplane::ForwarderConfig ForwarderConfigOf(const TunnelConfig& config) {
   return out;
 }
 
-// Up, with MTU and address. Returns its index.
+dataplane::EdgeOptions EdgeOptionsOf(const TunnelConfig& config) {
+  dataplane::EdgeOptions out;
+  out.mac = config.vtep_mac;
+  out.gateways = {config.gateway()};
+  out.pod_subnets = {config.subnet};
+  if (config.pod_device.kind == config::PodDevice::Kind::kPcap)
+    out.unmarked_offloads = config.pod_mtu;
+  return out;
+}
+
+absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPods(const TunnelConfig& config) {
+  using Kind = config::PodDevice::Kind;
+  using dataplane::PortKind;
+  absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> frames;
+  switch (config.pod_device.kind) {
+    case Kind::kTun:
+      return OpenPodDevice(config.device, PortKind::kPodL3);
+    case Kind::kTap:
+      frames = OpenPodDevice(config.device, PortKind::kPodL2);
+      break;
+    case Kind::kPcap:
+      const absl::StatusOr<const dataplane::PcapLibrary*> library = dataplane::PcapLibrary::Load();
+      if (!library.ok()) return library.status();
+      frames = dataplane::PcapPort::Open(
+          **library, {config.pod_device.adapter, config.vtep_mac, config.family});
+      break;
+  }
+  if (!frames.ok()) return frames.status();
+  return std::make_unique<dataplane::Edge>(*std::move(frames), EdgeOptionsOf(config));
+}
+
+// Our device: up, with MTU and, if it is a TUN device, its address. Returns the device's index.
 absl::StatusOr<std::uint32_t> PrepareDevice(const TunnelConfig& config, host::Host& host) {
   const absl::StatusOr<std::vector<host::Adapter>> adapters = host.Adapters();
   if (!adapters.ok()) return adapters.status();
@@ -56,8 +89,11 @@ absl::StatusOr<std::uint32_t> PrepareDevice(const TunnelConfig& config, host::Ho
   if (device == adapters->end())
     return absl::NotFoundError(
         absl::StrCat("device ", config.device, " disappeared after it was created"));
+  using Kind = config::PodDevice::Kind;
+  if (config.pod_device.kind == Kind::kPcap) return device->index;
   if (absl::Status status = host.SetLinkUp(device->index, config.mtu.bytes()); !status.ok())
     return status;
+  if (config.pod_device.kind == Kind::kTap) return device->index;
   const host::AssignedAddress address{config.subnet.base(), config.subnet.base().bits()};
   if (absl::Status status = host.AddAddress(device->index, address); !status.ok()) return status;
   return device->index;
@@ -113,7 +149,7 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   udp.udp_checksum = config.udp_checksum;
   absl::StatusOr<std::unique_ptr<dataplane::UdpPort>> wire = dataplane::UdpPort::Open(udp);
   if (!wire.ok()) return wire.status();
-  absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> pods = OpenPodDevice(config.device);
+  absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> pods = OpenPods(config);
   if (!pods.ok()) return pods.status();
 
   std::unique_ptr<Tunnel> tunnel(new Tunnel(config));
@@ -138,7 +174,11 @@ lease::Sink& Tunnel::sink() const { return parts_->table_sink; }
 bool Tunnel::IsIntact(const std::vector<host::Adapter>& adapters) const {
   for (const host::Adapter& adapter : adapters) {
     if (adapter.index != parts_->adapter_index) continue;
+    using Kind = config::PodDevice::Kind;
+    const Kind kind = config_.pod_device.kind;
+    if (kind == Kind::kPcap) return adapter.up && adapter.name == config_.device;
     const bool addressed =
+        kind == Kind::kTap ||
         std::any_of(adapter.addresses.begin(), adapter.addresses.end(),
                     [&](const auto& a) { return a.address == config_.subnet.base(); });
     return adapter.up && adapter.mtu == config_.mtu.bytes() && addressed;

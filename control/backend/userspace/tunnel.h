@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/admin/schema.h"
+#include "control/config/options.h"
 #include "control/host/host.h"
 #include "control/lease/sink.h"
 #include "dataplane/counters.h"
@@ -22,10 +23,11 @@ namespace weft::backend {
 // Outer and inner packets are of one family, as upstream has it.
 struct TunnelConfig {
   IpFamily family = IpFamily::kV4;
-  std::string device;  // "flannel.4096", "flannel-v6.4096"
+  config::PodDevice pod_device{};
+  std::string device;  // "flannel.4096", "flannel-v6.4096"; with kPcap the pods' adapter
   Vni vni = kFlannelWindowsVni;
   std::uint16_t port = kVxlanPort;  // UDP
-  IpPrefix subnet;  // our PodCIDR; its base is the device's address, as a /32 or /128
+  IpPrefix subnet;  // our PodCIDR; with kTun its base is the device's address, as a /32 or /128
   MacAddress vtep_mac;
   IpAddress bind_address;  // unspecified: every local address
   OuterMtu link_mtu = *OuterMtu::From(1500);
@@ -33,6 +35,8 @@ struct TunnelConfig {
   InnerMtu pod_mtu = *InnerMtu::From(1450);  // subnet.env's: the least of all devices'
   bool udp_checksum = true;                  // of outer IPv4; IPv6 always has it
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
+  // Of pods that send Ethernet frames: the address in FLANNEL_SUBNET.
+  IpAddress gateway() const { return subnet.base().Next(); }
   friend bool operator==(const TunnelConfig&, const TunnelConfig&) = default;
 };
 
@@ -41,12 +45,12 @@ struct TunnelConfig {
 class Tunnel {
  public:
   // Binds the UDP port before it creates the device, so that a second daemon leaves nothing behind;
-  // then device up, address, thread. No other tunnel writes to `counters` now. `on_broken` is
-  // called on the worker's thread if that ends by itself.
+  // then device up, address (kTun), thread. An adapter of kPcap stays as it is. No other tunnel
+  // writes to `counters` now. `on_broken` is called on the worker's thread if that ends by itself.
   static absl::StatusOr<std::unique_ptr<Tunnel>> Open(
       const TunnelConfig& config, host::Host& host, std::shared_ptr<dataplane::Counters> counters,
       std::function<void(const absl::Status&)> on_broken);
-  // Joins the thread and removes the device.
+  // Joins the thread and removes our device.
   ~Tunnel();
   Tunnel(const Tunnel&) = delete;
   Tunnel& operator=(const Tunnel&) = delete;

@@ -17,7 +17,10 @@ std::vector<TunnelConfig> TunnelConfigs(const NodePlan& plan, const config::Opti
     if (!plan.of(family)) continue;
     TunnelConfig& tunnel = tunnels.emplace_back();
     tunnel.family = family;
-    tunnel.device = TunnelDevice(family, conf.vni);
+    tunnel.pod_device = options.pod_device;
+    tunnel.device = tunnel.pod_device.kind == config::PodDevice::Kind::kPcap
+                        ? tunnel.pod_device.adapter
+                        : TunnelDevice(family, conf.vni);
     tunnel.vni = conf.vni;
     tunnel.port = conf.port;
     tunnel.subnet = plan.of(family)->subnet;
@@ -45,6 +48,12 @@ std::optional<control::HostRouteConfig::Device> Userspace::DeviceOf(IpFamily fam
 }
 
 absl::Status Userspace::Configure(const NodePlan& plan, const underlay::HostFacts&) {
+  const config::PodDevice& pods = context_.options.pod_device;
+  if (pods.kind == config::PodDevice::Kind::kPcap && pods.adapter == plan.underlay.name) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--pod-device=pcap:", pods.adapter,
+                     " is the interface for traffic between nodes; name the adapter of the pods"));
+  }
   underlay_ = plan.underlay.name;
   configs_ = TunnelConfigs(plan, context_.options, context_.conf);
   return absl::OkStatus();
@@ -74,6 +83,11 @@ bool Userspace::IsOpen(const TunnelConfig& config) const {
 }
 
 absl::Status Userspace::Open() {
+  if (context_.host.is_windows()) {
+    without_hns_.Set(
+        "with --dataplane=userspace there is no network in HNS, which kube-proxy and the CNI "
+        "plugins need: they do not work on this node");
+  }
   for (const TunnelConfig& config : configs_) {
     if (IsOpen(config)) continue;
     if (absl::Status status = OpenTunnel(config); !status.ok()) return status;
@@ -82,9 +96,11 @@ absl::Status Userspace::Open() {
 }
 
 absl::Status Userspace::OpenTunnel(const TunnelConfig& config) {
+  const bool pcap = config.pod_device.kind == config::PodDevice::Kind::kPcap;
   const bool replace =
       context_.options.replace_kernel_device && !replaced_devices_.contains(config.device);
-  const absl::StatusOr<bool> replaced = ClearName(config.device, config.vni, replace);
+  const absl::StatusOr<bool> replaced =
+      pcap ? false : ClearName(config.device, config.vni, replace);
   if (!replaced.ok()) return replaced.status();
   if (*replaced) {
     replaced_devices_.insert(config.device);
@@ -104,9 +120,13 @@ absl::Status Userspace::OpenTunnel(const TunnelConfig& config) {
   if (!tunnel.ok()) return tunnel.status();
   tunnels_.push_back(*std::move(tunnel));
   context_.reconciler.AddSink(tunnels_.back()->sink(), FamiliesOf(config.family));
-  control::LogInfo(absl::StrCat(
-      config.device, " is up: ", config.subnet.base().ToString(), ", MTU ", config.mtu.bytes(),
-      ", VTEP MAC ", config.vtep_mac.ToString(), ", UDP port ", config.port, " on ", underlay_));
+  control::LogInfo(absl::StrCat(config.device, pcap ? " is captured: " : " is up: ",
+                                config.pod_device.kind == config::PodDevice::Kind::kTun
+                                    ? config.subnet.base().ToString()
+                                    : absl::StrCat("gateway ", config.gateway().ToString()),
+                                ", MTU ", config.mtu.bytes(), ", VTEP MAC ",
+                                config.vtep_mac.ToString(), ", UDP port ", config.port, " on ",
+                                underlay_));
   return absl::OkStatus();
 }
 
@@ -139,6 +159,10 @@ void Userspace::FillStatus(admin::Status& status) const {
     status.tunnels.push_back(tunnel->ReadStatus());
     tunnel->AppendPeers(status.peers);
   }
+}
+
+void Userspace::AppendConditions(std::vector<NamedCondition>& out) const {
+  out.push_back({"hns", without_hns_});
 }
 
 void Userspace::AddMetrics(metrics::Exposition& exposition) const {

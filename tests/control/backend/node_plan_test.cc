@@ -76,6 +76,18 @@ TEST_F(NodePlanTest, DualStackHasTwoDevicesAndTheSmallerMtu) {
   for (const TunnelConfig& tunnel : tunnels) EXPECT_EQ(tunnel.pod_mtu, Make().mtu);
 }
 
+// The router of either family has FLANNEL_SUBNET's address, and both share the pods' adapter.
+TEST_F(NodePlanTest, PodsOnAnAdapterHaveAGateway) {
+  EnableV6();
+  options_.pod_device = {config::PodDevice::Kind::kPcap, "vEthernet (pods)"};
+  const std::vector<TunnelConfig> tunnels = Tunnels();
+  ASSERT_EQ(tunnels.size(), 2u);
+  EXPECT_EQ(tunnels[0].device, "vEthernet (pods)");
+  EXPECT_EQ(tunnels[0].gateway(), Address("10.244.3.1"));
+  EXPECT_EQ(tunnels[1].device, "vEthernet (pods)");
+  EXPECT_EQ(tunnels[1].gateway(), Address("fd00:10:244:3::1"));
+}
+
 TEST_F(NodePlanTest, V6AloneHasNoV4Half) {
   EnableV6();
   conf_.enable_ipv4 = false;

@@ -142,7 +142,7 @@ TEST(MakeOptions, TakesTheBoundsAndEachDataplane) {
       {"--dataplane=none", {}},
       {"--dataplane=routes", {}},
       {"--dataplane=hns --hns=emulator:hns.sock", {}},
-      {"--dataplane=userspace", PodDeviceSupport()},
+      {"--dataplane=userspace --pod-device=pcap:eth0", {}},
   };
   for (const auto& row : rows) {
     EXPECT_EQ(
@@ -153,6 +153,56 @@ TEST(MakeOptions, TakesTheBoundsAndEachDataplane) {
   if (DefaultDataPlane() == DataPlane::kHns) return;
   EXPECT_THAT(ErrorOf("--lease-source=file:x --dataplane=hns", {{"NODE_NAME", "a"}}),
               HasSubstr("--dataplane=hns needs Windows"));
+}
+
+TEST(MakeOptions, HowPodsReachTheUserspaceDataPlane) {
+  using Kind = PodDevice::Kind;
+  const struct {
+    const char* words;
+    PodDevice device;
+    const char* linux_error;  // empty: it is accepted
+    const char* windows_error;
+  } rows[] = {
+      {"", {Kind::kTun}, "", "--dataplane=userspace on Windows needs Npcap and an adapter"},
+      {"--pod-device=tun", {Kind::kTun}, "", "--pod-device=tun names none; give --pod-device=pcap"},
+      {"--pod-device=tap", {Kind::kTap}, "", "--pod-device=tap names none; give --pod-device=pcap"},
+      {"--pod-device=pcap:vEthernet", {Kind::kPcap, "vEthernet"}, "", ""},
+      {"--pod-device=pcap:",
+       {},
+       "--pod-device=pcap: is not understood; write tun, tap or pcap:A",
+       "--pod-device=pcap: names none; give"},
+      {"--pod-device=TUN", {}, "--pod-device=TUN is not understood", "--pod-device=TUN names none"},
+  };
+  for (const auto& row : rows) {
+    const std::string words =
+        std::string("--lease-source=file:x --dataplane=userspace ") + row.words;
+    const absl::StatusOr<Options> options = Make(words, {{"NODE_NAME", "a"}});
+    const std::string error = HasTunDevices() ? row.linux_error : row.windows_error;
+    EXPECT_THAT(std::string(options.status().message()), HasSubstr(error)) << row.words;
+    ASSERT_EQ(options.ok(), error.empty()) << row.words << options.status();
+    if (options.ok()) EXPECT_EQ(options->pod_device, row.device) << row.words;
+  }
+  EXPECT_THAT(
+      ErrorOf("--lease-source=file:x --dataplane=none --pod-device=tap", {{"NODE_NAME", "a"}}),
+      HasSubstr("--pod-device=tap is of --dataplane=userspace alone; remove it"));
+}
+
+// Frames go past the host's routes.
+TEST(MakeNodeConfig, NoHostRoutesBehindFrames) {
+  Options options;
+  options.pod_device = {PodDevice::Kind::kPcap, "pods"};
+  control::NetConf conf;
+  conf.type = control::BackendType::kVxlan;
+  EXPECT_TRUE(MakeNodeConfig(options, conf).ok());
+  conf.direct_routing = true;
+  EXPECT_THAT(std::string(MakeNodeConfig(options, conf).status().message()),
+              HasSubstr("Backend.DirectRouting: true of net-conf needs routes of the host"));
+  conf.direct_routing = false;
+  conf.type = control::BackendType::kHostGw;
+  EXPECT_THAT(std::string(MakeNodeConfig(options, conf).status().message()),
+              HasSubstr("remove the flag"));
+  options.pod_device = {};
+  EXPECT_TRUE(MakeNodeConfig(options, conf).ok());
 }
 
 struct NameRow {

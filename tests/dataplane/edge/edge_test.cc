@@ -23,7 +23,7 @@ const MacAddress kAll = Mac("ff:ff:ff:ff:ff:ff");
 
 class EdgeTest : public ::testing::Test {
  protected:
-  explicit EdgeTest(bool complete_checksums = false) {
+  explicit EdgeTest(bool unmarked_offloads = false) {
     MemoryOptions memory;
     memory.kind = PortKind::kPodL2;
     memory.features.partial_checksum = true;
@@ -35,7 +35,7 @@ class EdgeTest : public ::testing::Test {
     options.gateways = {Ip("10.244.1.1"), Ip("fd00:1::1")};
     options.pod_subnets = {*IpPrefix::Parse("10.244.1.0/24"), *IpPrefix::Parse("fd00:1::/64")};
     options.neighbour_lifetime = seconds(60);
-    options.complete_checksums = complete_checksums;
+    if (unmarked_offloads) options.unmarked_offloads = InnerMtu::From(1450);
     edge_ = std::make_unique<Edge>(std::move(link.first), options);
   }
 
@@ -267,22 +267,32 @@ TEST_F(EdgeTest, LearnsFromAdvertisementsAndFromPackets) {
 }
 
 TEST_F(EdgeTest, LearnsNothingItShouldNot) {
-  const std::vector<ByteVector> frames = {
-      Arp(ArpPacket::Operation::kReply, kPodA, "10.244.9.9",
-          "10.244.1.1"),  // outside the pod subnet
-      Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.1",
-          "10.244.1.1"),  // claims to be the gateway
-      Arp(ArpPacket::Operation::kReply, Mac("01:00:00:00:00:01"), "10.244.1.5",
-          "10.244.1.1"),  // a group
+  const struct {
+    ByteVector frame;
+    Verdict verdict;
+  } rows[] = {
+      {Arp(ArpPacket::Operation::kReply, kPodA, "10.244.9.9", "10.244.1.1"),
+       Verdict::kForeignNeighbour},
+      {Arp(ArpPacket::Operation::kRequest, kPodA, "10.244.9.9", "10.244.1.1"),
+       Verdict::kForeignNeighbour},
+      {Arp(ArpPacket::Operation::kReply, kPodA, "10.244.1.1", "10.244.1.1"),
+       Verdict::kForgedGateway},
+      {Arp(ArpPacket::Operation::kRequest, kPodA, "10.244.1.1", "10.244.1.1"),
+       Verdict::kForgedGateway},
+      {Arp(ArpPacket::Operation::kReply, Mac("01:00:00:00:00:01"), "10.244.1.5", "10.244.1.1"),
+       Verdict::kConsumed},  // a group's MAC
   };
-  for (const ByteVector& frame : frames) Receive(frame);
+  for (const auto& row : rows) EXPECT_EQ(Receive(row.frame), row.verdict) << Name(row.verdict);
   NeighbourMessage gateway;
   gateway.kind = NeighbourMessage::Kind::kAdvertisement;
   gateway.source = gateway.target = Ip("fd00:1::1");
   gateway.destination = Ip("ff02::1");
   gateway.link_address = kPodA;
-  Receive(Nd(gateway, kPodA, Mac("33:33:00:00:00:01")));
-  EXPECT_TRUE(Frames().empty()) << "only requests are answered";
+  EXPECT_EQ(Receive(Nd(gateway, kPodA, Mac("33:33:00:00:00:01"))), Verdict::kForgedGateway);
+  NeighbourMessage stranger = Solicitation("fd00:9::9", "fd00:1::1");
+  EXPECT_EQ(Receive(Nd(stranger, kPodA, MulticastMac(stranger.destination))),
+            Verdict::kForeignNeighbour);
+  EXPECT_TRUE(Frames().empty()) << "neither they nor answers get a frame";
   for (const char* address : {"10.244.9.9", "10.244.1.1", "10.244.1.5"}) {
     EXPECT_EQ(Send(PacketBuilder("10.244.2.3", address).Build()), Verdict::kNoNeighbour) << address;
   }
@@ -525,12 +535,19 @@ TEST_F(EdgeTest, ChecksumsStayAsThePodSentThem) {
   EXPECT_EQ(VerifyTransportChecksum(batch_[0].bytes()), TransportChecksum::kWrong);
 }
 
-class CompletingEdgeTest : public EdgeTest {
+class UnmarkedEdgeTest : public EdgeTest {
  protected:
-  CompletingEdgeTest() : EdgeTest(true) {}
+  UnmarkedEdgeTest() : EdgeTest(true) {}
+  std::uint64_t Count(std::string_view name) {
+    for (const NamedCount& count : edge_->Counts()) {
+      if (count.name == name) return count.value;
+    }
+    return ~std::uint64_t{0};
+  }
 };
 
-TEST_F(CompletingEdgeTest, ChecksumsLeftToTheAdapterAreFilledIn) {
+// The forwarder completes it, as if the port had marked it.
+TEST_F(UnmarkedEdgeTest, AChecksumLeftToTheAdapterIsRecognized) {
   for (const auto& [source, destination] :
        {std::pair("10.244.1.2", "10.244.2.3"), std::pair("fd00:1::2", "fd00:2::3")}) {
     EXPECT_EQ(Receive(PacketBuilder(source, destination)
@@ -539,16 +556,44 @@ TEST_F(CompletingEdgeTest, ChecksumsLeftToTheAdapterAreFilledIn) {
                           .PartialTransportChecksum()
                           .BuildFrame(kPodA, kOurs)),
               Verdict::kForward);
-    EXPECT_EQ(VerifyTransportChecksum(batch_[0].bytes()), TransportChecksum::kRight);
+    EXPECT_EQ(batch_[0].checksum, ChecksumState::kPartial);
+    EXPECT_EQ(batch_[0].checksum_start, Ip(source).is_v4() ? 20 : 40);
+    EXPECT_EQ(batch_[0].checksum_offset, 16);
+    EXPECT_EQ(batch_[0].segmentation, Segmentation::kNone);
   }
+  EXPECT_EQ(Count("unmarked-checksums"), 2u);
+  EXPECT_EQ(Count("unmarked-superframes"), 0u);
 }
 
-// A checksum that a port marks as partial is completed later, by the sending port.
-TEST_F(CompletingEdgeTest, ChecksumsThatAreKnownToBePartialStaySo) {
+TEST_F(UnmarkedEdgeTest, ATcpPacketAboveTheMtuIsASuperframe) {
+  EXPECT_EQ(Receive(PacketBuilder("10.244.1.2", "10.244.2.3")
+                        .Tcp(1, 2)
+                        .Payload(5000)
+                        .PartialTransportChecksum()
+                        .BuildFrame(kPodA, kOurs)),
+            Verdict::kForward);
+  EXPECT_EQ(batch_[0].segmentation, Segmentation::kTcp);
+  EXPECT_EQ(batch_[0].segment_size, 1410);
+  EXPECT_EQ(Count("unmarked-superframes"), 1u);
+}
+
+// Damage on the way must not become a right checksum.
+TEST_F(UnmarkedEdgeTest, AWrongChecksumStaysWrong) {
+  ByteVector frame =
+      PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(1, 2).Payload(33).BuildFrame(kPodA, kOurs);
+  frame.back() ^= std::byte{1};
+  EXPECT_EQ(Receive(frame), Verdict::kForward);
+  EXPECT_EQ(batch_[0].checksum, ChecksumState::kOnWire);
+  EXPECT_EQ(VerifyTransportChecksum(batch_[0].bytes()), TransportChecksum::kWrong);
+  EXPECT_EQ(Count("unmarked-checksums"), 0u);
+}
+
+TEST_F(UnmarkedEdgeTest, WhatThePortMarkedStaysAsItIs) {
   SendPartialTcp();
   ASSERT_EQ(edge_->Receive(batch_), 1u);
   EXPECT_EQ(batch_[0].checksum, ChecksumState::kPartial);
-  EXPECT_EQ(VerifyTransportChecksum(batch_[0].bytes()), TransportChecksum::kWrong);
+  EXPECT_EQ(batch_[0].checksum_start, 20);
+  EXPECT_EQ(Count("unmarked-checksums"), 0u);
 }
 
 }  // namespace

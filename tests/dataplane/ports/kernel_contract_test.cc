@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract, for ports that need a network namespace: TUN, TAP, and UDP between two addresses.
+// The contract, for ports that need a network namespace: TUN, TAP, libpcap on a veth, and UDP
+// between two addresses.
+#include "dataplane/ports/pcap_port.h"
 #include "dataplane/ports/tun_port.h"
 #include "dataplane/ports/udp_port.h"
 #include "tests/contract/packet_port_contract.h"
@@ -47,6 +49,44 @@ class DeviceHarness : public PortHarness {
   PacketSocket far_;
 };
 
+// The far end is a packet socket on the other end of the veth.
+class PcapHarness : public PortHarness {
+ public:
+  explicit PcapHarness(std::unique_ptr<PcapPort> port) : port_(std::move(port)), far_("far") {}
+
+  static std::unique_ptr<PortHarness> Open() {
+    const std::string entered = EnterPrivateNetns();
+    EXPECT_EQ(entered, "");
+    if (!entered.empty()) return nullptr;
+    EXPECT_EQ(RunIp("link add near type veth peer name far"), "");
+    for (const std::string end : {"near", "far"}) {
+      EXPECT_TRUE(SetNetSysctl("ipv6/conf/" + end + "/disable_ipv6", "1"));
+      EXPECT_EQ(RunIp("link set " + end + " mtu 65000 up"), "");
+    }
+    const auto library = PcapLibrary::Load();
+    EXPECT_TRUE(library.ok()) << library.status();
+    if (!library.ok()) return nullptr;
+    auto port = PcapPort::Open(
+        **library, {.adapter = "near", .mac = Mac("02:00:00:00:01:01"), .buffer = 64 << 20});
+    EXPECT_TRUE(port.ok()) << port.status();
+    return port.ok() ? std::make_unique<PcapHarness>(*std::move(port)) : nullptr;
+  }
+
+  PacketPort& port() override { return *port_; }
+  ByteVector Make(std::uint32_t number, std::size_t size) const override {
+    return MakePacket(PortKind::kPodL2, number, size);
+  }
+  std::size_t header_size() const override { return HeaderSize(PortKind::kPodL2); }
+  std::size_t max_size() const override { return 60'000; }
+  std::optional<std::size_t> oversize() const override { return 65'100; }
+  void Inject(const ByteVector& packet) override { EXPECT_EQ(far_.Send(packet), ""); }
+  std::vector<ByteVector> TakeSent() override { return far_.Receive(); }
+
+ private:
+  std::unique_ptr<PcapPort> port_;
+  PacketSocket far_;
+};
+
 std::unique_ptr<PortHarness> OpenUdp(std::string_view near, std::string_view far, bool checksum) {
   const std::string entered = EnterPrivateNetns();
   EXPECT_EQ(entered, "");
@@ -64,7 +104,8 @@ std::unique_ptr<PortHarness> OpenUdpV6(bool checksum) {
 }
 
 const PortCase kDevices[] = {{"tun", [] { return DeviceHarness<TunPort>::Open("weft-tun"); }},
-                             {"tap", [] { return DeviceHarness<TapPort>::Open("weft-tap"); }}};
+                             {"tap", [] { return DeviceHarness<TapPort>::Open("weft-tap"); }},
+                             {"pcap", [] { return PcapHarness::Open(); }}};
 const PortCase kUdp[] = {{"udp_v4", [] { return OpenUdpV4(true); }},
                          {"udp_v4_without_checksum", [] { return OpenUdpV4(false); }},
                          {"udp_v6", [] { return OpenUdpV6(true); }},

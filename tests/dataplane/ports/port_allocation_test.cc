@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "dataplane/ports/pcap_port.h"
 #include "dataplane/ports/tun_port.h"
 #include "dataplane/ports/udp_port.h"
 #include "dataplane/wait_set.h"
@@ -191,6 +192,40 @@ TEST(PortAllocation, NoneInATunDevice) {
   }
   EXPECT_EQ(port.allocations(), 0u);
   EXPECT_EQ(sent, kRounds * 22u);
+}
+
+TEST(PortAllocation, NoneInACapturedAdapter) {
+  ASSERT_EQ(EnterPrivateNetns(), "");
+  ASSERT_EQ(RunIp("link add near type veth peer name far"), "");
+  for (const std::string end : {"near", "far"}) {
+    ASSERT_TRUE(SetNetSysctl("ipv6/conf/" + end + "/disable_ipv6", "1"));
+    ASSERT_EQ(RunIp("link set " + end + " up"), "");
+  }
+  const auto library = PcapLibrary::Load();
+  ASSERT_TRUE(library.ok()) << library.status();
+  auto pcap = PcapPort::Open(**library, {.adapter = "near", .mac = Mac("02:00:00:00:01:01")});
+  ASSERT_TRUE(pcap.ok()) << pcap.status();
+  PacketSocket far("far");
+  Counted port(**pcap);
+
+  const ByteVector frame = MakePacket(PortKind::kPodL2, 1, 500);
+  PacketSlab slab;
+  Batch batch;
+  for (int round = 0; round < kRounds; ++round) {
+    for (int i = 0; i < 20; ++i) ASSERT_EQ(far.Send(frame), "");
+    EXPECT_EQ(port.Receive(20), 20u);
+    batch.clear();
+    for (const std::uint32_t length : {500u, 500u, 20'000u}) {  // the last exceeds the MTU
+      Packet packet = slab.Lend(batch.size());
+      std::copy(frame.begin(), frame.end(), packet.data);
+      packet.length = length;
+      batch.Add(packet);
+    }
+    port.Send(batch);
+    EXPECT_EQ(batch[1].verdict, Verdict::kForward);
+    EXPECT_EQ(batch[2].verdict, Verdict::kPodFull);
+  }
+  EXPECT_EQ(port.allocations(), 0u);
 }
 
 }  // namespace

@@ -1,0 +1,211 @@
+"""Pods that send Ethernet frames (--pod-device=tap, pcap:ADAPTER): flanneld is their gateway, and answers ARP and neighbour discovery."""
+
+import ipaddress
+import signal
+import socket
+import struct
+
+from lab import capture, command, frames, namespace, node, topology, traffic
+
+MIB = 1 << 20
+
+
+class FramesNode(node.WeftNode):
+    """Its pod is on flanneld's own segment: the host has no address there, and no route to it."""
+
+    def join_pod(self):
+        mtu = self.mtu - self.overhead()
+        namespace.connect(self.pod, "e0", self.host, "pod", mtu)
+        self.host.sysctl(net__ipv6__conf__pod__disable_ipv6=1)
+        for subnet in filter(None, (self.lease.subnet, self.lease.subnet6)):
+            length = ipaddress.ip_network(subnet).prefixlen
+            self.pod.ip(f"addr add {node.pod_address(subnet)}/{length} dev e0 nodad" if ":" in subnet else
+                        f"addr add {node.pod_address(subnet)}/{length} dev e0",
+                        f"route add default via {node.gateway(subnet)} dev e0")
+
+    def drop(self, name, direction="toWire"):
+        return self.drops(direction, self.device).get(name, 0)
+
+    def count(self, name):
+        return next(each["value"] for each in self.tunnel(self.device)["kernel"] if each["name"] == name)
+
+    def troubles(self):
+        return " ".join(each["text"] for each in self.status()["checks"] if not each["ok"])
+
+
+class PcapNode(FramesNode):
+    device = "pod"
+
+    def up(self, **options):
+        super().up(pod_device="pcap:pod", **options)
+
+
+class TapNode(FramesNode):
+    """A bridge, as a CNI plugin makes it, whose ports are the pod and flanneld's device."""
+
+    device = node.DEVICE
+
+    def up(self, **options):
+        super().up(pod_device="tap", **options)
+        self.host.ip("link add br0 type bridge", "link set br0 up", "link set pod master br0", f"link set {self.device} master br0")
+
+    def expect_unchanged_host(self):
+        self.host.ip("link del br0")
+        super().expect_unchanged_host()
+
+
+def talk(lab, size):
+    """Full packets, and hashed TCP, both ways."""
+    a, b = lab.nodes
+    for source, sink in ((a, b), (b, a)):
+        traffic.ping(source.pod, sink.pod_ip, size=1450, fragment=False)
+        traffic.tcp(source.pod, sink.pod, sink.pod_ip, size=size, timeout=60)
+        traffic.udp(source.pod, sink.pod, sink.pod_ip, size=1400, count=100, rate=1000)
+
+
+def test_pcap_and_kernel():
+    with topology.pair(PcapNode, node.KernelNode) as lab:
+        lab.up()
+        talk(lab, 20 * MIB)
+        a = lab.nodes[0]
+        # The pod's stack leaves checksums and segmentation to its veth, which libpcap does not say.
+        command.expect(a.count("unmarked-superframes") > 0 and a.count("unmarked-checksums") > 0,
+                       f"offloads found: {a.tunnel(a.device)['kernel']}")
+        command.expect_equal(a.count("pcap-dropped"), 0, "frames lost by libpcap")
+        for mtu in (1500, 1450):
+            for where, device in ((a.pod, "e0"), (a.host, "pod")):
+                where.ip(f"link set {device} mtu {mtu}")
+            if mtu == 1500:
+                reported = a.pod.run("ping", "-n", "-c", "1", "-W", "1", "-s", "1472", "-M", "do", lab.nodes[1].pod_ip, check=False)
+                command.expect("Frag needed and DF set (mtu = 1450)" in reported, f"a packet above the MTU: {reported}")
+
+
+def test_pcap_and_weft():
+    with topology.pair(PcapNode, node.WeftNode) as lab:
+        lab.up()
+        talk(lab, 20 * MIB)
+
+
+def test_tap_and_kernel():
+    with topology.pair(TapNode, node.KernelNode) as lab:
+        lab.up()
+        talk(lab, 20 * MIB)
+
+
+def test_pcap_ipv6():
+    """Two tunnels share the adapter, each with its family's frames."""
+    with topology.pair(PcapNode, node.KernelNode, ipv6=True) as lab:
+        lab.up()
+        a, b = lab.nodes
+        for source, sink in ((a, b), (b, a)):
+            traffic.ping(source.pod, sink.pod_ip)
+            traffic.ping(source.pod, sink.pod_ip6, size=1430)
+            traffic.tcp(source.pod, sink.pod, sink.pod_ip6, size=5 * MIB)
+
+
+def test_pcap_neighbours():
+    """What the pod asks and is told, as tshark reads it."""
+    with topology.pair(PcapNode, node.KernelNode, ipv6=True) as lab:
+        lab.up()
+        a, b = lab.nodes
+        a.pod.run("ip", "neigh", "flush", "dev", "e0")
+        with capture.Capture(lab, a.pod, "e0", "arp or icmp6") as seen:
+            traffic.ping(a.pod, b.pod_ip)
+            traffic.ping(a.pod, b.pod_ip6)
+        replies = seen.rows(["arp.src.proto_ipv4", "arp.src.hw_mac"], "arp.opcode == 2 && arp.src.proto_ipv4 == " + node.gateway(a.lease.subnet))
+        command.expect_equal(replies, [{"arp.src.proto_ipv4": [node.gateway(a.lease.subnet)], "arp.src.hw_mac": [a.lease.mac]}], "ARP replies")
+        adverts = seen.rows(["icmpv6.nd.na.target_address", "icmpv6.opt.linkaddr", "icmpv6.nd.na.flag.r"],
+                            "icmpv6.type == 136 && icmpv6.nd.na.target_address == " + node.gateway(a.lease.subnet6))
+        command.expect(adverts and all(row["icmpv6.opt.linkaddr"] == [a.lease.mac6] and row["icmpv6.nd.na.flag.r"] in (["1"], ["True"])
+                                       for row in adverts), f"advertisements: {adverts}")
+
+
+def arp(operation, mac, sender, target, to="ff:ff:ff:ff:ff:ff"):
+    payload = struct.pack("!HHBBH", 1, 0x0800, 6, 4, operation) + frames.mac(mac) + socket.inet_aton(sender) + bytes(6) + socket.inet_aton(target)
+    return frames.ethernet(to, mac, payload, 0x0806)
+
+
+def test_pcap_stranger_and_forged_gateway():
+    """A pod may claim what it likes: the gateway stays the gateway, and each claim has a name."""
+    with topology.pair(PcapNode, node.KernelNode) as lab:
+        lab.up()
+        a, b = lab.nodes
+        traffic.ping(a.pod, b.pod_ip)
+        gateway, mac = node.gateway(a.lease.subnet), "02:00:00:00:66:66"
+        with a.pod.entered():
+            raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+            raw.bind(("e0", 0x0806))
+        with raw:
+            for frame, name in ((arp(2, mac, gateway, a.pod_ip), "forged-gateway"), (arp(1, mac, gateway, gateway), "forged-gateway"),
+                                (arp(1, mac, "192.168.99.9", gateway), "foreign-neighbour"),
+                                (arp(2, mac, b.pod_ip, gateway), "foreign-neighbour")):
+                before = a.drop(name)
+                for _ in range(10):
+                    raw.send(frame)
+                command.wait_until(lambda: a.drop(name) == before + 10, lambda: f"{name}: {a.drops('toWire', a.device)}")
+        traffic.ping(b.pod, a.pod_ip)
+        traffic.tcp(a.pod, b.pod, b.pod_ip, size=MIB)
+
+
+def test_pcap_books_balance():
+    """Every frame that came is forwarded or has a drop's name."""
+    with topology.pair(PcapNode, node.KernelNode, without_ipv6=True) as lab:
+        lab.up()
+        a, b = lab.nodes
+        traffic.ping(a.pod, b.pod_ip)
+
+        def taken():
+            return sum(each["packets"] for each in a.tunnel(a.device)["toWire"]["packets"])
+
+        def sent():
+            return a.pod.devices()["e0"]["stats64"]["tx"]["packets"]
+
+        command.wait_until(lambda: taken() == sent(), lambda: f"{taken()} frames taken of {sent()} sent")
+        sent_, received = traffic.udp(a.pod, b.pod, b.pod_ip, size=100, count=20000, rate=20000)
+        command.wait_until(lambda: taken() + a.count("pcap-dropped") == sent(), lambda: f"{taken()} frames taken of {sent()} sent")
+        command.expect_equal(received["datagrams"] + a.count("pcap-dropped"), sent_["datagrams"], "datagrams")
+
+
+def test_pcap_adapter_goes_and_comes():
+    with topology.pair(PcapNode, node.KernelNode) as lab:
+        lab.up()
+        a, b = lab.nodes
+        traffic.ping(a.pod, b.pod_ip)
+        for change, undo, said in (("link set pod name other", "link set other name pod", "adapter pod does not exist; this host has lo, u0, other"),
+                                   ("link set pod down", "link set pod up", "adapter pod is down; set it up")):
+            if "name" in change:
+                a.host.ip("link set pod down")
+            a.host.ip(change)
+            if "name" in change:
+                a.host.ip("link set other up")
+            command.wait_until(lambda: said in a.troubles(), lambda: f"{change}: {a.status()['checks']}", timeout=15)
+            command.expect_equal(a.health("/healthz")[0], 200, "nothing else fails")
+            if "name" in undo:
+                a.host.ip("link set other down")
+            a.host.ip(undo, "link set pod up")
+            command.wait_until(lambda: a.health("/readyz")[0] == 200, lambda: f"{undo}: {a.status()['checks']}", timeout=15)
+            traffic.ping(a.pod, b.pod_ip)
+
+
+def test_pcap_killed_under_traffic():
+    """The pod's connection outlives its flanneld."""
+    with topology.pair(PcapNode, node.KernelNode) as lab:
+        lab.up()
+        a, b = lab.nodes
+        receiving = traffic.Sink(b.pod, "tcp-sink")
+        with a.pod.start(topology.find_program("traffic"), "tcp-send", f"--to={b.pod_ip}", f"--bytes={400 * MIB}", "--seed=1") as sending:
+            for _ in range(2):
+                command.wait_until(lambda: a.tunnel(a.device)["toWire"]["octets"] > 10 * MIB, "no traffic")
+                command.expect(sending.poll() is None, "all was sent before the kill")
+                a.down(signal.SIGKILL)
+                a.up()
+            command.expect_equal(sending.wait(timeout=60), 0, "the sender's exit code")
+        command.expect_equal(receiving.report()["bytes"], 400 * MIB, "bytes received")
+
+
+def test_pcap_of_the_underlay_is_refused():
+    with topology.pair(FramesNode, node.KernelNode) as lab:
+        a = lab.nodes[0]
+        a.use(topology.leases())
+        a.spawn(pod_device="pcap:u0")
+        command.wait_until(lambda: "--pod-device=pcap:u0 is the interface for traffic between nodes" in a.log_text(), a.log_text)
