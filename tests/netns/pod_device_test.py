@@ -1,57 +1,12 @@
 """Pods that send Ethernet frames (--pod-device=tap, pcap:ADAPTER): flanneld is their gateway, and answers ARP and neighbour discovery."""
 
-import ipaddress
 import signal
 import socket
 import struct
 
-from lab import capture, command, frames, namespace, node, topology, traffic
+from lab import capture, command, frames, frames_node, node, topology, traffic
 
 MIB = 1 << 20
-
-
-class FramesNode(node.WeftNode):
-    """Its pod is on flanneld's own segment: the host has no address there, and no route to it."""
-
-    def join_pod(self):
-        mtu = self.mtu - self.overhead()
-        namespace.connect(self.pod, "e0", self.host, "pod", mtu)
-        self.host.sysctl(net__ipv6__conf__pod__disable_ipv6=1)
-        for subnet in filter(None, (self.lease.subnet, self.lease.subnet6)):
-            length = ipaddress.ip_network(subnet).prefixlen
-            self.pod.ip(f"addr add {node.pod_address(subnet)}/{length} dev e0 nodad" if ":" in subnet else
-                        f"addr add {node.pod_address(subnet)}/{length} dev e0",
-                        f"route add default via {node.gateway(subnet)} dev e0")
-
-    def drop(self, name, direction="toWire"):
-        return self.drops(direction, self.device).get(name, 0)
-
-    def count(self, name):
-        return next(each["value"] for each in self.tunnel(self.device)["kernel"] if each["name"] == name)
-
-    def troubles(self):
-        return " ".join(each["text"] for each in self.status()["checks"] if not each["ok"])
-
-
-class PcapNode(FramesNode):
-    device = "pod"
-
-    def up(self, **options):
-        super().up(pod_device="pcap:pod", **options)
-
-
-class TapNode(FramesNode):
-    """A bridge, as a CNI plugin makes it, whose ports are the pod and flanneld's device."""
-
-    device = node.DEVICE
-
-    def up(self, **options):
-        super().up(pod_device="tap", **options)
-        self.host.ip("link add br0 type bridge", "link set br0 up", "link set pod master br0", f"link set {self.device} master br0")
-
-    def expect_unchanged_host(self):
-        self.host.ip("link del br0")
-        super().expect_unchanged_host()
 
 
 def talk(lab, size):
@@ -64,7 +19,7 @@ def talk(lab, size):
 
 
 def test_pcap_and_kernel():
-    with topology.pair(PcapNode, node.KernelNode) as lab:
+    with topology.pair(frames_node.PcapNode, node.KernelNode) as lab:
         lab.up()
         talk(lab, 20 * MIB)
         a = lab.nodes[0]
@@ -81,20 +36,20 @@ def test_pcap_and_kernel():
 
 
 def test_pcap_and_weft():
-    with topology.pair(PcapNode, node.WeftNode) as lab:
+    with topology.pair(frames_node.PcapNode, node.WeftNode) as lab:
         lab.up()
         talk(lab, 20 * MIB)
 
 
 def test_tap_and_kernel():
-    with topology.pair(TapNode, node.KernelNode) as lab:
+    with topology.pair(frames_node.TapNode, node.KernelNode) as lab:
         lab.up()
         talk(lab, 20 * MIB)
 
 
 def test_pcap_ipv6():
     """Two tunnels share the adapter, each with its family's frames."""
-    with topology.pair(PcapNode, node.KernelNode, ipv6=True) as lab:
+    with topology.pair(frames_node.PcapNode, node.KernelNode, ipv6=True) as lab:
         lab.up()
         a, b = lab.nodes
         for source, sink in ((a, b), (b, a)):
@@ -105,7 +60,7 @@ def test_pcap_ipv6():
 
 def test_pcap_neighbours():
     """What the pod asks and is told, as tshark reads it."""
-    with topology.pair(PcapNode, node.KernelNode, ipv6=True) as lab:
+    with topology.pair(frames_node.PcapNode, node.KernelNode, ipv6=True) as lab:
         lab.up()
         a, b = lab.nodes
         a.pod.run("ip", "neigh", "flush", "dev", "e0")
@@ -127,7 +82,7 @@ def arp(operation, mac, sender, target, to="ff:ff:ff:ff:ff:ff"):
 
 def test_pcap_stranger_and_forged_gateway():
     """A pod may claim what it likes: the gateway stays the gateway, and each claim has a name."""
-    with topology.pair(PcapNode, node.KernelNode) as lab:
+    with topology.pair(frames_node.PcapNode, node.KernelNode) as lab:
         lab.up()
         a, b = lab.nodes
         traffic.ping(a.pod, b.pod_ip)
@@ -149,7 +104,7 @@ def test_pcap_stranger_and_forged_gateway():
 
 def test_pcap_books_balance():
     """Every frame that came is forwarded or has a drop's name."""
-    with topology.pair(PcapNode, node.KernelNode, without_ipv6=True) as lab:
+    with topology.pair(frames_node.PcapNode, node.KernelNode, without_ipv6=True) as lab:
         lab.up()
         a, b = lab.nodes
         traffic.ping(a.pod, b.pod_ip)
@@ -167,7 +122,7 @@ def test_pcap_books_balance():
 
 
 def test_pcap_adapter_goes_and_comes():
-    with topology.pair(PcapNode, node.KernelNode) as lab:
+    with topology.pair(frames_node.PcapNode, node.KernelNode) as lab:
         lab.up()
         a, b = lab.nodes
         traffic.ping(a.pod, b.pod_ip)
@@ -189,7 +144,7 @@ def test_pcap_adapter_goes_and_comes():
 
 def test_pcap_killed_under_traffic():
     """The pod's connection outlives its flanneld."""
-    with topology.pair(PcapNode, node.KernelNode) as lab:
+    with topology.pair(frames_node.PcapNode, node.KernelNode) as lab:
         lab.up()
         a, b = lab.nodes
         receiving = traffic.Sink(b.pod, "tcp-sink")
@@ -204,7 +159,7 @@ def test_pcap_killed_under_traffic():
 
 
 def test_pcap_of_the_underlay_is_refused():
-    with topology.pair(FramesNode, node.KernelNode) as lab:
+    with topology.pair(frames_node.FramesNode, node.KernelNode) as lab:
         a = lab.nodes[0]
         a.use(topology.leases())
         a.spawn(pod_device="pcap:u0")

@@ -9,6 +9,13 @@
 #include "control/log.h"
 
 namespace weft::backend {
+namespace {
+
+constexpr char kWithoutHns[] =
+    "with --dataplane=userspace there is no network in HNS, so kube-proxy and the CNI plugins, which "
+    "need one, do not work on this node";
+
+}  // namespace
 
 std::vector<TunnelConfig> TunnelConfigs(const NodePlan& plan, const config::Options& options,
                                         const control::NetConf& conf) {
@@ -83,11 +90,8 @@ bool Userspace::IsOpen(const TunnelConfig& config) const {
 }
 
 absl::Status Userspace::Open() {
-  if (context_.host.is_windows()) {
-    without_hns_.Set(
-        "with --dataplane=userspace there is no network in HNS, which kube-proxy and the CNI "
-        "plugins need: they do not work on this node");
-  }
+  if (context_.host.is_windows() && !std::exchange(said_without_hns_, true))
+    control::LogWarning(kWithoutHns);
   for (const TunnelConfig& config : configs_) {
     if (IsOpen(config)) continue;
     if (absl::Status status = OpenTunnel(config); !status.ok()) return status;
@@ -161,8 +165,8 @@ void Userspace::FillStatus(admin::Status& status) const {
   }
 }
 
-void Userspace::AppendConditions(std::vector<NamedCondition>& out) const {
-  out.push_back({"hns", without_hns_});
+void Userspace::AppendChecks(std::vector<admin::Check>& out) const {
+  if (context_.host.is_windows()) out.push_back({"hns", true, kWithoutHns});
 }
 
 void Userspace::AddMetrics(metrics::Exposition& exposition) const {
