@@ -73,7 +73,7 @@ class Requests {
 };
 
 ExitCode RunLeave(const LeaveVerbOptions& options, Io& io) {
-  const absl::StatusOr<absl::Duration> timeout = TimeoutOf(options.timeout, "60s");
+  const absl::StatusOr<absl::Duration> timeout = DurationOf("--timeout", options.timeout, "60s");
   if (!timeout.ok()) return Fail(io, kLeaveVerb, timeout.status());
   absl::StatusOr<Cluster> cluster = ReadCluster(options.cluster);
   if (!cluster.ok()) return Fail(io, kLeaveVerb, cluster.status());

@@ -26,13 +26,14 @@ std::string EndpointOf(const std::string& admin) {
   return admin.empty() ? std::string(admin::DefaultEndpoint()) : admin;
 }
 
-absl::StatusOr<absl::Duration> TimeoutOf(const std::string& text, std::string_view example) {
-  absl::Duration timeout;
-  if (absl::ParseDuration(text, &timeout) && timeout > absl::ZeroDuration() &&
-      timeout <= absl::Hours(24))
-    return timeout;
+absl::StatusOr<absl::Duration> DurationOf(std::string_view flag, const std::string& text,
+                                          std::string_view example) {
+  absl::Duration duration;
+  if (absl::ParseDuration(text, &duration) && duration > absl::ZeroDuration() &&
+      duration <= absl::Hours(24))
+    return duration;
   return absl::InvalidArgumentError(
-      absl::StrCat("--timeout=", text, " is not a duration of at most 24h; write ", example));
+      absl::StrCat(flag, "=", text, " is not a duration of at most 24h; write ", example));
 }
 
 }  // namespace weft::cli

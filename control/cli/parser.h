@@ -24,8 +24,9 @@ CLI::Option* AddAdminOption(CLI::App& parser, std::string& admin);
 // The endpoint that --admin names; this system's default where it is empty.
 std::string EndpointOf(const std::string& admin);
 
-// --timeout: more than zero and at most 24h; `example` is for the error.
-absl::StatusOr<absl::Duration> TimeoutOf(const std::string& text, std::string_view example);
+// Of `flag`: more than zero and at most 24h; `example` is for the error.
+absl::StatusOr<absl::Duration> DurationOf(std::string_view flag, const std::string& text,
+                                          std::string_view example);
 
 // A check for unsigned numbers, which CLI11 would wrap around.
 inline std::string NotNegative(const std::string& text) {

@@ -72,7 +72,7 @@ void PrintCalls(const std::vector<admin::PlanCall>& calls, Io& io) {
 }
 
 ExitCode RunOffline(const PlanOptions& options, Io& io) {
-  const absl::StatusOr<absl::Duration> timeout = TimeoutOf(options.timeout, "30s");
+  const absl::StatusOr<absl::Duration> timeout = DurationOf("--timeout", options.timeout, "30s");
   if (!timeout.ok()) return Fail(io, "plan", timeout.status());
   const absl::StatusOr<OfflinePlan> plan = PlanOffline(options.flags, *timeout);
   if (!plan.ok()) return Fail(io, "plan", plan.status());

@@ -12,6 +12,7 @@ namespace weft::cli {
 Action AddStatus(CLI::App& parser);
 Action AddLeases(CLI::App& parser);
 Action AddExplain(CLI::App& parser);
+Action AddCapture(CLI::App& parser);
 Action AddHns(CLI::App& parser);
 Action AddIface(CLI::App& parser);
 Action AddPlan(CLI::App& parser);
@@ -29,6 +30,7 @@ inline constexpr Verb kVerbs[] = {
     {"status", "What flanneld does and whether it is healthy, on one screen", AddStatus},
     {"leases", "Every node's lease, and whether it can be used", AddLeases},
     {"explain", "A frame's layers, and what flanneld does with it and why", AddExplain},
+    {"capture", "The pods' packets, and the frames that carry them between nodes", AddCapture},
     {"hns", "Windows' Host Network Service: inspect it, repair it, emulate it", AddHns},
     {"iface", "Which interface carries the traffic between nodes", AddIface},
     {"plan", "What flanneld would change in HNS now, with each document", AddPlan},

@@ -15,18 +15,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "dataplane/ports/pcapng.h"
 #include "vxlan/bytes.h"
 
 namespace weft::dataplane {
-
-// The first header of a record: LINKTYPE_ values of the tcpdump group. Other values are kept.
-enum class LinkType : std::uint32_t {
-  kEthernet = 1,
-  kRaw = 101,  // IPv4 or IPv6, by the version nibble
-};
-
-// Nanoseconds since 1970-01-01 UTC.
-using CaptureTime = std::chrono::nanoseconds;
 
 // Points into the reader's bytes.
 struct CaptureRecord {

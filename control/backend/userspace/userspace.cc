@@ -12,7 +12,8 @@ namespace weft::backend {
 namespace {
 
 constexpr char kWithoutHns[] =
-    "with --dataplane=userspace there is no network in HNS, so kube-proxy and the CNI plugins, which "
+    "with --dataplane=userspace there is no network in HNS, so kube-proxy and the CNI plugins, "
+    "which "
     "need one, do not work on this node";
 
 }  // namespace

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `flannelctl capture` decides without an adapter. tests/netns/capture_test.py has real ones.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "control/cli/capture/capture_output.h"
+#include "control/cli/capture/frame_selection.h"
+#include "control/cli/capture/node_names.h"
+#include "control/cli/capture/outer_pieces.h"
+#include "tests/support/packet_builder.h"
+#include "tests/support/test_path.h"
+#include "vxlan/transport_checksum.h"
+
+namespace weft::cli {
+namespace {
+
+using dataplane::LinkType;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const MacAddress kA = Mac("02:00:00:00:00:0a"), kB = Mac("02:00:00:00:00:0b");
+
+ByteVector PodFrame(std::size_t payload = 20) {
+  return PacketBuilder("10.244.1.2", "10.244.2.3").Udp(1, 2).Payload(payload).BuildFrame(kA, kB);
+}
+
+// VXLAN datagrams of these payloads, one after the other, in one outer packet.
+ByteVector Datagrams(const std::vector<std::size_t>& payloads, std::uint32_t vni = 4096) {
+  ByteVector all;
+  for (const std::size_t payload : payloads) {
+    ByteVector header(8);
+    header[0] = std::byte{8};
+    StoreBe32(header.data() + 4, vni << 8);
+    all = Concatenate(all, Concatenate(header, PodFrame(payload)));
+  }
+  return all;
+}
+
+ByteVector OuterFrame(const ByteVector& datagrams) {
+  return PacketBuilder("192.0.2.1", "192.0.2.2")
+      .Udp(50'000, 4789)
+      .Payload(datagrams)
+      .BuildFrame(kA, kB);
+}
+
+TEST(FrameSelection, FiltersOfLibpcap) {
+  FrameSelection selection;
+  EXPECT_EQ(OuterFilter(selection),
+            "udp dst port 4789 and ((ip and udp[12:4] & 0xffffff00 = 0x00100000) or (ip6 and "
+            "ip6[52:4] & 0xffffff00 = 0x00100000))");
+  EXPECT_EQ(PodFilter(selection), "");
+  selection.peer_addresses = {Ip("192.0.2.2"), Ip("2001:db8::2")};
+  selection.peer_subnets = {*IpPrefix::Parse("10.244.2.0/24")};
+  selection.pod = Ip("10.244.1.2");
+  selection.filter = "tcp or udp";
+  EXPECT_THAT(OuterFilter(selection),
+              ::testing::EndsWith(" and (host 192.0.2.2 or host 2001:db8::2)"));
+  EXPECT_EQ(PodFilter(selection), "(net 10.244.2.0/24) and host 10.244.1.2 and (tcp or udp)");
+}
+
+TEST(FrameSelection, ThePodsFrameInsideAnOuterOne) {
+  const ByteVector datagram = Datagrams({20});
+  const ByteVector pod = PodFrame(20);
+  const ByteVector v4 = OuterFrame(datagram);
+  const ByteVector v6 = PacketBuilder("2001:db8::1", "2001:db8::2")
+                            .Udp(50'000, 4789)
+                            .Payload(datagram)
+                            .BuildFrame(kA, kB);
+  const ByteVector tagged =
+      PacketBuilder("192.0.2.1", "192.0.2.2").Udp(1, 4789).Payload(datagram).BuildFrame(kA, kB, 7);
+  for (const ByteVector& frame : {v4, v6, tagged}) {
+    const Bytes found = PodFrameOf(frame, LinkType::kEthernet);
+    EXPECT_EQ(ByteVector(found.begin(), found.end()), pod);
+  }
+  const Bytes raw = PodFrameOf(Bytes(v4).subspan(14), LinkType::kRaw);
+  EXPECT_EQ(ByteVector(raw.begin(), raw.end()), pod);
+  // What the snap length left suffices.
+  const Bytes start = PodFrameOf(Bytes(v4).first(14 + 36 + 40), LinkType::kEthernet);
+  EXPECT_EQ(AddressesOf(IpOf(start, LinkType::kEthernet)),
+            std::pair(Ip("10.244.1.2"), Ip("10.244.2.3")));
+  for (std::size_t size = 0; size <= 14 + 36; ++size)
+    EXPECT_TRUE(PodFrameOf(Bytes(v4).first(size), LinkType::kEthernet).empty()) << size;
+  EXPECT_EQ(AddressesOf(Bytes()), std::nullopt);
+  EXPECT_TRUE(IpOf(Hex("ffffffffffff02000000000a0806"), LinkType::kEthernet).empty()) << "ARP";
+}
+
+TEST(OuterPieces, AnUncutAggregateBecomesTheFramesOfTheWire) {
+  const ByteVector frame = OuterFrame(Datagrams({100, 100, 30}));
+  OuterPieces pieces(frame, LinkType::kEthernet);
+  ASSERT_EQ(pieces.count(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Bytes piece = pieces.Piece(i);
+    const ByteVector datagram = Datagrams({i == 2 ? 30u : 100u});
+    EXPECT_EQ(ByteVector(piece.begin() + 42, piece.end()), datagram) << i;
+    const Bytes ip = piece.subspan(14);
+    EXPECT_TRUE(Ipv4ChecksumIsRight(ip));
+    EXPECT_EQ(LoadBe16(ip.data() + 2), 28 + datagram.size());
+    EXPECT_EQ(LoadBe16(ip.data() + 4), LoadBe16(frame.data() + 18) + i) << "identification";
+    EXPECT_EQ(LoadBe16(ip.data() + 24), 8 + datagram.size());
+    EXPECT_EQ(VerifyTransportChecksum(ip), TransportChecksum::kRight);
+  }
+}
+
+TEST(OuterPieces, AnyOtherFrameStaysWhole) {
+  ByteVector padded = OuterFrame(Datagrams({20}));
+  padded.resize(padded.size() + 6);
+  const ByteVector frames[] = {
+      OuterFrame(Datagrams({100})),
+      padded,
+      OuterFrame(Concatenate(Datagrams({100}), Datagrams({100}, 7))),  // of two networks
+      OuterFrame(Concatenate(Datagrams({100}), ByteVector(50))),
+      OuterFrame(Hex("0800000000100000")),
+      PodFrame(),
+      {},
+  };
+  for (const ByteVector& frame : frames)
+    EXPECT_EQ(OuterPieces(frame, LinkType::kEthernet).count(), 1u) << frame.size();
+}
+
+TEST(NodeNames, ByPublicAddressAndPodSubnet) {
+  admin::LeaseList leases;
+  admin::LeaseRow a, b;
+  a.node = "a";
+  a.v4.emplace();
+  a.v4->subnet = *IpPrefix::Parse("10.244.1.0/24");
+  a.v4->public_ip = Ip("192.0.2.1");
+  b.node = "b";
+  b.v4.emplace();
+  b.v4->subnet = *IpPrefix::Parse("10.244.2.0/26");
+  b.v6.emplace();
+  b.v6->subnet = *IpPrefix::Parse("fd00:2::/64");
+  b.v6->public_ip = Ip("2001:db8::2");
+  leases.leases = {a, b};
+  const NodeNames names(leases);
+  EXPECT_EQ(names.OfNode(Ip("192.0.2.1")), "a");
+  EXPECT_EQ(names.OfNode(Ip("192.0.2.9")), "");
+  EXPECT_EQ(names.OfPod(Ip("10.244.1.255")), "a");
+  EXPECT_EQ(names.OfPod(Ip("10.244.2.63")), "b");
+  EXPECT_EQ(names.OfPod(Ip("10.244.2.64")), "");
+  EXPECT_EQ(names.OfPod(Ip("fd00:2::9")), "b");
+  EXPECT_EQ(names.Text(Ip("192.0.2.1"), Ip("192.0.2.9"), false), "a to 192.0.2.9");
+  EXPECT_EQ(names.Text(Ip("10.244.2.3"), Ip("10.244.1.2"), true), "b to a");
+  EXPECT_EQ(names.Text(Ip("192.0.2.8"), Ip("192.0.2.9"), false), "");
+  EXPECT_EQ(names.Nodes().size(), 2u);
+}
+
+class CaptureOutputTest : public ::testing::Test {
+ protected:
+  CaptureOutputTest() : folder_(weft::testing::TestPath()) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~CaptureOutputTest() override { std::filesystem::remove_all(folder_); }
+  std::string Path(const std::string& name) { return (folder_ / name).string(); }
+  std::string Text(const std::string& name) {
+    std::ifstream in(folder_ / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  std::size_t Files() {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+
+  std::filesystem::path folder_;
+  std::ostringstream out_;
+};
+
+TEST_F(CaptureOutputTest, OneFileOrStandardOutput) {
+  CaptureOutput file({.path = Path("a.pcapng")}, "head ", out_);
+  ASSERT_TRUE(file.Open().ok());
+  EXPECT_TRUE(file.Write("packet").ok());
+  EXPECT_TRUE(file.Flush().ok());
+  EXPECT_EQ(Text("a.pcapng"), "head packet");
+  EXPECT_EQ(file.written(), 11u);
+  CaptureOutput standard({.path = "-"}, "head ", out_);
+  ASSERT_TRUE(standard.Open().ok());
+  EXPECT_TRUE(standard.Write("packet").ok());
+  EXPECT_EQ(out_.str(), "head packet");
+}
+
+TEST_F(CaptureOutputTest, EachFileOfARingIsWhole) {
+  CaptureOutput ring({.path = Path("a.pcapng"), .file_size = 12, .files = 2}, "head ", out_);
+  ASSERT_TRUE(ring.Open().ok());
+  for (const char* packet : {"p1 ", "p2 ", "p3 ", "p4 ", "longer than a file", "p6 "})
+    EXPECT_TRUE(ring.Write(packet).ok());
+  EXPECT_TRUE(ring.Flush().ok());
+  EXPECT_EQ(Files(), 2u);
+  EXPECT_EQ(Text("a-1.pcapng"), "head longer than a file");
+  EXPECT_EQ(Text("a-2.pcapng"), "head p6 ");
+  EXPECT_EQ(ring.path(), Path("a-2.pcapng"));
+}
+
+TEST_F(CaptureOutputTest, NumbersComeBeforeTheExtension) {
+  EXPECT_EQ(CaptureOutput({.path = "/d.x/ring", .file_size = 1}, "", out_).path(), "/d.x/ring-1");
+  EXPECT_EQ(CaptureOutput({.path = "r.a.b", .file_size = 1}, "", out_).path(), "r.a-1.b");
+}
+
+TEST_F(CaptureOutputTest, AFileThatCannotBeWrittenIsNamed) {
+  CaptureOutput output({.path = Path("none/a")}, "head", out_);
+  const std::string message(output.Open().message());
+  EXPECT_THAT(message, HasSubstr("cannot write " + Path("none/a") + ": "));
+  EXPECT_THAT(message, HasSubstr("check the path and the free space"));
+}
+
+}  // namespace
+}  // namespace weft::cli
