@@ -54,7 +54,7 @@
 //                       |        | "public-ip", "interface", "mtu", "vni", "masquerade",
 //                       |        | "forward-rules", "hns", "ledger", "static-ip",
 //                       |        | "static-routes", "left-routes", "firewall", "node-name",
-//                       |        | "publish", "source-vip", or a sink's name
+//                       |        | "publish", "source-vip", "trace", or a sink's name
 //     trouble           | string | a sentence that names its object, while it lasts
 //     times             | number | how often it began or changed
 //   leases[]            |        | address-family halves by state: {state, sentence, count,

@@ -124,6 +124,10 @@ constexpr FlagRow kTable[] = {
      "the size at which flanneld.log becomes flanneld.1.log, and a new one begins"},
     {kLogs, "log-files", &V::log_files, "COUNT",
      "how many files are kept, the present one included"},
+    {kLogs, "trace", &V::trace, "PATH",
+     "with --dataplane=userspace, write every packet that flanneld receives, sends and drops to "
+     "this file, as pcapng with the reasons of drops as comments, at most 1 GiB; slow, to look for "
+     "an error"},
     {kLogs, "v", &V::verbosity, "LEVEL", "log more, from 1 up"},
     {kLogs, "version", &V::version, "", "print the version and exit"},
 

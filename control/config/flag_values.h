@@ -41,6 +41,7 @@ struct PlainValues {
   std::string source_vip_store = "/var/lib/cni/networks";  // empty: no source VIP
   std::string source_vip_file;                             // empty: none
   std::string state_dir;                                   // empty: control::DefaultStateFolder()
+  std::string trace;                                       // empty: none
 };
 
 // As given: ParseFlags has checked only the closed lists (dataplane, peer_check, ...).

@@ -136,10 +136,13 @@ absl::Status SetDataPlane(const FlagValues& values, Options& options) {
         "--dataplane=hns needs Windows; with --hns=emulator:PATH an emulator takes HNS's place");
   }
   if (options.data_plane != DataPlane::kUserspace) {
-    return values.pod_device.empty()
-               ? absl::OkStatus()
-               : Wrong(absl::StrCat("--pod-device=", Shown(values.pod_device),
-                                    " is of --dataplane=userspace alone; remove it"));
+    for (const auto& [flag, value] :
+         {std::pair("--pod-device=", &values.pod_device), std::pair("--trace=", &values.trace)}) {
+      if (value->empty()) continue;
+      return Wrong(
+          absl::StrCat(flag, Shown(*value), " is of --dataplane=userspace alone; remove it"));
+    }
+    return absl::OkStatus();
   }
   absl::StatusOr<PodDevice> pod_device = ParsePodDevice(values.pod_device);
   if (!pod_device.ok()) return pod_device.status();

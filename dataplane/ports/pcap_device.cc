@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/ports/pcap_device.h"
 
-#include <chrono>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -78,23 +77,16 @@ absl::Status PcapDevice::Activate(const PcapDeviceOptions& options) {
   }
   if (code < 0)
     return absl::UnavailableError(absl::StrCat(object, " cannot be captured: ", reason()));
-  switch (const int type = library_.datalink(handle_)) {
-    case kPcapEthernet:
-      link_type_ = LinkType::kEthernet;
-      return absl::OkStatus();
-    case kPcapRaw:
-    case kPcapRawBsd:
-      if (options.only_ethernet) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(object, " has no Ethernet frames; name one that has (veth, bridge)"));
-      }
-      link_type_ = LinkType::kRaw;
-      return absl::OkStatus();
-    default:
-      return absl::InvalidArgumentError(
-          absl::StrCat(object, " has neither Ethernet frames nor IP packets (link type ", type,
-                       "); name another adapter"));
+  link_type_ = LinkTypeOf(library_.datalink(handle_));
+  if (link_type_ == LinkType::kEthernet) return absl::OkStatus();
+  if (options.only_ethernet) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(object, " has no Ethernet frames; name one that has (veth, bridge)"));
   }
+  if (link_type_ == LinkType::kRaw) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(object, " has neither Ethernet frames nor IP packets (link type ",
+                   static_cast<std::uint32_t>(link_type_), "); name another adapter"));
 }
 
 absl::Status PcapDevice::Filter(const PcapDeviceOptions& options) {
@@ -121,12 +113,7 @@ PcapDevice::Read PcapDevice::Next(CaptureRecord& frame) {
   const int code = library_.next_ex(handle_, &record, &bytes);
   if (code == kErrorRead) return Read::kFailed;
   if (code != 1) return Read::kNothing;
-  frame.time =
-      std::chrono::seconds(record->seconds) +
-      std::chrono::nanoseconds(std::int64_t{record->microseconds} * (nanoseconds_ ? 1 : 1000));
-  frame.link_type = link_type_;
-  frame.original_length = record->length;
-  frame.bytes = Bytes(bytes, record->captured);
+  frame = RecordOf(*record, bytes, link_type_, nanoseconds_);
   return Read::kFrame;
 }
 

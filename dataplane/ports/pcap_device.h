@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "dataplane/packet_port.h"
-#include "dataplane/ports/capture_file.h"
+#include "dataplane/ports/capture_reader.h"
 #include "dataplane/ports/pcap_library.h"
 
 namespace weft::dataplane {

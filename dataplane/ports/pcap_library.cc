@@ -51,6 +51,7 @@ absl::StatusOr<PcapLibrary> PcapLibrary::From(const std::function<void*(const ch
   optional(library.set_immediate_mode, "pcap_set_immediate_mode");
   optional(library.set_tstamp_precision, "pcap_set_tstamp_precision");
   optional(library.offline_filter, "pcap_offline_filter");
+  optional(library.open_offline, "pcap_open_offline_with_tstamp_precision");
   optional(library.open_dead, "pcap_open_dead");
   if (!npcap) return library;
   optional(library.getevent, "pcap_getevent");

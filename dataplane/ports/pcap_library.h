@@ -89,6 +89,7 @@ struct PcapLibrary {
   int (*set_immediate_mode)(PcapHandle*, int on) = nullptr;
   int (*set_tstamp_precision)(PcapHandle*, int precision) = nullptr;
   int (*offline_filter)(const PcapProgram*, const PcapRecord*, const std::byte*) = nullptr;
+  PcapHandle* (*open_offline)(const char* path, unsigned precision, char* error) = nullptr;
   PcapHandle* (*open_dead)(int link_type, int snap_length) = nullptr;
   int (*get_selectable_fd)(PcapHandle*) = nullptr;  // not on Windows
   void* (*getevent)(PcapHandle*) = nullptr;         // Windows only, as the rest

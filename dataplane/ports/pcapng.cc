@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "vxlan/ethernet.h"
+
 namespace weft::dataplane::pcapng {
 namespace {
 
@@ -108,8 +110,15 @@ void AppendPacket(std::string& out, const PcapngPacket& packet) {
   Block block(out, kPacket);
   block.Put32(packet.interface);
   block.PutTime(packet.time);
-  block.Put32(static_cast<std::uint32_t>(packet.bytes.size()));
-  block.Put32(packet.original_length);
+  std::byte ethernet[EthernetHeader::kSize];
+  const auto added = static_cast<std::uint32_t>(packet.add_ethernet ? sizeof ethernet : 0);
+  block.Put32(added + static_cast<std::uint32_t>(packet.bytes.size()));
+  block.Put32(added + packet.original_length);
+  if (packet.add_ethernet) {
+    const bool v6 = !packet.bytes.empty() && Load8(packet.bytes.data()) >> 4 == 6;
+    EthernetHeader{{}, {}, v6 ? EtherType::kIpv6 : EtherType::kIpv4}.Emit(ethernet);
+    block.PutText({reinterpret_cast<const char*>(ethernet), sizeof ethernet});
+  }
   block.PutText({reinterpret_cast<const char*>(packet.bytes.data()), packet.bytes.size()});
   block.Pad();
   const bool directed = packet.direction != PcapngPacket::Direction::kUnknown;

@@ -30,6 +30,9 @@ struct PcapngPacket {
   CaptureTime time{};
   std::uint32_t original_length = 0;  // bytes on the wire; `bytes` may be shorter
   Bytes bytes;
+  // `bytes` is an IP packet, and gets an Ethernet header with MACs of zeros: libpcap, unlike
+  // Wireshark, reads a file only if all its interfaces have one link type, and that not raw IP.
+  bool add_ethernet = false;
   std::string_view comment{};  // UTF-8
   enum class Direction : std::uint8_t { kUnknown, kInbound, kOutbound };
   Direction direction = Direction::kUnknown;

@@ -1,67 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decorator that records every packet of a port, as text and in a capture file.
+// flanneld's --trace: a pcapng file of what a worker receives, sends and drops, with the reasons of
+// drops as comments.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <fstream>
 #include <memory>
-#include <optional>
-#include <span>
+#include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "dataplane/packet_port.h"
-#include "dataplane/ports/capture_file.h"
+#include "dataplane/ports/pcapng.h"
 
 namespace weft::dataplane {
 
-enum class TraceDirection : std::uint8_t { kReceived, kSent };
-
-struct TraceOptions {
-  // Called with a description: "received 98 bytes:" or "sent 98 bytes (wire-full):", then one line
-  // for each layer, each ended by '\n'. May be empty.
-  std::function<void(TraceDirection, std::string_view)> describe;
-  // The packets of both directions, without those that were not sent. Its link type must be
-  // TraceLinkType.
-  std::optional<CaptureWriter> capture;
-  // Added to batch.now to make the capture's time stamps, which count from 1970.
-  Timestamp epoch{};
-};
-
-// Ethernet for kPodL2, else raw IP. Datagrams get an IP header in a capture, with zero as local
-// address, so that Wireshark shows VXLAN.
-LinkType TraceLinkType(PortKind kind);
-
-// Allocates, unlike the ports that it wraps: for diagnosis, not for speed. Aggregates and
-// superframes are shown as one packet.
-class TracePort final : public PacketPort {
+// Any thread: several workers write to one file.
+class TraceFile {
  public:
-  TracePort(std::unique_ptr<PacketPort> inner, TraceOptions options);
+  static constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
 
-  PortKind kind() const override { return inner_->kind(); }
-  const PortFeatures& features() const override { return inner_->features(); }
-  std::size_t Receive(Batch& batch) override;
-  void Send(Batch& batch) override;
-  std::size_t DrainPathMtuNotices(std::span<PathMtuNotice> out) override {
-    return inner_->DrainPathMtuNotices(out);
-  }
-  std::span<const WaitHandle> wait_handles() const override { return inner_->wait_handles(); }
-  std::vector<NamedCount> Counts() const override { return inner_->Counts(); }
+  // Creates or truncates the file. `program` is named in it.
+  static absl::StatusOr<std::shared_ptr<TraceFile>> Open(const std::string& path,
+                                                         std::string_view program,
+                                                         std::uint64_t max_bytes = kMaxBytes);
 
-  // Flushes the capture. The first write error ends the capture and is returned here.
-  absl::Status Flush();
+  // Returns its number for PcapngPacket::interface.
+  std::uint32_t AddInterface(LinkType link_type, std::string_view name);
+  void Write(const PcapngPacket& packet);
+  // Writes what is buffered.
+  void Flush();
+  // Why it is written no more: a full disk, kMaxBytes. Packets go on without it.
+  absl::Status status() const;
 
  private:
-  void Show(TraceDirection direction, const Packet& packet, Bytes bytes);
-  void Write(TraceDirection direction, const Packet& packet, Bytes bytes, Timestamp now);
+  TraceFile(std::string path, std::uint64_t max_bytes)
+      : path_(std::move(path)), max_bytes_(max_bytes) {}
+  // The lock is held.
+  void Put();  // block_
+  void CheckWritten();
 
-  std::unique_ptr<PacketPort> inner_;
-  TraceOptions options_;
-  std::vector<bool> offered_;  // by index in the batch: was to be sent
-  absl::Status capture_status_;
+  const std::string path_;
+  const std::uint64_t max_bytes_;
+  mutable std::mutex mutex_;
+  std::ofstream file_;
+  std::string block_;
+  std::uint32_t interfaces_ = 0;
+  std::uint64_t written_ = 0;
+  absl::Status status_;
 };
+
+// The two ports of one worker, each traced on an interface of its own. Unlike other ports they
+// allocate, lock and copy: for diagnosis, not for speed. Aggregates are traced as their datagrams,
+// datagrams with the outer headers that they have on the wire (our own address as zero), IP packets
+// with an Ethernet header of zeros.
+struct TracedPorts {
+  std::unique_ptr<PacketPort> pods, wire;
+};
+// `epoch` is added to batch.now to make times, which count from 1970.
+TracedPorts Trace(TracedPorts ports, std::shared_ptr<TraceFile> file, std::string_view pods_name,
+                  std::string_view wire_name, Timestamp epoch);
 
 }  // namespace weft::dataplane

@@ -2,6 +2,7 @@
 #include "control/backend/userspace/tunnel.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <thread>
 
@@ -79,6 +80,17 @@ absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPods(const TunnelConf
   return std::make_unique<dataplane::Edge>(*std::move(frames), EdgeOptionsOf(config));
 }
 
+dataplane::TracedPorts TracePorts(dataplane::TracedPorts ports,
+                                  std::shared_ptr<dataplane::TraceFile> trace,
+                                  const TunnelConfig& config) {
+  using std::chrono::steady_clock;
+  using std::chrono::system_clock;
+  const dataplane::Timestamp epoch =
+      system_clock::now().time_since_epoch() - steady_clock::now().time_since_epoch();
+  return dataplane::Trace(std::move(ports), std::move(trace), config.device,
+                          absl::StrCat("UDP port ", config.port), epoch);
+}
+
 // Our device: up, with MTU and, if it is a TUN device, its address. Returns the device's index.
 absl::StatusOr<std::uint32_t> PrepareDevice(const TunnelConfig& config, host::Host& host) {
   const absl::StatusOr<std::vector<host::Adapter>> adapters = host.Adapters();
@@ -141,6 +153,7 @@ Tunnel::~Tunnel() = default;
 
 absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
     const TunnelConfig& config, host::Host& host, std::shared_ptr<dataplane::Counters> counters,
+    std::shared_ptr<dataplane::TraceFile> trace,
     std::function<void(const absl::Status&)> on_broken) {
   dataplane::UdpOptions udp;
   udp.family = config.family;
@@ -152,9 +165,12 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> pods = OpenPods(config);
   if (!pods.ok()) return pods.status();
 
+  dataplane::TracedPorts ports{*std::move(pods), *std::move(wire)};
+  if (trace) ports = TracePorts(std::move(ports), std::move(trace), config);
+
   std::unique_ptr<Tunnel> tunnel(new Tunnel(config));
-  tunnel->parts_ =
-      std::make_unique<Parts>(config, *std::move(wire), *std::move(pods), std::move(counters));
+  tunnel->parts_ = std::make_unique<Parts>(config, std::move(ports.wire), std::move(ports.pods),
+                                           std::move(counters));
   Parts& parts = *tunnel->parts_;
   const absl::StatusOr<std::uint32_t> index = PrepareDevice(config, host);
   if (!index.ok()) return index.status();

@@ -17,6 +17,7 @@
 #include "control/lease/sink.h"
 #include "dataplane/counters.h"
 #include "dataplane/forwarder.h"
+#include "dataplane/ports/trace_port.h"
 
 namespace weft::backend {
 
@@ -44,11 +45,13 @@ struct TunnelConfig {
 // is joined first, the device is removed last.
 class Tunnel {
  public:
+  // `trace`: where to write its packets; null: nowhere.
   // Binds the UDP port before it creates the device, so that a second daemon leaves nothing behind;
   // then device up, address (kTun), thread. An adapter of kPcap stays as it is. No other tunnel
   // writes to `counters` now. `on_broken` is called on the worker's thread if that ends by itself.
   static absl::StatusOr<std::unique_ptr<Tunnel>> Open(
       const TunnelConfig& config, host::Host& host, std::shared_ptr<dataplane::Counters> counters,
+      std::shared_ptr<dataplane::TraceFile> trace,
       std::function<void(const absl::Status&)> on_broken);
   // Joins the thread and removes our device.
   ~Tunnel();

@@ -93,11 +93,32 @@ bool Userspace::IsOpen(const TunnelConfig& config) const {
 absl::Status Userspace::Open() {
   if (context_.host.is_windows() && !std::exchange(said_without_hns_, true))
     control::LogWarning(kWithoutHns);
+  if (!context_.options.trace.empty() && !trace_) OpenTrace();
   for (const TunnelConfig& config : configs_) {
     if (IsOpen(config)) continue;
     if (absl::Status status = OpenTunnel(config); !status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+// Packets are moved without it too.
+void Userspace::OpenTrace() {
+  auto trace = dataplane::TraceFile::Open(context_.options.trace, "flanneld");
+  if (trace.ok()) {
+    trace_ = *std::move(trace);
+    control::LogWarning(absl::StrCat("every packet is written to ", context_.options.trace,
+                                     " (--trace), which is slow"));
+  } else {
+    trace_condition_.Set(trace.status().message());
+  }
+}
+
+void Userspace::Poll(control::TimePoint) {
+  if (trace_) trace_condition_.Set(trace_->status().message());
+}
+
+void Userspace::AppendConditions(std::vector<NamedCondition>& out) const {
+  if (!context_.options.trace.empty()) out.push_back({"trace", trace_condition_});
 }
 
 absl::Status Userspace::OpenTunnel(const TunnelConfig& config) {
@@ -113,7 +134,7 @@ absl::Status Userspace::OpenTunnel(const TunnelConfig& config) {
                                   " (--replace-kernel-device)"));
   }
   absl::StatusOr<std::unique_ptr<Tunnel>> tunnel =
-      Tunnel::Open(config, context_.host, CountersOf(config.family),
+      Tunnel::Open(config, context_.host, CountersOf(config.family), trace_,
                    [on_broken = context_.on_broken, device = config.device](
                        const absl::Status& status) { on_broken(device, status); });
   if (absl::IsAlreadyExists(tunnel.status())) {

@@ -35,11 +35,14 @@ class Userspace final : public Backend {
   void CloseDevice(const std::string& device) override;
   std::vector<std::string> devices() const override;
   std::string TunnelsText(bool up) const override;
+  void Poll(control::TimePoint now) override;
+  void AppendConditions(std::vector<NamedCondition>& out) const override;
   void AppendChecks(std::vector<admin::Check>& out) const override;
   void FillStatus(admin::Status& status) const override;
   void AddMetrics(metrics::Exposition& exposition) const override;
 
  private:
+  void OpenTrace();
   absl::Status OpenTunnel(const TunnelConfig& config);
   std::shared_ptr<dataplane::Counters>& CountersOf(IpFamily family);
   bool IsOpen(const TunnelConfig& config) const;
@@ -50,6 +53,8 @@ class Userspace final : public Backend {
   std::vector<std::unique_ptr<Tunnel>> tunnels_;  // after Inspect each has one of `configs_`
   // By family: they outlive the tunnels, so that they never decrease. Null: there was no tunnel.
   std::shared_ptr<dataplane::Counters> v4_counters_, v6_counters_;
+  std::shared_ptr<dataplane::TraceFile> trace_;  // null: none is written
+  control::Condition trace_condition_;
   bool said_without_hns_ = false;
   std::set<std::string> replaced_devices_;  // upstream's, each deleted once
 };

@@ -225,6 +225,12 @@ class PodMatcher {
   dataplane::PcapProgram program_{};
 };
 
+// Of all interfaces in the file: PcapngPacket::add_ethernet.
+LinkType FileLinkType(const std::vector<CapturedAdapter>& adapters) {
+  const bool single = adapters.size() == 1;
+  return single ? adapters.front().device->link_type() : LinkType::kEthernet;
+}
+
 class Capture {
  public:
   Capture(const CapturePlan& plan, std::vector<CapturedAdapter> adapters, const PodMatcher& matcher,
@@ -232,6 +238,7 @@ class Capture {
       : plan_(plan),
         adapters_(std::move(adapters)),
         matcher_(matcher),
+        file_link_type_(FileLinkType(adapters_)),
         output_(output),
         text_(text),
         count_(count) {}
@@ -343,6 +350,7 @@ class Capture {
                                              .time = frame.time,
                                              .original_length = frame.original_length,
                                              .bytes = frame.bytes,
+                                             .add_ethernet = frame.link_type != file_link_type_,
                                              .comment = comment});
     return output_->Write(block_);
   }
@@ -363,6 +371,7 @@ class Capture {
   const CapturePlan& plan_;
   std::vector<CapturedAdapter> adapters_;
   const PodMatcher& matcher_;
+  const LinkType file_link_type_;
   CaptureOutput* const output_;  // null: no file
   std::ostream* const text_;     // null: no text
   const std::uint64_t count_;
@@ -375,7 +384,7 @@ std::string Preamble(const CaptureOptions& options, const CapturePlan& plan,
   std::string text;
   dataplane::pcapng::AppendSection(text, "flannelctl " WEFT_VERSION);
   for (const CapturedAdapter& each : adapters) {
-    dataplane::pcapng::AppendInterface(text, each.device->link_type(), options.snap_length,
+    dataplane::pcapng::AppendInterface(text, FileLinkType(adapters), options.snap_length,
                                        each.name);
   }
   dataplane::pcapng::AppendNames(text, plan.names.Nodes());

@@ -39,6 +39,7 @@ OuterPieces::OuterPieces(Bytes outer, dataplane::LinkType link_type) : outer_(ou
   const auto header = VxlanHeader::Parse(second);
   if (DatagramSize(second) == 0 || !header || header->vni != VxlanHeader::Parse(payload)->vni)
     return;
+  if (packet->is_v4()) header_ = *Ipv4Header::Parse(ip);
   ip_ = outer.size() - ip.size();
   payload_ = ip_ + packet->payload_offset;
   udp_ = payload_ - UdpHeader::kSize;
@@ -55,7 +56,7 @@ Bytes OuterPieces::Piece(std::size_t index) {
   std::byte* const ip = out.data() + ip_;
   const auto udp_length = static_cast<std::uint16_t>(UdpHeader::kSize + datagram.size());
   if (Load8(ip) >> 4 == 4) {
-    Ipv4Header header = *Ipv4Header::Parse(outer_.subspan(ip_));
+    Ipv4Header header = header_;
     header.total_length = static_cast<std::uint16_t>(out.size() - ip_);
     header.identification = static_cast<std::uint16_t>(header.identification + index);
     header.Emit(out.subspan(ip_));

@@ -8,6 +8,7 @@
 
 #include "dataplane/ports/pcapng.h"
 #include "vxlan/bytes.h"
+#include "vxlan/ipv4.h"
 
 namespace weft::cli {
 
@@ -24,6 +25,7 @@ class OuterPieces {
 
  private:
   Bytes outer_;
+  Ipv4Header header_;                           // of IPv4
   std::size_t ip_ = 0, udp_ = 0, payload_ = 0;  // where they begin
   std::size_t size_ = 0;                        // of a datagram's payload; the last may be shorter
   std::size_t count_ = 1;

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/cli/explain/hex_text.h"
-#include "dataplane/ports/capture_file.h"
+#include "dataplane/ports/capture_reader.h"
 
 namespace weft::cli {
 namespace {
@@ -18,10 +18,12 @@ absl::Status NoSuchFrame(const std::string& where, std::size_t desired, std::siz
 }
 
 absl::StatusOr<std::vector<std::byte>> ReadCapture(const std::string& path, std::size_t desired) {
-  absl::StatusOr<dataplane::CaptureReader> reader = dataplane::CaptureReader::Open(path);
+  const absl::StatusOr<const dataplane::PcapLibrary*> library = dataplane::PcapLibrary::Load();
+  if (!library.ok()) return library.status();
+  const auto reader = dataplane::CaptureReader::Open(**library, path);
   if (!reader.ok()) return reader.status();
   for (std::size_t number = 1;; ++number) {
-    const auto record = reader->Next();
+    const auto record = (*reader)->Next();
     if (!record.ok()) return record.status();
     if (!record->has_value()) return NoSuchFrame(path, desired, number - 1);
     if (number != desired) continue;  // damaged records after this one do no harm

@@ -182,6 +182,8 @@ TEST(MakeOptions, HowPodsReachTheUserspaceDataPlane) {
     ASSERT_EQ(options.ok(), error.empty()) << row.words << options.status();
     if (options.ok()) EXPECT_EQ(options->pod_device, row.device) << row.words;
   }
+  EXPECT_THAT(ErrorOf("--lease-source=file:x --dataplane=none --trace=x", {{"NODE_NAME", "a"}}),
+              HasSubstr("--trace=x is of --dataplane=userspace alone; remove it"));
   EXPECT_THAT(
       ErrorOf("--lease-source=file:x --dataplane=none --pod-device=tap", {{"NODE_NAME", "a"}}),
       HasSubstr("--pod-device=tap is of --dataplane=userspace alone; remove it"));

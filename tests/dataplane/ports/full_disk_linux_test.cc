@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures on a disk that fills up: a limit on the size of files plays it.
+// A trace on a disk that fills up: a limit on the size of files plays it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -7,7 +7,6 @@
 #include <csignal>
 #include <filesystem>
 
-#include "dataplane/ports/capture_port.h"
 #include "dataplane/ports/trace_port.h"
 #include "tests/dataplane/ports/port_harnesses.h"
 #include "tests/support/memory_port.h"
@@ -50,44 +49,31 @@ class FullDiskTest : public ::testing::Test {
   }
 
   rlimit before_{};
-  const std::string path_ = weft::testing::TestPath().string() + ".pcap";
+  const std::string path_ = weft::testing::TestPath().string() + ".pcapng";
 };
 
-// The capture is where the packets go: what is not written was not sent.
-TEST_F(FullDiskTest, APortOfACaptureDropsAndCountsWhatItCannotWrite) {
-  auto port = CapturePort::Open({.kind = PortKind::kPodL3, .write_path = path_});
-  ASSERT_TRUE(port.ok()) << port.status();
-  const std::size_t went = SendMany(**port);
-  EXPECT_LT(went, 100u);
-  EXPECT_EQ((*port)->Counts()[2].name, "capture-write-error");
-  EXPECT_EQ((*port)->Counts()[2].value, 100 - went);
-  EXPECT_THAT((*port)->Flush().ToString(),
-              AllOf(HasSubstr(path_), HasSubstr("check path and free space")));
-}
-
-// The capture only observes: packets continue without it, and Flush returns why it ended.
+// The trace only observes: packets continue without it.
 TEST_F(FullDiskTest, ATraceEndsAndPacketsContinue) {
-  auto writer = CaptureWriter::Open(path_, LinkType::kRaw);
-  ASSERT_TRUE(writer.ok()) << writer.status();
+  const auto file = TraceFile::Open(path_, "flanneld");
+  ASSERT_TRUE(file.ok()) << file.status();
   MemoryOptions memory;
   memory.kind = PortKind::kPodL3;
   memory.capacity = 1000;
-  MemoryLink link = MemoryLink::Make(memory);
-  TraceOptions options;
-  options.capture = *std::move(writer);
-  TracePort port(std::move(link.first), std::move(options));
-  EXPECT_EQ(SendMany(port), 100u);
-  EXPECT_EQ(SendMany(port), 100u);
-  EXPECT_EQ(ReceiveBytes(*link.second).size(), 200u);
-  EXPECT_THAT(port.Flush().ToString(),
-              AllOf(HasSubstr(path_), HasSubstr("check path and free space")));
-  EXPECT_FALSE(port.Flush().ok()) << "and reports it again";
+  MemoryLink pods = MemoryLink::Make(memory), wire = MemoryLink::Make(PortKind::kWireDatagram);
+  const TracedPorts ports =
+      Trace({std::move(pods.first), std::move(wire.first)}, *file, "pods", "wire", {});
+  EXPECT_EQ(SendMany(*ports.pods), 100u);
+  EXPECT_EQ(SendMany(*ports.pods), 100u);
+  EXPECT_EQ(ReceiveBytes(*pods.second).size(), 200u);
+  (*file)->Flush();
+  EXPECT_THAT(std::string((*file)->status().message()),
+              AllOf(HasSubstr(path_), HasSubstr("check the path and the free space")));
 }
 
-TEST_F(FullDiskTest, ACaptureThatCannotEvenBeginIsRefused) {
+TEST_F(FullDiskTest, ATraceThatCannotEvenBeginIsRefused) {
   const rlimit nothing{.rlim_cur = 0, .rlim_max = before_.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &nothing), 0);
-  EXPECT_THAT(CaptureWriter::Open(path_, LinkType::kRaw).status().ToString(),
+  EXPECT_THAT(std::string(TraceFile::Open(path_, "flanneld").status().message()),
               AllOf(HasSubstr(path_), HasSubstr("File too large")));
 }
 

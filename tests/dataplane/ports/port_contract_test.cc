@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract, for the ports that need no kernel: memory, capture file, decorators, edge.
+// The contract, for the ports that need no kernel: memory, decorators, edge.
 #include <filesystem>
 #include <string>
 
 #include "dataplane/edge/edge.h"
-#include "dataplane/ports/capture_port.h"
 #include "dataplane/ports/trace_port.h"
 #include "tests/contract/packet_port_contract.h"
 #include "tests/dataplane/ports/port_harnesses.h"
@@ -18,9 +17,10 @@ namespace {
 std::unique_ptr<PortHarness> Plain(PortKind kind) { return std::make_unique<LinkHarness>(kind); }
 
 std::unique_ptr<PacketPort> Traced(std::unique_ptr<PacketPort> inner) {
-  TraceOptions options;
-  options.describe = [](TraceDirection, std::string_view text) { EXPECT_FALSE(text.empty()); };
-  return std::make_unique<TracePort>(std::move(inner), std::move(options));
+  const auto file = TraceFile::Open(weft::testing::TestPath().string(), "test");
+  EXPECT_TRUE(file.ok()) << file.status();
+  MemoryLink other = MemoryLink::Make(inner->kind());
+  return Trace({std::move(inner), std::move(other.first)}, *file, "pods", "wire", {}).pods;
 }
 
 std::unique_ptr<PacketPort> Faultless(std::unique_ptr<PacketPort> inner) {
@@ -31,71 +31,6 @@ template <typename Decorator>
 std::unique_ptr<PortHarness> Decorated(PortKind kind, Decorator decorate) {
   return std::make_unique<LinkHarness>(kind, decorate);
 }
-
-// The far end writes a file that the port reads, and reads the file that the port writes.
-class CaptureHarness : public PortHarness {
- public:
-  explicit CaptureHarness(PortKind kind) : kind_(kind) {
-    const std::string base = weft::testing::TestPath().string();
-    read_path_ = base + ".in.pcap";
-    write_path_ = base + ".out.pcap";
-    Open();
-  }
-  ~CaptureHarness() override {
-    port_.reset();
-    std::filesystem::remove(read_path_);
-    std::filesystem::remove(write_path_);
-  }
-
-  PacketPort& port() override {
-    if (!injected_.empty()) Open();
-    return *port_;
-  }
-  ByteVector Make(std::uint32_t number, std::size_t size) const override {
-    return MakePacket(kind_, number, size);
-  }
-  std::size_t header_size() const override { return HeaderSize(kind_); }
-  std::size_t max_size() const override { return 60'000; }
-  void Inject(const ByteVector& packet) override { injected_.push_back(packet); }
-  std::vector<ByteVector> TakeSent() override {
-    EXPECT_TRUE(port_->Flush().ok());
-    std::vector<ByteVector> result;
-    auto reader = CaptureReader::Open(write_path_);
-    EXPECT_TRUE(reader.ok()) << reader.status();
-    while (true) {
-      auto record = reader->Next();
-      EXPECT_TRUE(record.ok()) << record.status();
-      if (!record.ok() || !*record) break;
-      result.emplace_back((*record)->bytes.begin(), (*record)->bytes.end());
-    }
-    result.erase(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(taken_));
-    taken_ += result.size();
-    return result;
-  }
-
- private:
-  void Open() {
-    {
-      auto writer = CaptureWriter::Open(
-          read_path_, kind_ == PortKind::kPodL2 ? LinkType::kEthernet : LinkType::kRaw);
-      ASSERT_TRUE(writer.ok()) << writer.status();
-      for (const ByteVector& packet : injected_) ASSERT_TRUE(writer->Write({}, packet).ok());
-    }
-    injected_.clear();
-    auto port =
-        CapturePort::Open({.kind = kind_, .read_path = read_path_, .write_path = write_path_});
-    ASSERT_TRUE(port.ok()) << port.status();
-    port_ = *std::move(port);
-    taken_ = 0;
-  }
-
-  PortKind kind_;
-  std::string read_path_;
-  std::string write_path_;
-  std::unique_ptr<CapturePort> port_;
-  std::vector<ByteVector> injected_;
-  std::size_t taken_ = 0;
-};
 
 // The far end sends Ethernet frames to the edge, which is the port.
 class EdgeHarness : public LinkHarness {
@@ -161,17 +96,10 @@ std::vector<PortCase> LiveCases() {
   return cases;
 }
 
-const PortCase kCaptures[] = {
-    {"capture_l3", [] { return std::make_unique<CaptureHarness>(PortKind::kPodL3); }},
-    {"capture_l2", [] { return std::make_unique<CaptureHarness>(PortKind::kPodL2); }},
-    {"capture_packet", [] { return std::make_unique<CaptureHarness>(PortKind::kWirePacket); }}};
-
 INSTANTIATE_TEST_SUITE_P(Ports, PacketPortContract, ::testing::ValuesIn(LiveCases()), PortCaseName);
 INSTANTIATE_TEST_SUITE_P(Ports, LivePortContract, ::testing::ValuesIn(LiveCases()), PortCaseName);
 INSTANTIATE_TEST_SUITE_P(Ports, BoundedPortContract, ::testing::ValuesIn(LiveCases()),
                          PortCaseName);
-// A file is written before and read after: its port is not live.
-INSTANTIATE_TEST_SUITE_P(Files, PacketPortContract, ::testing::ValuesIn(kCaptures), PortCaseName);
 // Nothing here has a handle to wait for.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PollablePortContract);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What --trace writes, read back by libpcap; tests/netns/trace_test.py has tshark read it.
 #include "dataplane/ports/trace_port.h"
 
 #include <gmock/gmock.h>
@@ -6,194 +7,168 @@
 
 #include <array>
 #include <filesystem>
+#include <fstream>
 
+#include "dataplane/ports/capture_reader.h"
 #include "tests/dataplane/ports/port_harnesses.h"
 #include "tests/support/memory_port.h"
 #include "tests/support/packet_builder.h"
 #include "tests/support/test_path.h"
-#include "vxlan/outer_packet.h"
+#include "vxlan/describe.h"
 
 namespace weft::dataplane {
 namespace {
 
-// Destroyed last, when the file is no longer open: Windows requires that.
-struct TempFile {
-  explicit TempFile(const std::string& name) : path(weft::testing::TestPath().string() + name) {}
-  ~TempFile() { std::filesystem::remove(path); }
-  std::string path;
-};
-
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
-
-struct Rig {
-  explicit Rig(PortKind kind, std::optional<CaptureWriter> capture = {},
-               std::size_t capacity = 16) {
-    MemoryOptions memory;
-    memory.kind = kind;
-    memory.capacity = capacity;
-    memory.first_address = Ip("192.0.2.1");
-    memory.second_address = Ip("192.0.2.2");
-    MemoryLink link = MemoryLink::Make(memory);
-    far = std::move(link.second);
-    TraceOptions options;
-    options.describe = [this](TraceDirection, std::string_view text) { lines.emplace_back(text); };
-    options.capture = std::move(capture);
-    options.epoch = std::chrono::seconds(1000);
-    port = std::make_unique<TracePort>(std::move(link.first), std::move(options));
-  }
-  std::vector<std::string> lines;
-  std::unique_ptr<PacketPort> far;
-  std::unique_ptr<TracePort> port;
-};
+using ::testing::Not;
 
 const ByteVector kInner =
     PacketBuilder("10.244.1.2", "10.244.2.3").Tcp(40000, 443).Payload(10).Build();
 
-TEST(TracePort, DescribesBothDirections) {
-  Rig rig(PortKind::kPodL3);
-  SendBytes(*rig.far, kInner);
-  ReceiveBytes(*rig.port);
-  SendBytes(*rig.port, kInner);
-  EXPECT_THAT(rig.lines,
-              ElementsAre(StartsWith("received 50 bytes:\n"), StartsWith("sent 50 bytes:\n")));
-  EXPECT_THAT(rig.lines[0], HasSubstr("10.244.2.3"));
-  EXPECT_THAT(rig.lines[0], HasSubstr("443"));
-}
+class TracePortTest : public ::testing::Test {
+ protected:
+  TracePortTest() : path_(weft::testing::TestPath().string() + ".pcapng") {}
+  ~TracePortTest() override {
+    ports_ = {};  // Windows removes no open file
+    file_.reset();
+    std::filesystem::remove(path_);
+  }
 
-TEST(TracePort, PathMtusOfTheInnerPortPassThrough) {
-  TracePort port(std::make_unique<NoticingPort>(), {});
-  std::array<PathMtuNotice, 4> notices;
-  ASSERT_EQ(port.DrainPathMtuNotices(notices), 1u);
-  EXPECT_EQ(notices[0].destination, NoticingPort::kDestination);
-  EXPECT_EQ(notices[0].outer_mtu, NoticingPort::kMtu);
-}
-
-TEST(TracePort, NamesSuperframesOfTcpAndUdp) {
-  for (const auto& [segmentation, word] :
-       {std::pair(Segmentation::kTcp, ", TCP superframe of 1000"),
-        std::pair(Segmentation::kUdp, ", UDP superframe of 1000")}) {
-    Rig rig(PortKind::kPodL3);
-    ByteVector bytes = kInner;
+  // A worker's two ports over memory; the other ends are far_pods_ and far_wire_.
+  void Open(PortKind pods = PortKind::kPodL3, std::size_t capacity = 16,
+            std::uint64_t max_bytes = TraceFile::kMaxBytes) {
+    MemoryOptions memory;
+    memory.kind = pods;
+    memory.capacity = capacity;
+    MemoryLink pod_link = MemoryLink::Make(memory);
+    memory.kind = PortKind::kWireDatagram;
+    memory.first_address = Ip("192.0.2.1");
+    memory.second_address = Ip("192.0.2.2");
+    MemoryLink wire_link = MemoryLink::Make(memory);
+    auto file = TraceFile::Open(path_, "flanneld", max_bytes);
+    ASSERT_TRUE(file.ok()) << file.status();
+    file_ = *file;
+    far_pods_ = std::move(pod_link.second);
+    far_wire_ = std::move(wire_link.second);
+    ports_ = Trace({std::move(pod_link.first), std::move(wire_link.first)}, file_, "flannel.1",
+                   "UDP port 4789", std::chrono::seconds(1000));
+  }
+  // The file's text, for comments, which libpcap does not show.
+  std::string Text() {
+    file_->Flush();
+    std::ifstream in(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static Packet View(ByteVector& bytes) {
     Packet packet;
     packet.data = bytes.data();
     packet.length = static_cast<std::uint32_t>(bytes.size());
-    packet.segmentation = segmentation;
-    packet.segment_size = 1000;
-    Batch batch;
-    batch.Add(packet);
-    rig.port->Send(batch);
-    ASSERT_EQ(rig.lines.size(), 1u);
-    EXPECT_THAT(rig.lines[0], HasSubstr(word));
+    packet.outer_address = Ip("192.0.2.2");
+    return packet;
   }
+
+  const std::string path_;
+  std::shared_ptr<TraceFile> file_;
+  std::unique_ptr<PacketPort> far_pods_, far_wire_;
+  TracedPorts ports_;
+  Batch batch_;
+};
+
+// A packet's record is complete only once the other port has decided about it.
+TEST_F(TracePortTest, ADropHasItsReason) {
+  Open();
+  SendBytes(*far_pods_, kInner);
+  SendBytes(*far_pods_, kInner);
+  ASSERT_EQ(ports_.pods->Receive(batch_), 2u);
+  EXPECT_THAT(Text(), Not(HasSubstr("443")));
+  batch_[1].verdict = Verdict::kNoRoute;
+  batch_[1].Pull(20);  // as decapsulation leaves it
+  ports_.wire->Send(batch_);
+  ports_.pods->Receive(batch_);
+  const std::string text = Text();
+  const std::string comment = "dropped, no-route: no lease covers the destination";
+  ASSERT_THAT(text, HasSubstr(comment));
+  EXPECT_EQ(text.find(comment), text.rfind(comment));
 }
 
-TEST(TracePort, DescribesEachKindFromItsFirstHeader) {
-  const VxlanBuilder outer(kInner);
-  const std::vector<std::pair<PortKind, ByteVector>> rows = {
-      {PortKind::kPodL2, PacketBuilder("10.244.1.2", "10.244.2.3")
-                             .BuildFrame(Mac("02:00:00:00:00:01"), Mac("02:00:00:00:00:02"))},
-      {PortKind::kWirePacket, outer.Build()},
-      {PortKind::kWireDatagram, outer.BuildPayload()},
-  };
-  for (const auto& [kind, bytes] : rows) {
-    Rig rig(kind);
-    SendBytes(*rig.far, bytes);
-    ReceiveBytes(*rig.port);
-    ASSERT_EQ(rig.lines.size(), 1u);
-    EXPECT_THAT(rig.lines[0], HasSubstr("10.244.2.3")) << "the innermost address is reached";
-    if (kind == PortKind::kWireDatagram) EXPECT_THAT(rig.lines[0], HasSubstr(" from 192.0.2.2:\n"));
-  }
-}
-
-TEST(TracePort, ShowsVerdictsAndSkipsUnofferedPackets) {
-  Rig rig(PortKind::kPodL3, {}, 1);
+TEST_F(TracePortTest, WhatThePortRefusedWasNotSent) {
+  Open(PortKind::kPodL3, 1);
   ByteVector bytes = kInner;
-  Packet packet;
-  packet.data = bytes.data();
-  packet.length = static_cast<std::uint32_t>(bytes.size());
-  Batch batch;
-  batch.Add(packet);
-  batch.Add(packet);
-  batch.Add(packet).verdict = Verdict::kNoRoute;
-  rig.port->Send(batch);
-  EXPECT_THAT(rig.lines, ElementsAre(StartsWith("sent 50 bytes:\n"),
-                                     StartsWith("sent 50 bytes (pod-full):\n")));
+  batch_.Add(View(bytes));
+  batch_.Add(View(bytes));
+  ports_.pods->Send(batch_);
+  EXPECT_THAT(Text(), HasSubstr("dropped, pod-full: the pod side's queue is full"));
 }
 
-TEST(TracePort, NamesSuperframes) {
-  Rig rig(PortKind::kWireDatagram);
-  ByteVector bytes = VxlanBuilder(kInner).BuildPayload();
-  Packet packet;
-  packet.data = bytes.data();
-  packet.length = static_cast<std::uint32_t>(bytes.size());
-  packet.segmentation = Segmentation::kDatagrams;
-  packet.segment_size = 36;
-  packet.outer_address = Ip("192.0.2.2");
-  Batch batch;
-  batch.Add(packet);
-  rig.port->Send(batch);
-  EXPECT_THAT(
-      rig.lines,
-      ElementsAre(StartsWith("sent 72 bytes, datagrams of 36 (wire-error) to 192.0.2.2:\n")));
+TEST_F(TracePortTest, SuperframesAreNamed) {
+  Open();
+  ByteVector bytes = kInner;
+  Packet packet = View(bytes);
+  packet.segmentation = Segmentation::kTcp;
+  packet.segment_size = 1000;
+  batch_.Add(packet);
+  ports_.pods->Send(batch_);
+  EXPECT_THAT(Text(), HasSubstr("superframe, to be cut every 1000 bytes"));
 }
 
-TEST(TracePort, ACaptureOfDatagramsHasOuterHeaders) {
+TEST_F(TracePortTest, PathMtusOfTheInnerPortPassThrough) {
+  Open();
+  TracedPorts ports =
+      Trace({std::move(ports_.pods), std::make_unique<NoticingPort>()}, file_, "a", "b", {});
+  std::array<PathMtuNotice, 4> notices;
+  ASSERT_EQ(ports.wire->DrainPathMtuNotices(notices), 1u);
+  EXPECT_EQ(notices[0].destination, NoticingPort::kDestination);
+}
+
+TEST_F(TracePortTest, DatagramsHaveOuterHeaders) {
+  const auto library = PcapLibrary::Load();
+  if (!library.ok() || !(*library)->open_offline) GTEST_SKIP() << "no libpcap that reads files";
   for (const bool v4 : {true, false}) {
-    const TempFile file(v4 ? "4.pcap" : "6.pcap");
-    auto writer = CaptureWriter::Open(file.path, TraceLinkType(PortKind::kWireDatagram));
-    ASSERT_TRUE(writer.ok()) << writer.status();
-    Rig rig(PortKind::kWireDatagram, *std::move(writer));
-    ByteVector bytes = VxlanBuilder(kInner).BuildPayload();
-    Packet packet;
-    packet.data = bytes.data();
-    packet.length = static_cast<std::uint32_t>(bytes.size());
+    Open();
+    ByteVector datagram = VxlanBuilder(kInner).BuildPayload();
+    const ByteVector two = Concatenate(datagram, datagram);
+    ByteVector aggregate = two;
+    Packet packet = View(aggregate);
+    packet.segmentation = Segmentation::kDatagrams;
+    packet.segment_size = static_cast<std::uint16_t>(datagram.size());
     packet.outer_address = v4 ? Ip("192.0.2.2") : Ip("2001:db8::2");
     packet.outer_port = 50'000;
-    packet.outer_ecn = 2;
-    Batch batch;
-    batch.now = std::chrono::seconds(1);
-    batch.Add(packet);
-    rig.port->Send(batch);
-    ASSERT_TRUE(rig.port->Flush().ok());
-
-    auto reader = CaptureReader::Open(file.path);
+    batch_.clear();
+    batch_.now = std::chrono::seconds(1);
+    batch_.Add(packet);
+    ports_.wire->Send(batch_);
+    file_->Flush();
+    const auto reader = CaptureReader::Open(**library, path_);
     ASSERT_TRUE(reader.ok()) << reader.status();
-    const auto record = reader->Next();
-    ASSERT_TRUE(record.ok() && *record);
-    EXPECT_EQ((*record)->link_type, LinkType::kRaw);
-    EXPECT_EQ((*record)->time, std::chrono::seconds(1001));
-    const std::string text = Describe((*record)->bytes, FrameStart::kOuterIp);
-    EXPECT_THAT(text, HasSubstr(v4 ? "192.0.2.2" : "2001:db8::2"));
-    EXPECT_THAT(text, HasSubstr("50000"));
-    EXPECT_THAT(text, HasSubstr("10.244.2.3"));
-    const std::size_t headers = (v4 ? 20 : 40) + 8;
-    ASSERT_EQ((*record)->bytes.size(), headers + bytes.size());
-    EXPECT_EQ(ByteVector((*record)->bytes.begin() + static_cast<std::ptrdiff_t>(headers),
-                         (*record)->bytes.end()),
-              bytes);
+    for (int i = 0; i < 2; ++i) {
+      const auto record = (*reader)->Next();
+      ASSERT_TRUE(record.ok() && *record) << record.status();
+      EXPECT_EQ((*record)->link_type, LinkType::kEthernet);
+      EXPECT_EQ((*record)->time, std::chrono::seconds(1001));
+      const std::string text = Describe((*record)->bytes, FrameStart::kOuterEthernet);
+      EXPECT_THAT(text, HasSubstr(v4 ? "192.0.2.2" : "2001:db8::2"));
+      EXPECT_THAT(text, HasSubstr("10.244.2.3"));
+      const std::size_t headers = 14 + (v4 ? 20 : 40) + 8;
+      ASSERT_EQ((*record)->bytes.size(), headers + datagram.size()) << "each datagram of its own";
+    }
+    EXPECT_FALSE((*reader)->Next()->has_value());
   }
 }
 
-TEST(TracePort, CapturesFramesAsTheyAre) {
-  const TempFile file("frames.pcap");
-  auto writer = CaptureWriter::Open(file.path, TraceLinkType(PortKind::kPodL2));
-  ASSERT_TRUE(writer.ok()) << writer.status();
-  Rig rig(PortKind::kPodL2, *std::move(writer));
-  const ByteVector frame = MakePacket(PortKind::kPodL2, 1, 80);
-  SendBytes(*rig.far, frame);
-  ReceiveBytes(*rig.port);
-  SendBytes(*rig.port, frame);
-  ASSERT_TRUE(rig.port->Flush().ok());
-  auto reader = CaptureReader::Open(file.path);
-  ASSERT_TRUE(reader.ok()) << reader.status();
-  for (int i = 0; i < 2; ++i) {
-    const auto record = reader->Next();
-    ASSERT_TRUE(record.ok() && *record);
-    EXPECT_EQ((*record)->link_type, LinkType::kEthernet);
-    EXPECT_EQ(ByteVector((*record)->bytes.begin(), (*record)->bytes.end()), frame);
-  }
+TEST_F(TracePortTest, ItEndsAtItsLimitAndPacketsContinue) {
+  Open(PortKind::kPodL3, 1000, 1000);
+  ByteVector bytes = kInner;
+  for (int i = 0; i < 50; ++i) SendBytes(*ports_.pods, bytes);
+  EXPECT_EQ(ReceiveBytes(*far_pods_).size(), 50u);
+  EXPECT_THAT(std::string(file_->status().message()), HasSubstr(path_ + " has "));
+  EXPECT_LE(std::filesystem::file_size(path_), 1000u);
+}
+
+TEST_F(TracePortTest, AFileThatCannotBeMadeIsNamed) {
+  const auto file = TraceFile::Open(path_ + "/none", "flanneld");
+  EXPECT_THAT(std::string(file.status().message()),
+              HasSubstr("the trace " + path_ + "/none cannot be written: "));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "control/admin/admin_server.h"
 #include "control/admin/endpoint.h"
 #include "control/admin/local_connection.h"
-#include "dataplane/ports/capture_file.h"
+#include "dataplane/ports/capture_reader.h"
 #include "gmock/gmock.h"
 #include "tests/control/admin/golden.h"
 #include "tests/control/admin/running_server.h"
@@ -95,15 +95,28 @@ TEST_F(ExplainTest, FramesOfADumpAreChosenByNumber) {
   EXPECT_EQ(Explain({"-", "--frame", "0"}, dumps).code, 2);
 }
 
-TEST_F(ExplainTest, FramesOfACaptureFile) {
-  const std::string path = (folder_.path() / "trace.pcap").string();
-  {
-    auto writer = dataplane::CaptureWriter::Open(path, dataplane::LinkType::kRaw);
-    ASSERT_TRUE(writer.ok()) << writer.status();
-    ASSERT_TRUE(writer->Write({}, Good()).ok());
-    ASSERT_TRUE(writer->Write({}, Unroutable()).ok());
-    ASSERT_TRUE(writer->Flush().ok());
+class ExplainCaptureTest : public ExplainTest {
+ protected:
+  void SetUp() override {
+    const auto library = dataplane::PcapLibrary::Load();
+    if (!library.ok() || !(*library)->open_offline) GTEST_SKIP() << "no libpcap that reads files";
   }
+  void Write(const std::string& path, const std::vector<ByteVector>& frames,
+             dataplane::LinkType link_type = dataplane::LinkType::kRaw) {
+    std::string text;
+    dataplane::pcapng::AppendSection(text, "test");
+    dataplane::pcapng::AppendInterface(text, link_type, 65'536, "eth0");
+    for (const ByteVector& frame : frames) {
+      dataplane::pcapng::AppendPacket(
+          text, {.original_length = static_cast<std::uint32_t>(frame.size()), .bytes = frame});
+    }
+    std::ofstream(path, std::ios::binary) << text;
+  }
+};
+
+TEST_F(ExplainCaptureTest, FramesAreChosenByNumber) {
+  const std::string path = (folder_.path() / "trace.pcap").string();
+  Write(path, {Good(), Unroutable()});
   EXPECT_EQ(Explain({"--capture", path}).out, Explain({HexOf(Good())}).out);
   EXPECT_EQ(Explain({"--capture", path, "--frame", "2"}).out, Explain({HexOf(Unroutable())}).out);
   const Outcome third = Explain({"--capture", path, "--frame", "3"});
@@ -111,7 +124,7 @@ TEST_F(ExplainTest, FramesOfACaptureFile) {
   EXPECT_THAT(third.err, HasSubstr("no frame 3 in " + path + ", which has 2"));
 }
 
-TEST_F(ExplainTest, AnInvalidCaptureIsNamed) {
+TEST_F(ExplainCaptureTest, AnInvalidOneIsNamed) {
   const std::string path = (folder_.path() / "text.pcap").string();
   std::ofstream(path) << "not a capture at all";
   const Outcome outcome = Explain({"--capture", path});
@@ -119,42 +132,28 @@ TEST_F(ExplainTest, AnInvalidCaptureIsNamed) {
   EXPECT_THAT(outcome.err, HasSubstr("text.pcap"));
 }
 
-TEST_F(ExplainTest, ADamagedRecordAfterTheRequestedOneIsIgnored) {
+TEST_F(ExplainCaptureTest, ADamagedRecordAfterTheRequestedOneIsIgnored) {
   const std::string path = (folder_.path() / "cut.pcap").string();
-  {
-    auto writer = dataplane::CaptureWriter::Open(path, dataplane::LinkType::kRaw);
-    ASSERT_TRUE(writer.ok()) << writer.status();
-    ASSERT_TRUE(writer->Write({}, Good()).ok());
-    ASSERT_TRUE(writer->Write({}, Good()).ok());
-  }
+  Write(path, {Good(), Good()});
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
   EXPECT_EQ(Explain({"--capture", path}).code, 0);
   const Outcome second = Explain({"--capture", path, "--frame", "2"});
   EXPECT_EQ(second.code, 2);
-  EXPECT_THAT(second.err, HasSubstr("the file ends inside a record; the records before it are"));
+  EXPECT_THAT(second.err, HasSubstr("the records before it are good"));
 }
 
-TEST_F(ExplainTest, FramesOfACaptureAreCountedFromOne) {
+TEST_F(ExplainCaptureTest, FramesAreCountedFromOne) {
   const std::string path = (folder_.path() / "trace.pcap").string();
-  {
-    auto writer = dataplane::CaptureWriter::Open(path, dataplane::LinkType::kRaw);
-    ASSERT_TRUE(writer.ok()) << writer.status();
-    ASSERT_TRUE(writer->Write({}, Good()).ok());
-  }
+  Write(path, {Good()});
   const Outcome outcome = Explain({"--capture", path, "--frame", "0"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err,
               HasSubstr("no frame 0 in " + path + ", which has 1; frames are counted"));
 }
 
-TEST_F(ExplainTest, ACaptureOfAnotherLinkTypeNamesTheNextStep) {
+TEST_F(ExplainCaptureTest, AnotherLinkTypeNamesTheNextStep) {
   const std::string path = (folder_.path() / "any.pcap").string();
-  {
-    constexpr auto kLinuxCooked = static_cast<dataplane::LinkType>(113);  // tcpdump -i any
-    auto writer = dataplane::CaptureWriter::Open(path, kLinuxCooked);
-    ASSERT_TRUE(writer.ok()) << writer.status();
-    ASSERT_TRUE(writer->Write({}, Good()).ok());
-  }
+  Write(path, {Good()}, static_cast<dataplane::LinkType>(113));  // tcpdump -i any
   const Outcome outcome = Explain({"--capture", path});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.out, IsEmpty());
@@ -162,16 +161,12 @@ TEST_F(ExplainTest, ACaptureOfAnotherLinkTypeNamesTheNextStep) {
                                      "device, or convert it to Ethernet or raw IP"));
 }
 
-TEST_F(ExplainTest, ACaptureFromAnEthernetDevice) {
+TEST_F(ExplainCaptureTest, FromAnEthernetDevice) {
   const std::string path = (folder_.path() / "eth.pcap").string();
-  {
-    auto writer = dataplane::CaptureWriter::Open(path, dataplane::LinkType::kEthernet);
-    ASSERT_TRUE(writer.ok()) << writer.status();
-    ASSERT_TRUE(writer
-                    ->Write({}, PacketBuilder("10.244.4.7", "10.244.1.5")
-                                    .BuildFrame(Mac("02:00:00:00:00:01"), Mac("02:00:00:00:00:02")))
-                    .ok());
-  }
+  Write(path,
+        {PacketBuilder("10.244.4.7", "10.244.1.5")
+             .BuildFrame(Mac("02:00:00:00:00:01"), Mac("02:00:00:00:00:02"))},
+        dataplane::LinkType::kEthernet);
   const Outcome outcome = Explain({"--capture", path});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("read as inner-ethernet\n"));
