@@ -114,6 +114,27 @@ def test_killed_under_traffic(_):
         command.expect_equal(receiving.report()["bytes"], 200 * MIB, "bytes received")
 
 
+def test_capture(_):
+    """flannelctl.exe, with names of nodes from flanneld.exe; tshark reads it."""
+    with topology.pair(WineNode, node.KernelNode, without_ipv6=True) as lab:
+        lab.up()
+        a, b = lab.nodes
+        traffic.ping(a.pod, b.pod_ip)
+        path = a.path("capture.pcapng")
+        words = a.words(our("flannelctl"), "capture", "--both", f"--write={windows_path(path)}", "--count=8", f"--admin={PIPE}")
+        with a.host.start(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as capturing:
+            first = capturing.stderr.readline()
+            command.expect(first.startswith("capturing u0, pod (pods)"), f"flannelctl.exe capture: {first}")
+            traffic.ping(a.pod, b.pod_ip, count=2)
+            said = capturing.stderr.read()
+            command.expect_equal(capturing.wait(timeout=20), 0, f"exit code ({said})")
+        found = command.run("tshark", "-r", path, "-T", "fields", "-E", "separator=|", "-e", "frame.interface_name", "-e", "frame.comment")
+        rows = sorted(set(found.splitlines()))
+        command.expect_equal(rows, ["pod|a to b", "pod|b to a", "u0|a to b", "u0|b to a"], "frames, by adapter and nodes")
+        refused = a.wine(our("flannelctl"), "capture", "--adapter=u0", "--count=1", "icmp", f"--admin={PIPE}")
+        command.expect_equal(refused, "", "what Wine's library cannot do is refused")
+
+
 def test_without_npcap(_):
     """One sentence; nothing else fails."""
     with topology.pair(WineNode, node.KernelNode) as lab:
