@@ -72,8 +72,9 @@ constexpr FlagRow kTable[] = {
      "seconds, "
      "and reboots do not, if the NIC keeps its identity"},
     {kDataPlane, "manage-firewall", &V::manage_firewall, "",
-     "with an overlay network in HNS, keep a rule in Windows' firewall that allows inbound UDP to "
-     "its port; false: flanneld neither makes nor removes rules"},
+     "with an overlay network in HNS, or a tunnel of our own, keep a rule in Windows' firewall "
+     "that "
+     "allows inbound UDP to its port; false: flanneld neither makes nor removes rules"},
     {kDataPlane, "firewall-sources", &V::firewall_sources, "any|peers",
      "whose packets that rule lets in: any, every address's; peers, the nodes' public IPs alone, "
      "in "

@@ -144,6 +144,8 @@ absl::Status SetDataPlane(const FlagValues& values, Options& options) {
     }
     return absl::OkStatus();
   }
+  if (!HasTunDevices() && options.firewall_sources == FirewallSources::kPeers)
+    return Wrong("--firewall-sources=peers is of --dataplane=hns alone; remove it");
   absl::StatusOr<PodDevice> pod_device = ParsePodDevice(values.pod_device);
   if (!pod_device.ok()) return pod_device.status();
   options.pod_device = *std::move(pod_device);

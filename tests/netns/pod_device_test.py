@@ -127,7 +127,8 @@ def test_pcap_adapter_goes_and_comes():
         a, b = lab.nodes
         traffic.ping(a.pod, b.pod_ip)
         for change, undo, said in (("link set pod name other", "link set other name pod", "adapter pod does not exist; this host has lo, u0, other"),
-                                   ("link set pod down", "link set pod up", "adapter pod is down; set it up")):
+                                   ("link set pod down", "link set pod up", "adapter pod is down; set it up"),
+                                   ("link set pod mtu 1400", "link set pod mtu 1450", "adapter pod has MTU 1400, less than the pods' 1450; raise it")):
             if "name" in change:
                 a.host.ip("link set pod down")
             a.host.ip(change)

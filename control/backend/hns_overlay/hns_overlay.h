@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "control/backend/hns_network.h"
-#include "control/backend/hns_overlay/tunnel_firewall.h"
+#include "control/backend/tunnel_firewall.h"
 #include "control/sinks/hns_sink.h"
 #include "hns/overlay_plan.h"
 

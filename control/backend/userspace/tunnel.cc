@@ -102,7 +102,12 @@ absl::StatusOr<std::uint32_t> PrepareDevice(const TunnelConfig& config, host::Ho
     return absl::NotFoundError(
         absl::StrCat("device ", config.device, " disappeared after it was created"));
   using Kind = config::PodDevice::Kind;
-  if (config.pod_device.kind == Kind::kPcap) return device->index;
+  if (config.pod_device.kind == Kind::kPcap) {
+    if (device->mtu >= config.pod_mtu.bytes()) return device->index;
+    return absl::UnavailableError(absl::StrCat("adapter ", config.device, " has MTU ", device->mtu,
+                                               ", less than the pods' ", config.pod_mtu.bytes(),
+                                               "; raise it"));
+  }
   if (absl::Status status = host.SetLinkUp(device->index, config.mtu.bytes()); !status.ok())
     return status;
   if (config.pod_device.kind == Kind::kTap) return device->index;
@@ -192,7 +197,9 @@ bool Tunnel::IsIntact(const std::vector<host::Adapter>& adapters) const {
     if (adapter.index != parts_->adapter_index) continue;
     using Kind = config::PodDevice::Kind;
     const Kind kind = config_.pod_device.kind;
-    if (kind == Kind::kPcap) return adapter.up && adapter.name == config_.device;
+    if (kind == Kind::kPcap) {
+      return adapter.up && adapter.name == config_.device && adapter.mtu >= config_.pod_mtu.bytes();
+    }
     const bool addressed =
         kind == Kind::kTap ||
         std::any_of(adapter.addresses.begin(), adapter.addresses.end(),

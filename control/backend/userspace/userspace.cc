@@ -113,12 +113,15 @@ void Userspace::OpenTrace() {
   }
 }
 
-void Userspace::Poll(control::TimePoint) {
+void Userspace::Poll(control::TimePoint now) {
+  if (context_.host.is_windows() && context_.options.manage_firewall && !tunnels_.empty())
+    firewall_.Allow(tunnels_.front()->config().port, {}, now);
   if (trace_) trace_condition_.Set(trace_->status().message());
 }
 
 void Userspace::AppendConditions(std::vector<NamedCondition>& out) const {
   if (!context_.options.trace.empty()) out.push_back({"trace", trace_condition_});
+  if (context_.host.is_windows()) out.push_back({"firewall", firewall_.condition()});
 }
 
 absl::Status Userspace::OpenTunnel(const TunnelConfig& config) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "control/backend/backend.h"
+#include "control/backend/tunnel_firewall.h"
 #include "control/backend/userspace/tunnel.h"
 #include "control/sinks/host_route_sink.h"
 
@@ -21,7 +22,8 @@ std::vector<TunnelConfig> TunnelConfigs(const NodePlan& plan, const config::Opti
 
 class Userspace final : public Backend {
  public:
-  explicit Userspace(const Context& context) : context_(context) {}
+  explicit Userspace(const Context& context)
+      : context_(context), firewall_(context.host, context.ledger) {}
   ~Userspace() override { Close(); }
 
   // The device of the family's tunnel; empty: it is not open.
@@ -55,6 +57,7 @@ class Userspace final : public Backend {
   std::shared_ptr<dataplane::Counters> v4_counters_, v6_counters_;
   std::shared_ptr<dataplane::TraceFile> trace_;  // null: none is written
   control::Condition trace_condition_;
+  TunnelFirewall firewall_;  // Windows
   bool said_without_hns_ = false;
   std::set<std::string> replaced_devices_;  // upstream's, each deleted once
 };

@@ -294,7 +294,8 @@ class Capture {
  private:
   bool Complete() const { return count_ != 0 && total_ >= count_; }
   absl::Status Flush() {
-    if (text_) text_->flush();
+    if (text_ && !text_->flush())
+      return absl::UnavailableError("cannot write to standard output; is the disk full?");
     return output_ ? output_->Flush() : absl::OkStatus();
   }
 

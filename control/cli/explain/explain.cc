@@ -101,7 +101,8 @@ Action AddExplain(CLI::App& parser) {
                   "reads standard input")
       ->type_name("HEX...");
   parser
-      .add_option("--capture", options->frame.capture, "Take the frame from a pcap or pcapng FILE; needs libpcap, on Windows Npcap")
+      .add_option("--capture", options->frame.capture,
+                  "Take the frame from a pcap or pcapng FILE; needs libpcap, on Windows Npcap")
       ->type_name("FILE");
   parser.add_option("--frame", options->frame.frame, "Which frame of several, from 1 on")
       ->type_name("N")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/backend/hns_overlay/tunnel_firewall.h"
+#include "control/backend/tunnel_firewall.h"
 
 #include <filesystem>
 #include <initializer_list>

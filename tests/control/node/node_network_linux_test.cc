@@ -116,6 +116,42 @@ TEST_F(NodeNetworkLinuxTest, QueuesByFlowAreReported) {
   EXPECT_THAT(log_of("by-flow"), HasSubstr("by-flow: the kernel refuses BPF (CAP_BPF)"));
 }
 
+// As Windows: it has a firewall.
+class WindowsView : public weft::testing::HostView {
+ public:
+  explicit WindowsView(std::unique_ptr<host::Host> host)
+      : HostView(*host), host_(std::move(host)) {}
+  bool is_windows() const override { return true; }
+  absl::StatusOr<std::string> AllowUdpIn(const host::FirewallRule& rule) override {
+    rules.push_back(absl::StrCat(rule.name, " ", rule.port));
+    return std::string();
+  }
+  absl::StatusOr<host::RuleOwner> FindFirewallRule(const std::string&) override {
+    return host::RuleOwner::kNone;
+  }
+  std::vector<std::string> rules;
+
+ private:
+  std::unique_ptr<host::Host> host_;
+};
+
+TEST_F(NodeNetworkLinuxTest, OnWindowsTheFirewallLetsPacketsInAndKubeProxyIsSaidToFail) {
+  for (const bool manage : {true, false}) {
+    options_.manage_firewall = manage;
+    auto host = std::make_unique<WindowsView>(*host::OpenHost());
+    WindowsView& windows = *host;
+    Make(std::move(host));
+    Lease("10.244.1.0/24", "10.9.0.1");
+    ASSERT_EQ(Round(), "");
+    network_->Poll(clock_.Now());
+    using Rules = std::vector<std::string>;
+    EXPECT_EQ(windows.rules, manage ? Rules{"OverlayTraffic4789UDP 4789"} : Rules());
+    EXPECT_TRUE(CheckNamed("hns").ok);
+    EXPECT_THAT(CheckNamed("hns").text, HasSubstr("kube-proxy and the CNI plugins"));
+    EXPECT_EQ(Condition("firewall").text(), "");
+  }
+}
+
 TEST_F(NodeNetworkLinuxTest, ATunnelAddsAndRemovesItsSinks) {
   ASSERT_EQ(Round(), "");
   EXPECT_EQ(Tunnels(), 1u);

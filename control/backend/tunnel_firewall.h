@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule of Windows' firewall that lets in the packets of an overlay network in HNS.
+// The rule of Windows' firewall that lets in the packets of an overlay network in HNS, or of our
+// own tunnel.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,10 @@ class TunnelFirewall {
   explicit TunnelFirewall(host::Host& host, std::shared_ptr<ledger::NodeLedger> ledger = nullptr)
       : host_(host), ledger_(std::move(ledger)) {}
 
-  // Call about every second while an overlay network has this UDP port, and when its peers change:
-  // creates the rule, retries soon where that fails, and checks it every five minutes in case
-  // another program removed or altered it: a rule of ours is corrected, any other stays. Rules of
-  // ours for former ports are removed, and for no peer each.
+  // Call about every second while an overlay network or tunnel has this UDP port, and when its
+  // peers change: creates the rule, retries soon where that fails, and checks it every five minutes
+  // in case another program removed or altered it: a rule of ours is corrected, any other stays.
+  // Rules of ours for former ports are removed, and for no peer each.
   void Allow(std::uint16_t port, const FirewallSources& sources = {},
              control::TimePoint now = std::chrono::steady_clock::now());
 
