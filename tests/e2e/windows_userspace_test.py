@@ -99,6 +99,15 @@ def test_weft_peer(_):
         both_ways(lab, 100 * MIB)
 
 
+def test_neighbours(_):
+    """Both families' gateway; and pods that claim to be it, or somebody else's."""
+    with topology.pair(WineNode, node.KernelNode, ipv6=True) as lab:
+        lab.up()
+        frames_node.expect_gateway_answers(lab)
+        frames_node.expect_claims_named(lab)
+        traffic.tcp(lab.nodes[0].pod, lab.nodes[1].pod, lab.nodes[1].pod_ip6, size=5 * MIB, timeout=60)
+
+
 def test_killed_under_traffic(_):
     with topology.pair(WineNode, node.KernelNode) as lab:
         lab.up()

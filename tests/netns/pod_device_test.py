@@ -1,10 +1,8 @@
 """Pods that send Ethernet frames (--pod-device=tap, pcap:ADAPTER): flanneld is their gateway, and answers ARP and neighbour discovery."""
 
 import signal
-import socket
-import struct
 
-from lab import capture, command, frames, frames_node, node, topology, traffic
+from lab import command, frames_node, node, topology, traffic
 
 MIB = 1 << 20
 
@@ -59,47 +57,15 @@ def test_pcap_ipv6():
 
 
 def test_pcap_neighbours():
-    """What the pod asks and is told, as tshark reads it."""
     with topology.pair(frames_node.PcapNode, node.KernelNode, ipv6=True) as lab:
         lab.up()
-        a, b = lab.nodes
-        a.pod.run("ip", "neigh", "flush", "dev", "e0")
-        with capture.Capture(lab, a.pod, "e0", "arp or icmp6") as seen:
-            traffic.ping(a.pod, b.pod_ip)
-            traffic.ping(a.pod, b.pod_ip6)
-        replies = seen.rows(["arp.src.proto_ipv4", "arp.src.hw_mac"], "arp.opcode == 2 && arp.src.proto_ipv4 == " + node.gateway(a.lease.subnet))
-        command.expect_equal(replies, [{"arp.src.proto_ipv4": [node.gateway(a.lease.subnet)], "arp.src.hw_mac": [a.lease.mac]}], "ARP replies")
-        adverts = seen.rows(["icmpv6.nd.na.target_address", "icmpv6.opt.linkaddr", "icmpv6.nd.na.flag.r"],
-                            "icmpv6.type == 136 && icmpv6.nd.na.target_address == " + node.gateway(a.lease.subnet6))
-        command.expect(adverts and all(row["icmpv6.opt.linkaddr"] == [a.lease.mac6] and row["icmpv6.nd.na.flag.r"] in (["1"], ["True"])
-                                       for row in adverts), f"advertisements: {adverts}")
-
-
-def arp(operation, mac, sender, target, to="ff:ff:ff:ff:ff:ff"):
-    payload = struct.pack("!HHBBH", 1, 0x0800, 6, 4, operation) + frames.mac(mac) + socket.inet_aton(sender) + bytes(6) + socket.inet_aton(target)
-    return frames.ethernet(to, mac, payload, 0x0806)
+        frames_node.expect_gateway_answers(lab)
 
 
 def test_pcap_stranger_and_forged_gateway():
-    """A pod may claim what it likes: the gateway stays the gateway, and each claim has a name."""
     with topology.pair(frames_node.PcapNode, node.KernelNode) as lab:
         lab.up()
-        a, b = lab.nodes
-        traffic.ping(a.pod, b.pod_ip)
-        gateway, mac = node.gateway(a.lease.subnet), "02:00:00:00:66:66"
-        with a.pod.entered():
-            raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-            raw.bind(("e0", 0x0806))
-        with raw:
-            for frame, name in ((arp(2, mac, gateway, a.pod_ip), "forged-gateway"), (arp(1, mac, gateway, gateway), "forged-gateway"),
-                                (arp(1, mac, "192.168.99.9", gateway), "foreign-neighbour"),
-                                (arp(2, mac, b.pod_ip, gateway), "foreign-neighbour")):
-                before = a.drop(name)
-                for _ in range(10):
-                    raw.send(frame)
-                command.wait_until(lambda: a.drop(name) == before + 10, lambda: f"{name}: {a.drops('toWire', a.device)}")
-        traffic.ping(b.pod, a.pod_ip)
-        traffic.tcp(a.pod, b.pod, b.pod_ip, size=MIB)
+        frames_node.expect_claims_named(lab)
 
 
 def test_pcap_books_balance():
