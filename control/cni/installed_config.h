@@ -47,7 +47,7 @@ struct InstalledConfig {
 
 // Repeatable: a second run completes a killed one. FailedPrecondition: another run holds the lock,
 // or the file is not ours and `overwrite` is not set. Every error names the file, the cause and the
-// next step; the file is then as it was.
+// next step; the file is then as it was, or has the new text and the record both texts.
 absl::StatusOr<InstalledConfig> InstallConfig(const InstallRequest& request);
 
 struct RemovedConfig {
