@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "dataplane/forwarder_impl.h"
+#include "dataplane/offload.h"
 #include "vxlan/flow_hash.h"
 #include "vxlan/ipv4.h"
 
@@ -25,12 +26,13 @@ void Forwarder::Impl::Encapsulate(Batch& batch, Batch& replies) {
                                   ? static_cast<std::uint32_t>(kIpv4HeaderSize) + 4  // ports
                                   : kNeverTaken;
 
-  // Takes whole IPv4 packets to a remote, without options and with complete checksums.
+  // Takes whole IPv4 packets to a remote, without options, with a complete checksum or one left to
+  // us: pods' TCP and UDP packets have the latter.
   const auto look_up = [ =, this ](std::size_t i) __attribute__((always_inline)) {
     Packet& packet = packets[i];
     const std::uint32_t length = packet.length;
     if (packet.verdict != Verdict::kForward || packet.segmentation != Segmentation::kNone ||
-        packet.checksum != ChecksumState::kOnWire || length < least) [[unlikely]]
+        length < least) [[unlikely]]
       return ResolveSlow(packet, i);
     const std::byte* const ip = packet.data;
     // Version, IHL, TOS, total length, identification, fragment.
@@ -42,7 +44,8 @@ void Forwarder::Impl::Encapsulate(Batch& batch, Batch& replies) {
         [[unlikely]]
       return ResolveSlow(packet, i);
     const Remote* const remote = remotes_v4.Find(destination);
-    if (remote == nullptr) [[unlikely]]
+    if (remote == nullptr ||
+        (packet.checksum == ChecksumState::kPartial && !CompleteChecksum(packet))) [[unlikely]]
       return ResolveSlow(packet, i);
     packet.outer_port = OuterSourcePort(HashUsualFlow(
         addresses, static_cast<IpProtocol>(Load8(ip + 9)), LoadBe32(ip + kIpv4HeaderSize)));
