@@ -94,6 +94,17 @@ def test_selects_by_peer_pod_and_filter():
                     command.expect_equal(len(found), 8, f"{side} {words}: two pods' two pings and their answers")
 
 
+def test_which_tunnel():
+    """flanneld's, unless flags say another; without flanneld's endpoint by flags alone."""
+    with topology.pair(node.WeftNode, node.KernelNode) as lab:
+        a, b = up(lab)
+        for words, kept in (([], 4), (["--vni=7"], 0), (["--port=8472"], 0), (["--adapter=u0", "--vni=4096", "--port=4789", "--admin=/nowhere"], 4)):
+            capture = Capture(a, *words, admin="--admin=/nowhere" not in words)
+            traffic.ping(a.pod, b.pod_ip)
+            capture.end()
+            command.expect_equal(capture.counts, {"u0": (kept, 0)}, f"capture {words}")
+
+
 def test_a_hundred_thousand_packets_a_second():
     """Each is in the file, or counted as lost."""
     with topology.pair(node.WeftNode, node.KernelNode, without_ipv6=True) as lab:
@@ -156,6 +167,12 @@ def test_says_what_is_missing():
             command.expect(text in shown, f"{words}: {shown}")
         shown = said(prefix=("setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw"))
         command.expect("this user has no right to" in shown, shown)
+        full = a.host.start("sh", "-c", 'exec "$@" >/dev/full', "sh", *flannelctl, "--count=4", stderr=subprocess.PIPE)
+        full.stderr.readline()
+        traffic.ping(a.pod, b.pod_ip)
+        shown = full.communicate(timeout=20)[1]
+        command.expect_equal(full.returncode, 2, "exit code on a full disk")
+        command.expect("cannot write to standard output; is the disk full?" in shown, shown)
         # The daemon goes on, and so does another capture, when the adapter of one is deleted.
         a.host.ip("link add gone type veth peer name gone2", "link set gone2 up", "link set gone up")
         process = a.host.start(*flannelctl, "--adapter=gone", stdout=subprocess.PIPE, stderr=subprocess.PIPE)

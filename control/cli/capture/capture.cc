@@ -50,7 +50,7 @@ struct CaptureOptions {
   std::uint32_t snap_length = 65'536;
   std::uint32_t port = kVxlanPort;
   LeaseOptions leases;
-  const CLI::Option* vni = nullptr;
+  const CLI::Option *vni = nullptr, *port_flag = nullptr;
 };
 
 // Valid options, with what flanneld knows.
@@ -144,7 +144,7 @@ absl::StatusOr<CapturePlan> MakePlan(const CaptureOptions& options) {
       if (pods && options.pod_adapters.empty() &&
           std::ranges::find(plan.pods, tunnel.device) == plan.pods.end())
         plan.pods.push_back(tunnel.device);
-      plan.selection.port = tunnel.port;
+      if (options.port_flag->count() == 0) plan.selection.port = tunnel.port;
     }
   }
   for (const auto& [wanted, adapters, flag] : {std::tuple(outer, &plan.outer, "--adapter"),
@@ -493,12 +493,16 @@ Action AddCapture(CLI::App& parser) {
       ->type_name("BYTES")
       ->capture_default_str()
       ->check(NotNegative);
-  parser.add_option("--port", options->port, "UDP port of the outer frames")
-      ->type_name("PORT")
-      ->default_str("flanneld's, else 4789")
-      ->check(NotNegative);
+  options->port_flag = parser.add_option("--port", options->port, "UDP port of the outer frames")
+                           ->type_name("PORT")
+                           ->default_str("flanneld's, else 4789")
+                           ->check(NotNegative);
   AddLeaseOptions(parser, options->leases);
-  options->vni = parser.get_option("--vni");
+  CLI::Option* const vni = parser.get_option("--vni");
+  vni->remove_needs(parser.get_option("--from"));
+  vni->description("VNI of the outer frames, and of leases with --from");
+  vni->default_str("flanneld's, else 4096");
+  options->vni = vni;
   parser.footer(
       "Needs libpcap, on Windows Npcap, and the right to capture. Without a running\n"
       "flanneld give --adapter, --vni and --port, and --from FILE for the names of\n"

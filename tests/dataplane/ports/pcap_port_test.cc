@@ -163,6 +163,7 @@ TEST_F(PcapPortTest, DropsOfTheKernelAreCounted) {
 struct Npcap {
   std::vector<ByteVector> sent;
   unsigned takes = ~0u;  // bytes that a transmission takes
+  std::vector<std::pair<PcapRecord, ByteVector>> arriving;
   int transmissions = 0;
   std::vector<std::string> calls;
 };
@@ -189,7 +190,15 @@ const std::map<std::string, void*>& NpcapFunctions() {
        as(+[](PcapHandle*, PcapProgram*, const char*, int, std::uint32_t) { return 0; })},
       {"pcap_setfilter", as(+[](PcapHandle*, PcapProgram*) { return 0; })},
       {"pcap_freecode", as(+[](PcapProgram*) {})},
-      {"pcap_next_ex", as(+[](PcapHandle*, PcapRecord**, const std::byte**) { return 0; })},
+      {"pcap_next_ex", as(+[](PcapHandle*, PcapRecord** record, const std::byte** bytes) {
+         static std::pair<PcapRecord, ByteVector> present;
+         if (npcap->arriving.empty()) return 0;
+         present = npcap->arriving.front();
+         npcap->arriving.erase(npcap->arriving.begin());
+         *record = &present.first;
+         *bytes = present.second.data();
+         return 1;
+       })},
       {"pcap_sendpacket", as(+[](PcapHandle*, const std::byte* bytes, int size) {
          npcap->sent.emplace_back(bytes, bytes + size);
          return 0;
@@ -295,6 +304,23 @@ TEST_F(NpcapTest, ABatchLargerThanTheQueueIsSentInParts) {
   ASSERT_EQ(its_.sent.size(), 100u);
   for (std::size_t i = 0; i < its_.sent.size(); ++i)
     EXPECT_EQ(its_.sent[i][0], static_cast<std::byte>(i));
+}
+
+// Half a packet is none, and a buffer has room for the longest packet only.
+TEST_F(NpcapTest, FramesThatAreCutOrTooLongAreCountedAndNotDelivered) {
+  const auto port = Open();
+  const auto arrive = [&](std::uint32_t captured, std::uint32_t length) {
+    its_.arriving.push_back({{0, 0, captured, length}, ByteVector(captured)});
+  };
+  arrive(100, 101);
+  arrive(kMaxPacket + 1, kMaxPacket + 1);
+  arrive(0, 0);
+  arrive(kMaxPacket, kMaxPacket);
+  EXPECT_EQ(port->Receive(batch_), 4u) << "what was read";
+  ASSERT_EQ(batch_.size(), 1u);
+  EXPECT_EQ(batch_[0].length, kMaxPacket);
+  EXPECT_EQ(port->Counts()[2].name, "pcap-cut");
+  EXPECT_EQ(port->Counts()[2].value, 3u);
 }
 
 TEST_F(NpcapTest, WhatATransmissionDidNotTakeHasItsVerdict) {

@@ -11,6 +11,7 @@
 #include "control/cli/capture/frame_selection.h"
 #include "control/cli/capture/node_names.h"
 #include "control/cli/capture/outer_pieces.h"
+#include "tests/control/cli/call.h"
 #include "tests/support/packet_builder.h"
 #include "tests/support/test_path.h"
 #include "vxlan/transport_checksum.h"
@@ -86,6 +87,33 @@ TEST(FrameSelection, ThePodsFrameInsideAnOuterOne) {
     EXPECT_TRUE(PodFrameOf(Bytes(v4).first(size), LinkType::kEthernet).empty()) << size;
   EXPECT_EQ(AddressesOf(Bytes()), std::nullopt);
   EXPECT_TRUE(IpOf(Hex("ffffffffffff02000000000a0806"), LinkType::kEthernet).empty()) << "ARP";
+}
+
+TEST(CaptureOptions, WrongOnesAreNamedBeforeAnythingIsOpened) {
+  const struct {
+    std::vector<std::string> words;
+    const char* error;
+  } rows[] = {
+      {{"--port=0"}, "--port=0 must lie in 1..65535"},
+      {{"--port=65536"}, "--port=65536 must lie in 1..65535"},
+      {{"--snap-length=127"}, "--snap-length=127 must lie in 128..262144"},
+      {{"--file-size=1048577"}, "--file-size=1048577 must lie in 0..1048576"},
+      {{"--files=1"}, "--files=1 must lie in 2..100000"},
+      {{"--vni=16777216"}, "--vni=16777216 has more than 24 bits"},
+      {{"--inner", "--both"}, "give one of --inner, --outer and --both"},
+      {{"--write=-", "--decode"}, "--write=- and --decode both write to standard output"},
+      {{"--pod=10.0.0"}, "--pod=10.0.0 is not an IP address"},
+      {{"--duration=0s"}, "--duration=0s is not a duration of at most 24h; write 30s"},
+      {{"--count=-1"}, "-1 is less than zero"},
+      {{"--admin=/no/such/socket"}, "which adapter? flanneld does not answer"},
+  };
+  for (const auto& row : rows) {
+    std::vector<std::string> words = {"capture"};
+    words.insert(words.end(), row.words.begin(), row.words.end());
+    const Outcome outcome = Call(words);
+    EXPECT_EQ(outcome.code, 2) << row.error;
+    EXPECT_THAT(outcome.err, HasSubstr(row.error));
+  }
 }
 
 TEST(OuterPieces, AnUncutAggregateBecomesTheFramesOfTheWire) {
