@@ -4,8 +4,8 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
-#include <set>
-#include <thread>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,7 +28,6 @@ namespace {
 
 using dataplane::LinkType;
 using dataplane::PcapDevice;
-using dataplane::PcapngPacket;
 using std::chrono::steady_clock;
 
 constexpr char kCaptureVerb[] = "capture";
@@ -426,7 +425,8 @@ ExitCode RunCapture(const CaptureOptions& options, Io& io) {
                           [](std::string* out, const CapturedAdapter& each) {
                             absl::StrAppend(out, each.name, each.pods ? " (pods)" : "");
                           })
-         << "; end with Ctrl-C" << std::endl;
+         << ", " << (kBuffer >> 20) << " MiB of buffer each, " << options.snap_length
+         << " bytes of a frame; end with Ctrl-C" << std::endl;
   end_requested = 0;
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { end_requested = 1; });
   Capture capture(*plan, *std::move(adapters), matcher, output ? &*output : nullptr,
