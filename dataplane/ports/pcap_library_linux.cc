@@ -33,9 +33,9 @@ absl::StatusOr<PcapLibrary> Open() {
 }  // namespace
 
 absl::StatusOr<const PcapLibrary*> PcapLibrary::Load() {
-  static const auto* const library = new absl::StatusOr<PcapLibrary>(Open());
-  if (!library->ok()) return library->status();
-  return &**library;
+  static const auto* const kLibrary = new absl::StatusOr<PcapLibrary>(Open());
+  if (!kLibrary->ok()) return kLibrary->status();
+  return &**kLibrary;
 }
 
 void MakeSendNonblocking(const PcapLibrary& library, PcapHandle* handle) {
