@@ -152,9 +152,10 @@ class Member:
     # ---- What is on the node
 
     def subnet_env(self):
-        """subnet.env as a dict; empty while there is none."""
+        """subnet.env as a dict; empty while there is none, or while it lacks its last line, as upstream's sometimes does."""
         with contextlib.suppress(FileNotFoundError), open(self.root + self.flags["subnet-file"], encoding="utf-8") as file:
-            return dict(line.split("=", 1) for line in file.read().splitlines())
+            text = file.read()
+            return dict(line.split("=", 1) for line in text.splitlines()) if "FLANNEL_IPMASQ=" in text else {}
         return {}
 
     def routes(self, family="ipv4"):
