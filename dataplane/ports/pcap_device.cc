@@ -91,14 +91,10 @@ absl::Status PcapDevice::Activate(const PcapDeviceOptions& options) {
 
 absl::Status PcapDevice::Filter(const PcapDeviceOptions& options) {
   if (options.filter.empty()) return absl::OkStatus();
-  PcapProgram program{};
-  if (library_.compile(handle_, &program, options.filter.c_str(), 1, kPcapNoMask) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("the filter \"", options.filter,
-                                                   "\" is not understood: ", error(),
-                                                   "; see pcap-filter(7)"));
-  }
-  const int code = library_.setfilter(handle_, &program);
-  library_.freecode(&program);
+  absl::StatusOr<PcapProgram> program = library_.Compile(handle_, options.filter);
+  if (!program.ok()) return program.status();
+  const int code = library_.setfilter(handle_, &*program);
+  library_.freecode(&*program);
   if (code == 0) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("adapter ", options.adapter,
                                              " does not take the filter \"", options.filter,

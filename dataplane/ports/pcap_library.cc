@@ -18,8 +18,6 @@ absl::StatusOr<PcapLibrary> PcapLibrary::From(const std::function<void*(const ch
   };
   const char* (*lib_version)() = nullptr;
   required(lib_version, "pcap_lib_version");
-  required(library.findalldevs, "pcap_findalldevs");
-  required(library.freealldevs, "pcap_freealldevs");
   required(library.create, "pcap_create");
   required(library.set_snaplen, "pcap_set_snaplen");
   required(library.set_promisc, "pcap_set_promisc");
@@ -61,6 +59,20 @@ absl::StatusOr<PcapLibrary> PcapLibrary::From(const std::function<void*(const ch
   optional(library.sendqueue_queue, "pcap_sendqueue_queue");
   optional(library.sendqueue_transmit, "pcap_sendqueue_transmit");
   return library;
+}
+
+absl::StatusOr<const PcapLibrary*> PcapLibrary::Load() {
+  static const auto* const kLibrary = new absl::StatusOr<PcapLibrary>(OpenPcapLibrary());
+  if (!kLibrary->ok()) return kLibrary->status();
+  return &**kLibrary;
+}
+
+absl::StatusOr<PcapProgram> PcapLibrary::Compile(PcapHandle* handle,
+                                                 const std::string& text) const {
+  PcapProgram program{};
+  if (compile(handle, &program, text.c_str(), 1, kPcapNoMask) == 0) return program;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the filter \"", text, "\" is not understood: ", geterr(handle), "; see pcap-filter(7)"));
 }
 
 }  // namespace weft::dataplane

@@ -28,14 +28,6 @@ struct PcapProgram {
   unsigned length;
   void* instructions;
 };
-// struct pcap_if
-struct PcapAdapter {
-  PcapAdapter* next;
-  char* name;
-  char* description;
-  void* addresses;
-  std::uint32_t flags;
-};
 // struct pcap_stat; the last three exist on Windows only.
 struct PcapStatistics {
   unsigned received, dropped, dropped_by_adapter;
@@ -61,10 +53,12 @@ struct PcapLibrary {
   // From `find`, which returns a function's address or null. Public for tests.
   static absl::StatusOr<PcapLibrary> From(const std::function<void*(const char*)>& find);
 
+  // Free it with `freecode`. InvalidArgument: `text` is not of pcap-filter(7) for the handle's
+  // frames.
+  absl::StatusOr<PcapProgram> Compile(PcapHandle* handle, const std::string& text) const;
+
   std::string version;
 
-  int (*findalldevs)(PcapAdapter**, char* error) = nullptr;
-  void (*freealldevs)(PcapAdapter*) = nullptr;
   PcapHandle* (*create)(const char* device, char* error) = nullptr;
   int (*set_snaplen)(PcapHandle*, int bytes) = nullptr;
   int (*set_promisc)(PcapHandle*, int on) = nullptr;
@@ -99,6 +93,9 @@ struct PcapLibrary {
   int (*sendqueue_queue)(PcapSendQueue*, const PcapRecord*, const std::byte*) = nullptr;
   unsigned (*sendqueue_transmit)(PcapHandle*, PcapSendQueue*, int paced) = nullptr;
 };
+
+// Finds the system's library; Load calls it once.
+absl::StatusOr<PcapLibrary> OpenPcapLibrary();
 
 // Makes sendpacket fail where it would block. setnonblock concerns reading alone.
 void MakeSendNonblocking(const PcapLibrary& library, PcapHandle* handle);

@@ -3,15 +3,12 @@
 #include <fcntl.h>
 #include <net/if.h>
 
-#include <memory>
-
 #include "absl/strings/str_cat.h"
 #include "dataplane/ports/pcap_library.h"
 
 namespace weft::dataplane {
-namespace {
 
-absl::StatusOr<PcapLibrary> Open() {
+absl::StatusOr<PcapLibrary> OpenPcapLibrary() {
   // Debian's name, and that of the systems that follow libpcap's own version.
   void* library = nullptr;
   for (const char* const name : {"libpcap.so.0.8", "libpcap.so.1"}) {
@@ -28,14 +25,6 @@ absl::StatusOr<PcapLibrary> Open() {
   if (functions.ok()) return functions;
   return absl::UnavailableError(
       absl::StrCat("this machine's libpcap cannot be used: ", functions.status().message()));
-}
-
-}  // namespace
-
-absl::StatusOr<const PcapLibrary*> PcapLibrary::Load() {
-  static const auto* const kLibrary = new absl::StatusOr<PcapLibrary>(Open());
-  if (!kLibrary->ok()) return kLibrary->status();
-  return &**kLibrary;
 }
 
 void MakeSendNonblocking(const PcapLibrary& library, PcapHandle* handle) {

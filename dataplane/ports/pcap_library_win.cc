@@ -19,7 +19,9 @@ std::wstring SystemFolder() {
   return folder;
 }
 
-absl::StatusOr<PcapLibrary> Open() {
+}  // namespace
+
+absl::StatusOr<PcapLibrary> OpenPcapLibrary() {
   // Npcap's own folder, whose Packet.dll must be found too; system32 where Npcap was installed to
   // stand in for WinPcap.
   HMODULE library =
@@ -37,14 +39,6 @@ absl::StatusOr<PcapLibrary> Open() {
   if (functions.ok()) return functions;
   return absl::UnavailableError(
       absl::StrCat("this machine's wpcap.dll cannot be used: ", functions.status().message()));
-}
-
-}  // namespace
-
-absl::StatusOr<const PcapLibrary*> PcapLibrary::Load() {
-  static const auto* const kLibrary = new absl::StatusOr<PcapLibrary>(Open());
-  if (!kLibrary->ok()) return kLibrary->status();
-  return &**kLibrary;
 }
 
 void MakeSendNonblocking(const PcapLibrary&, PcapHandle*) {}

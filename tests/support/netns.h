@@ -26,6 +26,10 @@ namespace weft {
 // packets for the address back out. Returns what failed, or empty.
 [[nodiscard]] std::string AddIp6(std::string_view prefix, std::string_view device);
 
+// Adds the veth "near" with its other end "far", both up, on which the kernel itself sends nothing.
+// Returns what failed, or empty.
+[[nodiscard]] std::string AddQuietVeth(int mtu = 1500);
+
 // Writes a value below /proc/sys/net, e.g. ("ipv4/ip_forward", "1"). False when it cannot.
 bool SetNetSysctl(const std::string& path, std::string_view value);
 

@@ -57,6 +57,16 @@ std::string AddIp6(std::string_view prefix, std::string_view device) {
   return RunIp("-6 route replace local " + std::string(address) + on + " table local");
 }
 
+std::string AddQuietVeth(int mtu) {
+  std::string error = RunIp("link add near type veth peer name far");
+  for (const std::string end : {"near", "far"}) {
+    if (error.empty() && !SetNetSysctl("ipv6/conf/" + end + "/disable_ipv6", "1"))
+      error = "cannot disable IPv6 on " + end;
+    if (error.empty()) error = RunIp("link set " + end + " mtu " + std::to_string(mtu) + " up");
+  }
+  return error;
+}
+
 bool SetNetSysctl(const std::string& path, std::string_view value) {
   std::ofstream file("/proc/sys/net/" + path);
   file << value << std::flush;

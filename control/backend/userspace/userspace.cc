@@ -13,8 +13,7 @@ namespace {
 
 constexpr char kWithoutHns[] =
     "with --dataplane=userspace there is no network in HNS, so kube-proxy and the CNI plugins, "
-    "which "
-    "need one, do not work on this node";
+    "which need one, do not work on this node";
 
 }  // namespace
 

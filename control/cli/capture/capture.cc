@@ -201,13 +201,10 @@ class PodMatcher {
     }
     dataplane::PcapHandle* const handle =
         library.open_dead(dataplane::kPcapEthernet, static_cast<int>(dataplane::kMaxPacket));
-    const int code = library.compile(handle, &program_, filter.c_str(), 1, dataplane::kPcapNoMask);
-    const std::string error = code == 0 ? "" : library.geterr(handle);
+    const absl::StatusOr<dataplane::PcapProgram> program = library.Compile(handle, filter);
     library.close(handle);
-    if (code != 0) {
-      return Wrong(absl::StrCat("the filter \"", filter, "\" is not understood: ", error,
-                                "; see pcap-filter(7)"));
-    }
+    if (!program.ok()) return program.status();
+    program_ = *program;
     library_ = &library;
     return absl::OkStatus();
   }

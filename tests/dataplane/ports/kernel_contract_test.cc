@@ -58,11 +58,7 @@ class PcapHarness : public PortHarness {
     const std::string entered = EnterPrivateNetns();
     EXPECT_EQ(entered, "");
     if (!entered.empty()) return nullptr;
-    EXPECT_EQ(RunIp("link add near type veth peer name far"), "");
-    for (const std::string end : {"near", "far"}) {
-      EXPECT_TRUE(SetNetSysctl("ipv6/conf/" + end + "/disable_ipv6", "1"));
-      EXPECT_EQ(RunIp("link set " + end + " mtu 65000 up"), "");
-    }
+    EXPECT_EQ(AddQuietVeth(65'000), "");
     const auto library = PcapLibrary::Load();
     EXPECT_TRUE(library.ok()) << library.status();
     if (!library.ok()) return nullptr;

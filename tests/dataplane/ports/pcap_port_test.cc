@@ -34,11 +34,7 @@ class PcapPortTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(EnterPrivateNetns(), "");
-    ASSERT_EQ(RunIp("link add near type veth peer name far"), "");
-    for (const std::string end : {"near", "far"}) {
-      ASSERT_TRUE(SetNetSysctl("ipv6/conf/" + end + "/disable_ipv6", "1"));
-      ASSERT_EQ(RunIp("link set " + end + " up"), "");
-    }
+    ASSERT_EQ(AddQuietVeth(), "");
     const auto library = PcapLibrary::Load();
     ASSERT_TRUE(library.ok()) << library.status();
     library_ = *library;
@@ -174,8 +170,6 @@ const std::map<std::string, void*>& NpcapFunctions() {
   static int handle;
   static const std::map<std::string, void*> functions = {
       {"pcap_lib_version", as(+[]() { return "Npcap version 1.79, based on libpcap 1.10.4"; })},
-      {"pcap_findalldevs", as(+[](PcapAdapter**, char*) { return 0; })},
-      {"pcap_freealldevs", as(+[](PcapAdapter*) {})},
       {"pcap_create",
        as(+[](const char*, char*) { return reinterpret_cast<PcapHandle*>(&handle); })},
       {"pcap_set_snaplen", as(+[](PcapHandle*, int) { return 0; })},

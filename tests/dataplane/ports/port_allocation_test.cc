@@ -196,11 +196,7 @@ TEST(PortAllocation, NoneInATunDevice) {
 
 TEST(PortAllocation, NoneInACapturedAdapter) {
   ASSERT_EQ(EnterPrivateNetns(), "");
-  ASSERT_EQ(RunIp("link add near type veth peer name far"), "");
-  for (const std::string end : {"near", "far"}) {
-    ASSERT_TRUE(SetNetSysctl("ipv6/conf/" + end + "/disable_ipv6", "1"));
-    ASSERT_EQ(RunIp("link set " + end + " up"), "");
-  }
+  ASSERT_EQ(AddQuietVeth(), "");
   const auto library = PcapLibrary::Load();
   ASSERT_TRUE(library.ok()) << library.status();
   auto pcap = PcapPort::Open(**library, {.adapter = "near", .mac = Mac("02:00:00:00:01:01")});
