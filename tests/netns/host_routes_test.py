@@ -3,7 +3,10 @@
 import contextlib
 import dataclasses
 import os
+import re
 import signal
+import subprocess
+import tempfile
 
 from lab import command, daemon, footprint, lease, namespace, node, topology, traffic
 
@@ -254,19 +257,31 @@ def test_host_gw_refuses_nat():
 
 
 class never_lost:
-    """Pings all the while; leaving it, none may be missing."""
+    """Pings all the while; leaving it, none may be missing but those that are on their way."""
+
+    MOST_ON_THEIR_WAY = 20  # 100 ms
 
     def __init__(self, source, address):
         self.source, self.address = source, address
 
     def __enter__(self):
-        self.process = self.source.start("ping", "-n", "-q", "-i", "0.005", self.address, stdout=-1, stderr=-1)
+        self.output = tempfile.TemporaryFile("w+")
+        self.process = self.source.start("ping", "-n", "-i", "0.005", self.address, stdout=self.output, stderr=subprocess.STDOUT)
 
     def __exit__(self, kind, error, trace):
         self.process.send_signal(signal.SIGINT)
-        reported, _ = self.process.communicate(timeout=10)
-        if kind is None:
-            command.expect(" 0% packet loss" in reported, f"ping {self.address} all the while: {reported.strip().splitlines()[-2:]}")
+        self.process.wait(timeout=10)
+        with self.output:
+            self.output.seek(0)
+            reported = self.output.read()
+        if kind is not None:
+            return
+        answered = {int(number) for number in re.findall(r"icmp_seq=(\d+) ttl", reported)}
+        sent = re.search(r"(\d+) packets transmitted", reported)
+        command.expect(answered and sent, f"ping {self.address}: {reported[-300:]}")
+        last = max(answered)
+        command.expect_equal(sorted(set(range(1, last)) - answered), [], f"lost of {sent[1]} pings to {self.address}")
+        command.expect(int(sent[1]) - last <= self.MOST_ON_THEIR_WAY, f"ping {self.address}: {sent[1]} sent, the last answer was to {last}")
 
 
 def direct_lab():
