@@ -9,29 +9,6 @@
 namespace weft::dataplane {
 namespace {
 
-// Of few bytes, for which a call of the CPU's own loop costs more than the sum.
-PartialSum SumFew(Bytes bytes) {
-  std::uint64_t words = 0;
-  const std::byte* at = bytes.data();
-  std::size_t left = bytes.size();
-  for (; left >= 8; at += 8, left -= 8) {
-    const std::uint64_t eight = LoadBe64(at);
-    words += (eight >> 32) + (eight & 0xffff'ffff);
-  }
-  if (left >= 4) {
-    words += LoadBe32(at);
-    at += 4;
-    left -= 4;
-  }
-  if (left >= 2) {
-    words += LoadBe16(at);
-    at += 2;
-    left -= 2;
-  }
-  if (left != 0) words += std::uint64_t{Load8(at)} << 8;
-  return PartialSum(words);
-}
-
 constexpr std::size_t kFew = 128;  // bytes
 
 }  // namespace
@@ -43,8 +20,10 @@ bool CompleteChecksum(Packet& packet) {
   // The sum includes the field, which contains the pseudo-header's sum. RFC 768 requires 0xffff for
   // a computed 0; for the other protocols the two are equivalent.
   const Bytes covered = packet.bytes().subspan(start);
-  const PartialSum sum = covered.size() <= kFew ? SumFew(covered) : Sum(covered);
-  StoreBe16(packet.data + field, NonZeroUdpChecksum(sum.Checksum()));
+  const std::uint16_t checksum = start >= 8 && covered.size() <= kFew
+                                     ? ChecksumOfFew(covered.data(), covered.size())
+                                     : Sum(covered).Checksum();
+  StoreBe16(packet.data + field, NonZeroUdpChecksum(checksum));
   packet.checksum = ChecksumState::kOnWire;
   return true;
 }

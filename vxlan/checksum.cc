@@ -6,14 +6,6 @@
 namespace weft {
 namespace {
 
-// The kernels add words in the CPU's order. RFC 1071 section 2 B: swapping the bytes of the folded
-// sum gives the sum of swapped words.
-PartialSum FromNative(std::uint64_t native) {
-  const std::uint16_t folded = PartialSum(native).Fold();
-  return PartialSum(std::endian::native == std::endian::little ? __builtin_bswap16(folded)
-                                                               : folded);
-}
-
 const detail::ChecksumKernel& Kernel() {
   static const detail::ChecksumKernel& kernel = *detail::RunnableChecksumKernels().back();
   return kernel;
@@ -42,12 +34,7 @@ class WordSum {
   std::uint64_t odd_carries_ = 0;
 };
 
-template <typename T>
-T LoadNative(const std::byte* from) {
-  T word;
-  std::memcpy(&word, from, sizeof word);
-  return word;
-}
+using detail::LoadNative;
 
 // Adds fewer than 8 bytes. A word's position does not matter as long as it begins at an even
 // offset; an odd last byte is the first byte of its word.
@@ -93,10 +80,13 @@ namespace detail {
 const ChecksumKernel kPortableKernel = {"portable", SumPortable, CopyAndSumPortable};
 }  // namespace detail
 
-PartialSum Sum(Bytes bytes) { return FromNative(Kernel().sum(bytes.data(), bytes.size())); }
+PartialSum Sum(Bytes bytes) {
+  return PartialSum(detail::FoldNative(Kernel().sum(bytes.data(), bytes.size())));
+}
 
 PartialSum CopyAndSum(MutableBytes destination, Bytes source) {
-  return FromNative(Kernel().copy_and_sum(destination.data(), source.data(), source.size()));
+  return PartialSum(
+      detail::FoldNative(Kernel().copy_and_sum(destination.data(), source.data(), source.size())));
 }
 
 PartialSum PseudoHeaderV6(std::span<const std::byte, 16> source,

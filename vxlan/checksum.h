@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "vxlan/bytes.h"
@@ -51,6 +52,8 @@ class PartialSum {
 
 // Any length; an odd last byte counts as the high half of a word. Uses the CPU's widest loads.
 [[nodiscard]] PartialSum Sum(Bytes bytes);
+// Sum(...).Checksum(), inline: faster up to about 100 bytes. The 8 bytes before `at` are readable.
+[[nodiscard]] inline std::uint16_t ChecksumOfFew(const std::byte* at, std::size_t size);
 // Copies `source` to the start of `destination` (at least as long, not overlapping) and sums it.
 PartialSum CopyAndSum(MutableBytes destination, Bytes source);
 
@@ -85,6 +88,40 @@ PartialSum CopyAndSum(MutableBytes destination, Bytes source);
       .Add(static_cast<std::uint16_t>(~before))
       .Add(after)
       .Checksum();
+}
+
+namespace detail {
+
+// Folds a sum of words in the CPU's order. RFC 1071 section 2 B: swapping the bytes of the folded
+// sum gives the sum of swapped words.
+constexpr std::uint16_t FoldNative(std::uint64_t native) {
+  const std::uint16_t folded = PartialSum(native).Fold();
+  return std::endian::native == std::endian::little ? __builtin_bswap16(folded) : folded;
+}
+
+template <typename T>
+T LoadNative(const std::byte* from) {
+  T word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+}  // namespace detail
+
+inline std::uint16_t ChecksumOfFew(const std::byte* at, std::size_t size) {
+  std::uint64_t sum = 0;
+  const auto add = [&](std::uint64_t words) {
+    sum += words;
+    sum += sum < words;  // end-around carry
+  };
+  std::size_t left = size;
+  for (; left >= 8; at += 8, left -= 8) add(detail::LoadNative<std::uint64_t>(at));
+  // The last bytes, of eight that end with them; an odd one is the first byte of its word.
+  const auto last = detail::LoadNative<std::uint64_t>(at + left - 8);
+  if (left != 0)
+    add(std::endian::native == std::endian::little ? last >> (64 - 8 * left)
+                                                   : last << (64 - 8 * left));
+  return static_cast<std::uint16_t>(~detail::FoldNative(sum));
 }
 
 }  // namespace weft

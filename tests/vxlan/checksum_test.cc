@@ -64,6 +64,20 @@ TEST(Checksum, SumAgreesWithTheReferenceAtEveryLengthAndAlignment) {
   }
 }
 
+// Nothing after the bytes is read.
+TEST(Checksum, ChecksumOfFewAgreesWithTheReference) {
+  std::mt19937 random(kSeed);
+  SCOPED_TRACE(kSeed);
+  constexpr std::size_t kBefore = 8;
+  for (std::size_t size = 0; size <= 200; ++size) {
+    ByteVector bytes = RandomBytes(random, kBefore + size);
+    if (size % 5 == 0) std::fill(bytes.begin() + kBefore, bytes.end(), std::byte{0xff});
+    const Bytes in = Bytes(bytes).subspan(kBefore);
+    const auto expected = static_cast<std::uint16_t>(~ObviousSum(in));
+    ASSERT_EQ(ChecksumOfFew(in.data(), in.size()), expected) << size << " bytes";
+  }
+}
+
 TEST(Checksum, OnesDoNotOverflowTheLanes) {
   const ByteVector ones(65535, std::byte{0xff});
   EXPECT_EQ(Sum(ones).Fold(), ObviousSum(ones));
