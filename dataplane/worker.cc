@@ -16,9 +16,6 @@
 namespace weft::dataplane {
 namespace {
 
-// Empty rounds before sleeping: a wake-up costs about 4 us, an empty round less than 1 us (measured
-// on a 2-core VM).
-constexpr int kIdleRounds = 20;
 // Wake-ups in which no port reads anything before the ports' handles are ignored for a while: a
 // deleted device stays "ready". What a port consumes without delivering it counts as read.
 constexpr int kFruitlessWakes = 64;
@@ -51,6 +48,8 @@ void FinishChecksums(Batch& batch) {
   }
 }
 
+Timestamp Now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
 struct Waker {
   WaitSet* waits;
   void operator()() const { waits->Wake(); }
@@ -63,6 +62,7 @@ struct Worker::Impl {
   PacketPort& wire;
   Forwarder& forwarder;
   Counters& counters;
+  std::chrono::microseconds busy_poll;
   Batch from_pods{};
   Batch from_wire{};
   Batch split{};    // datagrams of aggregates
@@ -75,6 +75,7 @@ struct Worker::Impl {
   // Of the last Run; kept, because without futexes (Windows) libstdc++ 12's destructor of a
   // stop_callback that is being called may wait forever.
   std::unique_ptr<WaitSet> waits{};
+  bool waits_for_packets = false;  // every port has wait handles
   std::optional<std::stop_callback<Waker>> wake{};
 
   std::size_t PodsToWire(Timestamp now);
@@ -83,10 +84,12 @@ struct Worker::Impl {
   void Send(Batch& batch, PacketPort& port, Counters::Direction& counts);
   void SendPieces(PacketPort& port, Counters::Direction& counts);
   void TakePathMtus(Timestamp now);
+  bool WaitUntilReady(const std::stop_token& stop, Timestamp sleep_at);
 };
 
-Worker::Worker(PacketPort& pods, PacketPort& wire, Forwarder& forwarder, Counters& counters)
-    : impl_(new Impl{pods, wire, forwarder, counters}) {}
+Worker::Worker(PacketPort& pods, PacketPort& wire, Forwarder& forwarder, Counters& counters,
+               std::chrono::microseconds busy_poll)
+    : impl_(new Impl{pods, wire, forwarder, counters, busy_poll}) {}
 
 Worker::~Worker() = default;
 
@@ -191,6 +194,16 @@ void Worker::Impl::TakePathMtus(Timestamp now) {
   for (std::size_t i = 0; i < count; ++i) forwarder.LearnPathMtu(notices[i], now);
 }
 
+// True: a port is ready. Does not sleep before `sleep_at`.
+bool Worker::Impl::WaitUntilReady(const std::stop_token& stop, Timestamp sleep_at) {
+  while (Now() < sleep_at) {
+    if (stop.stop_requested()) return false;
+    if (!waits_for_packets || waits->Wait(std::chrono::milliseconds(0))) return waits_for_packets;
+  }
+  forwarder.Rest();
+  return waits->Wait(waits_for_packets ? std::chrono::milliseconds(-1) : kPollInterval);
+}
+
 absl::Status Worker::Run(std::stop_token stop) {
   std::vector<WaitHandle> handles;
   bool all_have_handles = true;
@@ -205,24 +218,20 @@ absl::Status Worker::Run(std::stop_token stop) {
   impl_->waits = *std::move(waits);
   impl_->wake.emplace(stop, Waker{impl_->waits.get()});
 
-  const std::chrono::milliseconds sleep =
-      all_have_handles ? std::chrono::milliseconds(-1) : kPollInterval;
-  int idle_rounds = 0;
+  impl_->waits_for_packets = all_have_handles;
+  Timestamp last_packet = Now();
   int fruitless_wakes = 0;
   while (!stop.stop_requested()) {
-    const Timestamp now = std::chrono::steady_clock::now().time_since_epoch();
+    const Timestamp now = Now();
     if (Step(now) != 0) {
-      idle_rounds = 0;
+      last_packet = now;
       fruitless_wakes = 0;
-    } else if (++idle_rounds > kIdleRounds) {
-      idle_rounds = 0;
+    } else if (fruitless_wakes == kFruitlessWakes) {
       impl_->forwarder.Rest();
-      if (fruitless_wakes == kFruitlessWakes) {
-        impl_->waits->WaitForWake(kFruitlessPause);
-        fruitless_wakes = 0;
-      } else if (impl_->waits->Wait(sleep)) {
-        ++fruitless_wakes;
-      }
+      impl_->waits->WaitForWake(kFruitlessPause);
+      fruitless_wakes = 0;
+    } else if (impl_->WaitUntilReady(stop, last_packet + impl_->busy_poll)) {
+      ++fruitless_wakes;
     }
   }
   return absl::OkStatus();

@@ -3,6 +3,7 @@
 // batch to completion.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <stop_token>
@@ -18,16 +19,18 @@ namespace weft::dataplane {
 // cannot do (segment, aggregate, coalesce) is done here through dataplane/offload.
 class Worker {
  public:
-  Worker(PacketPort& pods, PacketPort& wire, Forwarder& forwarder, Counters& counters);
+  // `busy_poll`: how long after the last packet the thread looks for another before it sleeps.
+  Worker(PacketPort& pods, PacketPort& wire, Forwarder& forwarder, Counters& counters,
+         std::chrono::microseconds busy_poll = {});
   ~Worker();
 
   // One round in each direction, without waiting; called by tests and Run. Returns how much the
   // ports have read (PacketPort::Receive).
   std::size_t Step(Timestamp now);
 
-  // Until `stop` is requested: steps; when idle spins for a bounded time, then sleeps until a
-  // port's wait handle is ready. Reads the steady clock once a round. Fails only before the first
-  // packet. The worker outlives every thread that may request the stop.
+  // Until `stop` is requested: steps; when idle polls for `busy_poll`, then sleeps until a port's
+  // wait handle is ready. Reads the steady clock once a round. Fails only before the first packet.
+  // The worker outlives every thread that may request the stop.
   absl::Status Run(std::stop_token stop);
 
  private:

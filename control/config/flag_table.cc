@@ -82,6 +82,9 @@ constexpr FlagRow kTable[] = {
     {kDataPlane, "peer-check", &V::peer_check, "strict|lease|off",
      "how the sender of a received packet is checked: strict, by the lease that contains the inner "
      "source; lease, by any lease's address; off, not at all"},
+    {kDataPlane, "busy-poll", &V::busy_poll, "MICROSECONDS",
+     "with --dataplane=userspace, how long after a packet flanneld looks for the next before it "
+     "sleeps: shorter round trips, but a core is busy all that time"},
     {kDataPlane, "udp-checksum", &V::udp_checksum, "",
      "fill in the UDP checksum of outer IPv4 packets; outer IPv6 always has it"},
     {kDataPlane, "ip-masq", &V::ip_masq, "",

@@ -61,6 +61,7 @@ struct Options : PlainValues {
   std::optional<std::string> hns_emulator;
   PodDevice pod_device;  // of kUserspace
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
+  std::chrono::microseconds busy_poll{};  // of kUserspace
   FirewallSources firewall_sources = FirewallSources::kAny;
   std::chrono::seconds iptables_resync{5};
 

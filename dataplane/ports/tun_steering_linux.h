@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "dataplane/file_descriptor_linux.h"
 #include "dataplane/packet.h"
-#include "dataplane/ports/file_descriptor_linux.h"
 
 namespace weft::dataplane {
 

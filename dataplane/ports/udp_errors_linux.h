@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "dataplane/file_descriptor_linux.h"
 #include "dataplane/packet_port.h"
-#include "dataplane/ports/file_descriptor_linux.h"
 #include "dataplane/ports/udp_paths_linux.h"
 
 namespace weft::dataplane {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "dataplane/file_descriptor_linux.h"
 #include "dataplane/icmp_budget.h"
 #include "dataplane/packet.h"
-#include "dataplane/ports/file_descriptor_linux.h"
 #include "dataplane/ports/udp_port.h"
 #include "vxlan/ip_address.h"
 

@@ -11,8 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "dataplane/file_descriptor_linux.h"
 #include "dataplane/packet.h"
-#include "dataplane/ports/file_descriptor_linux.h"
 
 namespace weft::dataplane {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "dataplane/ports/file_descriptor_linux.h"
+#include "dataplane/file_descriptor_linux.h"
 #include "dataplane/ports/udp_port.h"
 #include "vxlan/ip_address.h"
 

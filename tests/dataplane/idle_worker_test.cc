@@ -2,6 +2,11 @@
 // A worker without packets sleeps.
 #include <gtest/gtest.h>
 
+#ifdef __linux__
+#include <pthread.h>
+#include <time.h>
+#endif
+
 #include <chrono>
 #include <condition_variable>
 #include <limits>
@@ -54,8 +59,8 @@ class CountingPort final : public PacketPort {
   std::uint64_t calls_ = 0;
 };
 
-// worker.cc's kIdleRounds and the one after which it sleeps; kFruitlessWakes.
-constexpr std::uint64_t kRoundsBeforeSleep = 21;
+constexpr std::uint64_t kRoundsBeforeSleep = 1;
+// worker.cc's kFruitlessWakes.
 constexpr std::uint64_t kWakesBeforePause = 64;
 constexpr milliseconds kLongEnough{10'000};
 
@@ -74,13 +79,13 @@ class IdleWorker : public ::testing::Test {
       *socket = *std::move(opened);
     }
   }
-  void Run(bool with_handles) {
+  void Run(bool with_handles, std::chrono::microseconds busy_poll = {}) {
     const auto handles = [&](const UdpPort& socket) {
       return with_handles ? socket.wait_handles() : std::span<const WaitHandle>();
     };
     pods_ = std::make_unique<CountingPort>(PortKind::kPodL3, handles(*socket_));
     wire_ = std::make_unique<CountingPort>(PortKind::kWirePacket, handles(*silent_socket_));
-    worker_ = std::make_unique<Worker>(*pods_, *wire_, node_.forwarder, node_.counters);
+    worker_ = std::make_unique<Worker>(*pods_, *wire_, node_.forwarder, node_.counters, busy_poll);
     thread_ = std::jthread([this](std::stop_token stop) {
       const absl::Status status = worker_->Run(stop);
       EXPECT_TRUE(status.ok()) << status;
@@ -108,8 +113,8 @@ class IdleWorker : public ::testing::Test {
 TEST_F(IdleWorker, SleepsUntilAHandleIsReady) {
   Run(/*with_handles=*/true);
   ASSERT_GE(pods_->Calls(kLongEnough, kRoundsBeforeSleep - 1), kRoundsBeforeSleep);
-  // A signal that ends the sleep early costs as many rounds again: room for one or two.
-  constexpr std::uint64_t kFew = 4 * kRoundsBeforeSleep;
+  // A signal that ends the sleep early costs as many rounds again: room for a few.
+  constexpr std::uint64_t kFew = 8 * kRoundsBeforeSleep;
   EXPECT_LE(pods_->Calls(milliseconds(200), kFew), kFew);
   EXPECT_LE(wire_->Calls(milliseconds(0), kFew), kFew);
   Poke();
@@ -148,6 +153,44 @@ TEST_F(IdleWorker, ASleepingWorkerHoldsNoOldTable) {
   }
   EXPECT_LE(node_.remotes.retired_states(), 1u);
   EXPECT_LE(node_.peers.Read().size(), 1u + 5u) << "nor the peers of those states";
+}
+
+#ifdef __linux__
+// CPU time of the thread so far.
+std::chrono::nanoseconds CpuTime(std::jthread& thread) {
+  clockid_t clock{};
+  EXPECT_EQ(pthread_getcpuclockid(thread.native_handle(), &clock), 0);
+  timespec time{};
+  clock_gettime(clock, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// Meanwhile it reads no port, and a stop ends it at once.
+TEST_F(IdleWorker, BusyPollingDoesNotSleep) {
+  Run(/*with_handles=*/true, std::chrono::hours(1));
+  const auto deadline = steady_clock::now() + kLongEnough;
+  while (CpuTime(thread_) < milliseconds(20) && steady_clock::now() < deadline)
+    std::this_thread::yield();
+  EXPECT_GE(CpuTime(thread_), milliseconds(20));
+  EXPECT_EQ(pods_->Calls(milliseconds(0), 0), kRoundsBeforeSleep);
+  Poke();
+  EXPECT_GT(pods_->Calls(kLongEnough, kRoundsBeforeSleep), kRoundsBeforeSleep);
+}
+
+TEST_F(IdleWorker, BusyPollingEnds) {
+  Run(/*with_handles=*/true, milliseconds(1));
+  const auto start = steady_clock::now();
+  const auto slept = [&] { return steady_clock::now() - start - CpuTime(thread_); };
+  while (slept() < milliseconds(100) && steady_clock::now() < start + kLongEnough)
+    std::this_thread::yield();
+  EXPECT_GE(slept(), milliseconds(100));
+}
+#endif
+
+TEST_F(IdleWorker, BusyPollingReadsPortsWithoutHandlesAllTheTime) {
+  Run(/*with_handles=*/false, std::chrono::hours(1));
+  constexpr std::uint64_t kMoreThanOneEachMillisecond = 30'000;
+  EXPECT_GT(pods_->Calls(kLongEnough, kMoreThanOneEachMillisecond), kMoreThanOneEachMillisecond);
 }
 
 // Ports without handles can only be polled, each millisecond.

@@ -138,7 +138,7 @@ struct Tunnel::Parts {
         pods(std::move(pod_port)),
         remotes(LocalVtepOf(config), peers),
         forwarder(ForwarderConfigOf(config), remotes, peers, *counts),
-        worker(*pods, *wire, forwarder, *counts),
+        worker(*pods, *wire, forwarder, *counts, config.busy_poll),
         table_sink(remotes, config.family, absl::StrCat("dataplane ", config.device)) {}
 
   const std::shared_ptr<dataplane::Counters> counts;

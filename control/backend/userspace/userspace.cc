@@ -42,6 +42,7 @@ std::vector<TunnelConfig> TunnelConfigs(const NodePlan& plan, const config::Opti
     tunnel.pod_mtu = plan.mtu;
     tunnel.udp_checksum = options.udp_checksum;
     tunnel.peer_check = options.peer_check;
+    tunnel.busy_poll = options.busy_poll;
   }
   return tunnels;
 }

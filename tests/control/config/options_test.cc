@@ -122,6 +122,12 @@ TEST(MakeOptions, RefusesWithRemedy) {
        "--subnet-lease-renew-margin=0 must lie in"},
       {"--lease-source=file:x --dataplane=none --subnet-lease-renew-margin=1440",
        "--subnet-lease-renew-margin=1440 must lie in 1..1439"},
+      {"--lease-source=file:x --dataplane=userspace --pod-device=pcap:e --busy-poll=-1",
+       "--busy-poll=-1 must lie in 0..1000000 (microseconds)"},
+      {"--lease-source=file:x --dataplane=userspace --pod-device=pcap:e --busy-poll=1000001",
+       "--busy-poll=1000001 must lie in"},
+      {"--lease-source=file:x --dataplane=none --busy-poll=1",
+       "--busy-poll=1 is of --dataplane=userspace alone; remove it"},
   };
   for (const RefusedRow& row : rows) {
     EXPECT_THAT(ErrorOf(row.words, {{"NODE_NAME", "a"}}), ::testing::StartsWith(row.message))

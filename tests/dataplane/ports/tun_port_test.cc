@@ -15,8 +15,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/file_descriptor_linux.h"
 #include "dataplane/offload.h"
-#include "dataplane/ports/file_descriptor_linux.h"
 #include "dataplane/ports/udp_port.h"
 #include "dataplane/ports/udp_socket_linux.h"
 #include "dataplane/wait_set.h"
