@@ -18,6 +18,13 @@ inline std::uint64_t Mix(std::uint64_t x) {  // SplitMix64's output function
   return x ^ (x >> 31);
 }
 
+inline void FillRandom(std::span<std::byte> bytes, std::uint64_t seed) {
+  for (std::size_t i = 0; i < bytes.size(); i += 8) {
+    const std::uint64_t word = Mix(Mix(seed) + i);
+    std::memcpy(bytes.data() + i, &word, bytes.size() - i < 8 ? bytes.size() - i : 8);
+  }
+}
+
 // Four independent lanes, so that hashing is faster than any tunnel. Not cryptographic: it detects
 // faults, not attacks.
 class Digest {

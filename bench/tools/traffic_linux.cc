@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// traffic udp-send|udp-sink|tcp-send|tcp-sink|clock --OPTION=VALUE...
+// traffic udp-send|udp-sink|tcp-send|tcp-sink|round-trip|echo|clock --OPTION=VALUE...
 #include "bench/tools/traffic.h"
 
 #include <string>
@@ -11,13 +11,18 @@ namespace {
 
 constexpr const char* kUsage =
     R"(usage: traffic udp-send --to=ADDRESS [--port=N] [--size=BYTES] [--flows=N] [--gso=DATAGRAMS]
-                        [--count=N | --seconds=S] [--rate=DATAGRAMS_A_SECOND] [--seed=N]
+                        [--count=N | --seconds=S] [--rate=DATAGRAMS_A_SECOND]
+                        [--seed=N | --payload-seed=N]
        traffic udp-sink [--port=N] [--gro=1] [--seed=N] [--count=N] [--idle=SECONDS]
        traffic tcp-send --to=ADDRESS [--port=N] [--bytes=N] [--seed=N]
        traffic tcp-sink [--port=N]
+       traffic round-trip --to=ADDRESS [--port=N] [--size=BYTES] [--rate=REQUESTS_A_SECOND]
+                          [--seconds=S] [--payload-seed=N]
+       traffic echo [--port=N]
        traffic clock
 
-Prints one JSON object at the end. With --seed the datagrams are stamped and the sink verifies each.
+Prints one JSON object at the end. With --seed the datagrams are stamped and the sink verifies each;
+without, their bytes are random, from --payload-seed.
 )";
 
 int Main(int count, char** values) {
@@ -34,6 +39,7 @@ int Main(int count, char** values) {
     arguments.Read("seconds", options.seconds);
     arguments.Read("rate", options.rate);
     arguments.Read("seed", options.seed);
+    arguments.Read("payload-seed", options.payload_seed);
     arguments.End();
     return SendUdp(options);
   }
@@ -61,6 +67,23 @@ int Main(int count, char** values) {
     arguments.Read("port", options.port);
     arguments.End();
     return SinkTcp(options);
+  }
+  if (verb == "round-trip") {
+    RoundTripOptions options;
+    arguments.Read("to", options.to);
+    arguments.Read("port", options.port);
+    arguments.Read("size", options.size);
+    arguments.Read("rate", options.rate);
+    arguments.Read("seconds", options.seconds);
+    arguments.Read("payload-seed", options.payload_seed);
+    arguments.End();
+    return SendRoundTrips(options);
+  }
+  if (verb == "echo") {
+    EchoOptions options;
+    arguments.Read("port", options.port);
+    arguments.End();
+    return Echo(options);
   }
   if (verb == "clock") {
     arguments.End();

@@ -96,6 +96,7 @@ int SendUdp(const UdpSendOptions& options) {
   // Plain: a burst is kBurst messages of one datagram. With GSO: one message of `gso` datagrams.
   const std::size_t in_burst = options.gso != 0 ? options.gso : kBurst;
   std::vector<std::byte> bytes(in_burst * options.size);
+  if (options.seed == 0) FillRandom(bytes, options.payload_seed);
   std::array<mmsghdr, kBurst> messages{};
   std::array<iovec, kBurst> vectors{};
   for (std::size_t i = 0; i < kBurst; ++i) {
@@ -141,8 +142,9 @@ int SendUdp(const UdpSendOptions& options) {
   }
   const double took = Seconds() - began;
   std::printf("{\"datagrams\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"refused\": %" PRIu64
-              ", \"seconds\": %.3f, \"mpps\": %.4f}\n",
-              sent, sent * options.size, refused, took, static_cast<double>(sent) / took * 1e-6);
+              ", \"payload_seed\": %" PRIu64 ", \"seconds\": %.3f, \"mpps\": %.4f}\n",
+              sent, sent * options.size, refused, options.payload_seed, took,
+              static_cast<double>(sent) / took * 1e-6);
   return 0;
 }
 

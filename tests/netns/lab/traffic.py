@@ -75,9 +75,9 @@ def tcp(source, sink, address, size, seed=1, timeout=20):
     return sent
 
 
-def udp(source, sink, address, gro=False, idle=0.5, seed=None, **options):
-    """Sends datagrams and returns (sender's, sink's) reports."""
-    receiving = Sink(sink, "udp-sink", gro=int(gro), idle=idle, seed=seed)
+def udp(source, sink, address, gro=False, idle=0.5, seed=None, expected=None, **options):
+    """Sends datagrams and returns (sender's, sink's) reports. After `expected` datagrams the sink ends at once."""
+    receiving = Sink(sink, "udp-sink", gro=int(gro), idle=idle, seed=seed, count=expected)
     sent = send(source, "udp-send", to=address, seed=seed, **options)
     # The end of the stream sends nothing; a sink that received nothing would wait forever, and is stopped.
     try:
@@ -102,12 +102,39 @@ def iperf_server(where):
         server.stdout.close()
 
 
-def iperf(source, sink, address, seconds=2, streams=1):
-    """Gb/s as the receiver counted them."""
+def iperf_report(source, sink, address, seconds=2, streams=1, omit=0, megabits=None):
+    """iperf3's JSON report. The first `omit` seconds (slow start) are not in its sums; `megabits` limits each stream's rate."""
+    options = ["-O", str(omit)] if omit else []
+    options += ["-b", f"{megabits:.0f}M"] if megabits else []
     with iperf_server(sink) as port:
-        output = source.run("iperf3", "-J", "-c", address, "-p", str(port), "-t", str(seconds), "-P", str(streams),
-                            check=False, timeout=seconds + 20)
+        output = source.run("iperf3", "-J", "-c", address, "-p", str(port), "-t", str(seconds), "-P", str(streams), *options,
+                            check=False, timeout=seconds + omit + 20)
     report = json.loads(output or "{}")
     if "error" in report or "end" not in report:
         raise command.Failure(f"iperf3 to {address}: {report.get('error', 'no report')}")
-    return report["end"]["sum_received"]["bits_per_second"] / 1e9
+    return report
+
+
+def iperf(source, sink, address, seconds=2, streams=1):
+    """Gb/s as the receiver counted them."""
+    return iperf_report(source, sink, address, seconds, streams)["end"]["sum_received"]["bits_per_second"] / 1e9
+
+
+@contextlib.contextmanager
+def echo(where):
+    """Yields the port of a program that returns datagrams to their senders."""
+    process = where.start(topology.find_program("traffic"), "echo", "--port=9997", stdout=subprocess.PIPE)
+    try:
+        command.expect(process.stdout.readline().strip() == "ready", f"traffic echo in {where.name} does not start")
+        yield 9997
+    finally:
+        command.stop(process)
+        process.stdout.close()
+
+
+def round_trips(source, sink, address, **options):
+    """Requests at fixed times; the report of `traffic round-trip`."""
+    with echo(sink) as port:
+        report = send(source, "round-trip", to=address, port=port, **options)
+    command.expect(report["answered"] > 0, f"none of {report['sent']} requests to {address} was answered")
+    return report
