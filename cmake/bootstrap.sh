@@ -13,7 +13,7 @@ usage: cmake/bootstrap.sh [STEP...]        default: build test
   windows   mingw-w64, the libraries for Windows, Wine and its prefix
   tsan      abseil instrumented for the thread sanitizer
   fuzz      clang 14 with libFuzzer
-  bench     Google Benchmark, valgrind
+  bench     Google Benchmark, valgrind, Open vSwitch (unpacked into the cache, not installed: no service starts)
   tidy      clang-tidy
   bare      debootstrap, for tests/soak/bare.sh
   peers     Go, and what tests/e2e builds with it: etcd, kube-apiserver, kubectl, upstream flanneld, kube-proxy.exe, helm, ...
@@ -351,7 +351,23 @@ step_tsan() {
 
 step_fuzz() { packages clang-14 libclang-rt-14-dev; }
 
-step_bench() { packages libbenchmark-dev valgrind git; }
+step_bench() {
+  packages libbenchmark-dev valgrind git python3 libbpf1 libcap-ng0 libnuma1 libunbound8 libxdp1
+  [ -d "$cache/openvswitch" ] || run "fetch openvswitch" fetch_openvswitch
+}
+
+# Out of the packages, which would start a service if they were installed.
+fetch_openvswitch() {
+  local work=$cache/openvswitch.new package
+  rm -rf "$work"
+  mkdir -p "$work/tree"
+  cd "$work"
+  apt-get download openvswitch-common openvswitch-switch ||
+    { apt-get update && apt-get download openvswitch-common openvswitch-switch; }
+  for package in openvswitch-*.deb; do dpkg-deb -x "$package" tree; done
+  mv tree "$cache/openvswitch"
+  rm -rf "$work"
+}
 
 step_tidy() { packages clang-tidy-14; }
 
