@@ -8,14 +8,15 @@ import time
 
 from lab import command, topology
 
-IDLE_SHARE = 0.88  # of all cores, for one second
+IDLE_SHARE = 0.88  # of all cores
 
 
 class IdleGate:
     """Waits until no other program uses the machine, for a limited time."""
 
-    def __init__(self, patience):
+    def __init__(self, patience, seconds=1):
         self.patience = patience
+        self.seconds = seconds  # how long the machine must be idle
         self.noisy = 0
 
     @staticmethod
@@ -29,7 +30,7 @@ class IdleGate:
         deadline = time.monotonic() + self.patience
         while self.patience:
             idle, total = self._times()
-            time.sleep(1)
+            time.sleep(self.seconds)
             idle_later, total_later = self._times()
             if idle_later - idle >= IDLE_SHARE * (total_later - total):
                 return True
@@ -50,13 +51,21 @@ def build_release(steps, *targets):
         command.expect(done.returncode == 0, f"{' '.join(words)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
 
 
+def clock_ghz():
+    return json.loads(command.run(topology.find_program("traffic"), "clock"))["ghz"]
+
+
+def git(*words):
+    return command.run("git", "-C", topology.ROOT, *words, check=False).strip()
+
+
 def facts():
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
         model = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), "unknown")
-    commit = command.run("git", "-C", topology.ROOT, "rev-parse", "--short", "HEAD", check=False).strip()
-    clock = json.loads(command.run(topology.find_program("traffic"), "clock"))["ghz"]
-    return {"cpu": model, "cores": os.cpu_count(), "clock_ghz": clock, "kernel": os.uname().release, "commit": commit}
+    return {"cpu": model, "cores": os.cpu_count(), "clock_ghz": clock_ghz(), "kernel": os.uname().release,
+            "commit": git("rev-parse", "--short", "HEAD"), "dirty": bool(git("status", "--porcelain"))}
 
 
 def sentence(found):
-    return "{cpu}, {cores} cores at {clock_ghz} GHz, Linux {kernel}, commit {commit}".format(**found)
+    return "{cpu}, {cores} cores at {clock_ghz} GHz, Linux {kernel}, commit {commit}{changed}".format(
+        **found, changed=" with local changes" if found["dirty"] else "")
