@@ -79,7 +79,7 @@ def snapshot():
 class Usage(NamedTuple):
     """Between two snapshots."""
 
-    busy_seconds: float
+    busy_seconds: float  # without foreign processes
     steal: float  # share of the machine's CPU time
     foreign: float  # the same
     idle: float
@@ -88,7 +88,8 @@ class Usage(NamedTuple):
 def usage(before, after):
     busy, steal, idle = (later - earlier for earlier, later in zip(before.times, after.times))
     total = max(busy + steal + idle, 1 / TICKS)
-    return Usage(busy, max(steal, 0) / total, max(after.foreign - before.foreign, 0) / total, idle / total)
+    foreign = max(after.foreign - before.foreign, 0)
+    return Usage(max(busy - foreign, 0), max(steal, 0) / total, foreign / total, idle / total)
 
 
 def seconds_per_gigabyte(busy_seconds, delivered_bytes):

@@ -36,7 +36,7 @@ class IdleGate:
                 return True
             if time.monotonic() >= deadline:
                 self.noisy += 1
-                self.patience = min(self.patience, 3)  # a busy machine stays busy: wait only shortly from now on
+                self.patience = min(self.patience, 2 * self.seconds)  # a busy machine stays busy: wait only shortly from now on
                 return False
         return True
 

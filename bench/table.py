@@ -4,7 +4,9 @@ import goals
 
 
 def number(figure, digits=4):
-    return "" if figure is None else f"{figure:.{digits}g}"
+    if figure is None:
+        return ""
+    return f"{figure:.0f}" if abs(figure) >= 10 ** digits else f"{figure:.{digits}g}"
 
 
 def percent(share):

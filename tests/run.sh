@@ -270,7 +270,8 @@ everything() {
   if built bench; then
     must sync bench/sync --nodes 200 --smoke --no-build
     must hns bench/hns --peers 2000 --no-build
-    must bench bench/run --smoke --no-build
+    must bench bench/run --smoke --no-build --json build/bench/results.json --html build/bench/report.html &&
+      sed -n '/^| | what/,/^$/p' "$logs/bench.log"
   fi
   built tidy
 }

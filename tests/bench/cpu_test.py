@@ -44,7 +44,7 @@ class CpuTest(unittest.TestCase):
         before = cpu.Snapshot(cpu.Times(busy=10, steal=1, idle=100), foreign=5)
         after = cpu.Snapshot(cpu.Times(busy=13, steal=2, idle=104), foreign=5.4)
         usage = cpu.usage(before, after)
-        self.assertAlmostEqual(usage.busy_seconds, 3)
+        self.assertAlmostEqual(usage.busy_seconds, 2.6)  # 3, of which foreign processes used 0.4
         self.assertAlmostEqual(usage.steal, 1 / 8)
         self.assertAlmostEqual(usage.foreign, 0.05)
         self.assertAlmostEqual(usage.idle, 0.5)

@@ -55,7 +55,7 @@ class Sink:
 
 
 def flags(options):
-    return [f"--{key}={value}" for key, value in options.items() if value is not None]
+    return [f"--{key.replace('_', '-')}={value}" for key, value in options.items() if value is not None]
 
 
 def send(where, verb, timeout=20, **options):
