@@ -28,15 +28,17 @@ def compiler(folder):
     return {"compiler": version[0] if version else path, "build_type": kind, "flags": " ".join(filter(None, flags))}
 
 
-def compile_command(folder, source):
-    """The compiler's own words for a source file, from compile_commands.json, without paths; "" if that does not exist."""
-    try:
-        with open(os.path.join(folder, "compile_commands.json"), encoding="utf-8") as file:
-            commands = json.load(file)
-    except (OSError, ValueError):
-        return ""
-    words = next((each["command"].split() for each in commands if source in each["file"]), [])
-    return " ".join(word for word in words if re.match(r"-(O|m|f|std|D|g|W)", word) and "/" not in word)
+def compile_database(folder):
+    """The build's commands, as compile_commands.json would hold them; "[]" if the folder is no build of Ninja."""
+    if not os.path.exists(os.path.join(folder, "build.ninja")):
+        return "[]"
+    return command.run("ninja", "-C", folder, "-t", "compdb", check=False) or "[]"
+
+
+def compile_options(database, source):
+    """The compiler's options for the first file whose path has `source` in it, without paths."""
+    words = next((each["command"].split() for each in json.loads(database) if source in each["file"] and " -c " in each["command"]), [])
+    return " ".join(word for word in words if re.match(r"-(O|m|f|std|D|g)", word) and "/" not in word)
 
 
 def first_line(path):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from typing import NamedTuple
 
 from lab import command
 import machine
@@ -30,49 +31,65 @@ ROWS = {  # 256 flows: one for each packet of a batch; 100,000: another lease wi
 COUNTERS = ("packet", "lookup", "lease")  # the benches' own, in seconds
 
 
-def measure(folder, repetitions, smoke):
-    """{benchmark name: [(ns, GHz) of each repetition]}. The clock is measured next to each program, because the host may change it."""
+def measure(folder, repetitions, smoke, watching):
+    """{benchmark name: [Repetition]}."""
     found = {}
     names = [name for _, _, main, others in ROWS.values() for name in (main, *others.values())]
     programs = [name for name in sorted(os.listdir(folder)) if name.endswith("_bench")]
     command.expect(programs, f"no benchmark programs in {folder}; run: cmake --preset bench && cmake --build --preset bench")
+    options = ["--benchmark_min_time=0.001"] if smoke else [  # without a filter: every benchmark
+        f"--benchmark_repetitions={repetitions}", "--benchmark_enable_random_interleaving=true", "--benchmark_min_time=0.05",
+        f"--benchmark_filter=^({'|'.join(names)})$"]
     for name in programs:
-        words = [os.path.join(folder, name), "--benchmark_format=json"]
-        if smoke:  # every benchmark
-            words.append("--benchmark_min_time=0.001")
-        else:
-            words += [f"--benchmark_repetitions={repetitions}", "--benchmark_enable_random_interleaving=true", "--benchmark_min_time=0.05",
-                      f"--benchmark_filter=^({'|'.join(names)})$"]
+        path = os.path.join(folder, name)
+        if not smoke and not run(path, *options, "--benchmark_list_tests=true").strip():
+            continue
         print(f"  {name}", file=sys.stderr, flush=True)
-        before = machine.clock_ghz()
-        done = subprocess.run(words, capture_output=True, text=True, preexec_fn=command.die_with_parent, timeout=900)
-        clock = (before + machine.clock_ghz()) / 2
-        command.expect(done.returncode == 0, f"{name} ended with {done.returncode}: {done.stderr.strip()[-300:]}")
-        for each in json.loads(done.stdout)["benchmarks"] if done.stdout.strip() else []:
+        sample = watching.measure(lambda path=path: timed(path, *options))
+        for each in sample.result["benchmarks"]:
             command.expect(not each.get("error_occurred"), f"{each['name']}: {each.get('error_message')}")
             seconds = next((each[counter] for counter in COUNTERS if counter in each), None)
             if each.get("run_type", "iteration") == "iteration" and seconds is not None:
-                found.setdefault(each.get("run_name", each["name"]), []).append((seconds * 1e9, clock))
+                found.setdefault(each.get("run_name", each["name"]), []).append(Repetition(seconds * 1e9, sample.result["ghz"], sample.noisy))
     return found
 
 
-def results(found, noisy):
+class Repetition(NamedTuple):
+    nanoseconds: float
+    ghz: float
+    noisy: bool
+
+
+def run(path, *options):
+    done = subprocess.run([path, *options], capture_output=True, text=True, preexec_fn=command.die_with_parent, timeout=900)
+    command.expect(done.returncode == 0, f"{os.path.basename(path)} ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+    return done.stdout
+
+
+def timed(path, *options):
+    """The program's report, and the clock, which is measured before and after it, because the host may change it."""
+    before = machine.clock_ghz()
+    output = run(path, *options, "--benchmark_format=json")
+    return {"benchmarks": json.loads(output)["benchmarks"] if output.strip() else [], "ghz": (before + machine.clock_ghz()) / 2}
+
+
+def results(found):
     """Rows without a reference, because the kernel has none."""
     made = {}
     for key, (what, unit, main, others) in ROWS.items():
         for name in (main, *others.values()):
             command.expect(name in found, f"no benchmark {name}")
         made[key] = {"what": what, **figures(found[main], "value"), "unit": unit, "reference": None, "ratio": None, "better": "lower",
-                     "runs": len(found[main]), "noisy": noisy}
+                     "runs": len(found[main]), "noisy_samples": sum(each.noisy for each in found[main]), "sample_count": len(found[main])}
         for figure, name in others.items():
             made[key].update(figures(found[name], figure, figure.removeprefix("value")))
-        made[key]["samples"] = {"weft": [{"value": round(ns, 3)} for ns, _ in found[main]]}
+        made[key]["samples"] = {"weft": [{"value": round(each.nanoseconds, 3), "noisy": each.noisy} for each in found[main]]}
     return made
 
 
 def figures(repetitions, name, suffix=""):
-    nanoseconds = [ns for ns, _ in repetitions]
+    nanoseconds = [each.nanoseconds for each in repetitions]
     spread = summary.spread(nanoseconds)
     return {name: round(summary.median(nanoseconds), 3), f"minimum{suffix}": round(min(nanoseconds), 3),
-            f"cycles{suffix}": round(summary.median([ns * clock for ns, clock in repetitions]), 1),
+            f"cycles{suffix}": round(summary.median([each.nanoseconds * each.ghz for each in repetitions]), 1),
             f"spread{suffix}": None if spread is None else round(spread, 4)}

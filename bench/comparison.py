@@ -30,11 +30,20 @@ def comparable(old, new):
     return old["unit"] == new["unit"] and None not in (old["value"], new["value"])
 
 
+def ratio_to(row, reference):
+    """(ratio, spread), None where the row does not have them. Runs of before `reference_kind` had the kernel as flannel makes it."""
+    if row.get("reference_kind", "kernel") == reference:
+        return row["ratio"], row.get("ratio_spread")
+    return row.get(f"ratio_to_{reference}"), row.get(f"ratio_spread_to_{reference}")
+
+
 def figure_of(old, new):
-    """What the verdict compares: the paired ratios if both have the same reference, else the values: (name, old, new, spreads)."""
-    paired = None not in (old["ratio"], new["ratio"]) and old.get("reference_kind", "kernel") == new.get("reference_kind", "kernel")
-    name, spread = ("ratio", "ratio_spread") if paired else ("value", "spread")
-    return name, old[name], new[name], (old.get(spread), new.get(spread))
+    """What the verdict compares: the paired ratios if both have a reference in common, else the values: (name, old, new, spreads)."""
+    for reference in (old.get("reference_kind", "kernel"), new.get("reference_kind", "kernel")):
+        (before, spread_before), (after, spread_after) = ratio_to(old, reference), ratio_to(new, reference)
+        if None not in (before, after):
+            return f"x {reference}", before, after, (spread_before, spread_after)
+    return "value", old["value"], new["value"], (old.get("spread"), new.get("spread"))
 
 
 def verdict(old, new):

@@ -43,6 +43,8 @@ def sentence(row):
     if row["ratio"] is not None:
         parts.append(f"{row['ratio']:.2f} of {row['reference_kind']}"
                      + (f" with spread {table.percent(row['ratio_spread'])}" if row.get("ratio_spread") is not None else ""))
+    if "retransmits" in row:
+        parts.append("TCP retransmissions " + ", ".join(f"{name} {number:g}" for name, number in row["retransmits"].items()))
     parts.append(f"{row['better']} is better")
     if row.get("noisy_samples"):
         parts.append(f"{row['noisy_samples']} of {row['sample_count']} samples noisy (hollow)")

@@ -83,7 +83,7 @@ def row_json(row, unit, samples):
     for other in row.references:
         if other != reference:
             found[other] = rounded(median_of(samples[other], row.figure), 4)
-            found[f"ratio_to_{other}"] = ratio_of(samples, row.subject, other, row.figure)[0]
+            found[f"ratio_to_{other}"], found[f"ratio_spread_to_{other}"], _ = ratio_of(samples, row.subject, other, row.figure)
     for name, digits in EXTRAS.items():
         known = {kind: median_of(each, name) for kind, each in samples.items()}
         if name != row.figure and None not in known.values():

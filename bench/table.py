@@ -50,9 +50,7 @@ def cpu(row):
 
 
 def noisy(row):
-    if "sample_count" in row:
-        return f"{row['noisy_samples']} of {row['sample_count']}"
-    return "yes" if row.get("noisy") else ""
+    return f"{row['noisy_samples']} of {row['sample_count']}" if "sample_count" in row else ""
 
 
 def latencies(rows):

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import cpu
 
-STEAL_LIMIT = 0.02  # share of the machine's CPU time
-FOREIGN_LIMIT = 0.02
+LIMIT = 0.03  # of steal and of foreign processes, shares of the machine's CPU time
+AFTER_LIMIT = 0.1  # the same shortly after, when one clock tick is some percent
 AFTER_SECONDS = 0.2
 
 
@@ -30,10 +30,10 @@ class Sample(NamedTuple):
 
 def disturbances(idle_before, during, after):
     found = [] if idle_before else ["the machine was not idle before"]
-    for when, usage in (("during", during), ("after", after)):
-        if usage.steal > STEAL_LIMIT:
+    for when, usage, limit in (("during", during, LIMIT), ("after", after, AFTER_LIMIT)):
+        if usage.steal > limit:
             found.append(f"{when}: the host took {usage.steal:.0%} of the CPU time")
-        if usage.foreign > FOREIGN_LIMIT:
+        if usage.foreign > limit:
             found.append(f"{when}: foreign processes used {usage.foreign:.0%} of the CPU time")
     return found
 

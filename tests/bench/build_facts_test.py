@@ -26,14 +26,14 @@ class BuildFactsTest(unittest.TestCase):
 
     def test_a_folder_that_is_no_build(self):
         self.assertEqual(build_facts.compiler("/does-not-exist"), {})
-        self.assertEqual(build_facts.compile_command("/does-not-exist", "x"), "")
+        self.assertEqual(build_facts.compile_options(build_facts.compile_database("/does-not-exist"), "x"), "")
 
-    def test_compile_command_without_paths(self):
-        with tempfile.TemporaryDirectory() as folder:
-            pathlib.Path(folder, "compile_commands.json").write_text(json.dumps([
-                {"file": "/r/vxlan/a.cc", "command": "g++ -O1 -c a.cc"},
-                {"file": "/r/dataplane/a.cc", "command": "g++ -I/r -O3 -std=c++20 -fno-rtti -DX=/r/x -o a.o -c a.cc"}]))
-            self.assertEqual(build_facts.compile_command(folder, "dataplane/"), "-O3 -std=c++20 -fno-rtti")
+    def test_compile_options_without_paths(self):
+        database = json.dumps([
+            {"file": "/r/vxlan/a.cc", "command": "g++ -O1 -c a.cc"},
+            {"file": "dataplane/a.a", "command": "ar qc dataplane/a.a"},
+            {"file": "/r/dataplane/a.cc", "command": "g++ -I/r -O3 -std=c++20 -fno-rtti -DX=/r/x -o a.o -c a.cc"}])
+        self.assertEqual(build_facts.compile_options(database, "dataplane/"), "-O3 -std=c++20 -fno-rtti")
 
     def test_the_chosen_word(self):
         self.assertEqual(build_facts.bracketed("always [madvise] never"), "madvise")

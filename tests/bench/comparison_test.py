@@ -34,12 +34,16 @@ class VerdictTest(unittest.TestCase):
     def test_a_slower_machine_does_not_make_a_row_slower(self):
         self.assertEqual(self.verdict({}, {"value": 5.0, "reference": 10.0, "ratio": 0.5}), "within spread")
 
-    def test_without_reference_the_values_count(self):
+    def test_rows_without_reference_compare_values(self):
         code = {"reference": None, "ratio": None, "unit": "ns/packet", "better": "lower", "reference_kind": None}
         self.assertEqual(self.verdict({**code, "value": 10.0}, {**code, "value": 9.0}), "faster")
 
-    def test_another_reference_compares_the_values(self):
-        self.assertEqual(self.verdict({"ratio": 0.5}, {"ratio": 0.6, "reference_kind": "kernel-tuned"}), "within spread")
+    def test_a_reference_in_common_counts(self):
+        new = {"ratio": 0.5, "reference_kind": "kernel-tuned", "ratio_to_kernel": 0.6, "ratio_spread_to_kernel": 0.01}
+        self.assertEqual(comparison.verdict(support.row(), support.row(**new)), ("x kernel", 1.2, "faster"))
+
+    def test_without_one_the_values_count(self):
+        self.assertEqual(self.verdict({"ratio": 0.5}, {"ratio": 0.6, "reference_kind": "ovs"}), "within spread")
 
     def test_a_run_of_before_has_no_spread(self):
         self.assertEqual(self.verdict({"ratio_spread": None}, {"ratio": 0.9}), "no spread recorded")
