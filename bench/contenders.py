@@ -21,6 +21,14 @@ class TunedKernelNode(node.KernelNode):
             where.run("ethtool", "-K", device, "gro", "on")
 
 
+BUSY_POLL_US = 100  # longer than the answer of an idle peer takes, shorter than the time between two pings
+
+
+class BusyPollNode(node.WeftNode):
+    def up(self, **options):
+        super().up(busy_poll=BUSY_POLL_US, **options)
+
+
 class CapturedNode(node.WeftNode):
     """With `flannelctl capture` of the outer frames next to it."""
 
@@ -57,6 +65,7 @@ CONTENDERS = {
     "weft": Contender("weft", node.WeftNode, node.WeftNode),
     "weft-to-kernel": Contender("weft sends, kernel vxlan receives", node.WeftNode, node.KernelNode),
     "kernel-to-weft": Contender("kernel vxlan sends, weft receives", node.WeftNode, node.KernelNode, backwards=True),
+    "weft-busy-poll": Contender(f"weft with --busy-poll={BUSY_POLL_US}", BusyPollNode, BusyPollNode),
     "udp": Contender("upstream flannel's udp backend", upstream_udp.UpstreamUdpNode, upstream_udp.UpstreamUdpNode),
     "ovs": Contender("Open vSwitch, userspace datapath", openvswitch.OpenVSwitchNode, openvswitch.OpenVSwitchNode),
     "pcap": Contender("weft, pods on an adapter by libpcap", frames_node.PcapNode, frames_node.PcapNode),
