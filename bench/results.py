@@ -3,7 +3,7 @@
 import summary
 
 # Figures of a sample that a row reports by contender when they exist: name, digits.
-EXTRAS = {"cpu_s_per_gb": 4, "loss": 6, "retransmits": 1, "half_percent": 4, "lateness_us": 2}
+EXTRAS = {"cpu_s_per_gb": 4, "loss": 6, "retransmits": 1, "half_percent": 4, "lateness_us": 2, "load_gbit_per_second": 3}
 RATIOS = ("cpu_s_per_gb", "half_percent")  # extras that are compared, too
 FLAGS = ("sender_limited", "sender_limited_half_percent", "loaded_throughout")
 

@@ -1,9 +1,21 @@
 #!/usr/bin/env python3
 """Goals: stretch, must, missed, not measured."""
+import re
 import unittest
 
 import support
 import goals
+
+
+def readme_goals():
+    """{(row, figures of must and stretch)} of the table in bench/README.md."""
+    text = (support.ROOT / "bench" / "README.md").read_text().partition("## Goals")[2].partition("\n## ")[0]
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 4 and re.match(r"[A-Z]\d", cells[0]):
+            for must, stretch in zip(cells[2].split(";"), cells[3].split(";")):
+                for name in cells[0].split(", "):
+                    yield name, float(must), float(stretch)
 
 
 class GoalsTest(unittest.TestCase):
@@ -20,6 +32,9 @@ class GoalsTest(unittest.TestCase):
 
     def test_a_row_that_was_not_measured(self):
         self.assertEqual({verdict.met for verdict in goals.judge({})}, {"not measured"})
+
+    def test_the_readme_has_the_same_goals(self):
+        self.assertEqual(sorted(readme_goals()), sorted((goal.name, goal.must, goal.stretch) for goal in goals.GOALS))
 
     def test_stretch_is_beyond_must(self):
         for goal in goals.GOALS:

@@ -3,6 +3,7 @@
 import unittest
 
 import support
+import code_rows
 import results
 import rows
 
@@ -58,6 +59,11 @@ class RowsTest(unittest.TestCase):
         needed = rows.needed(rows.ROWS, rows.experiments(length, 1, lambda a, b: 1))
         for key, each in rows.ROWS.items():
             self.assertLessEqual(set(each.contenders()), set(needed[each.experiment].order), key)
+
+    def test_the_readme_explains_every_row(self):
+        text = (support.ROOT / "bench" / "README.md").read_text()
+        for key in (*rows.ROWS, *code_rows.ROWS):
+            self.assertRegex(text, rf"(?m)^\| ([^|]*, )?{key}(,[^|]*)? \|", key)
 
     def test_the_kernel_is_measured_next_to_weft(self):
         self.assertEqual(abs(rows.ORDER.index("kernel") - rows.ORDER.index("weft")), 1)
