@@ -269,6 +269,7 @@ everything() {
     counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh forwarding host_routes lifecycle net_conf three_nodes
   if built bench; then
     must sync bench/sync --nodes 200 --smoke --no-build
+    must instructions bench/instructions
     must hns bench/hns --peers 2000 --no-build
     must bench bench/run --smoke --no-build --json build/bench/results.json --html build/bench/report.html &&
       sed -n '/^| | what/,/^$/p' "$logs/bench.log"
@@ -282,6 +283,7 @@ namespaces() {
   counted netns-of-the-kernel netns-kernel tests/netns/run.sh --subject=kernel
   counted soak soak-schedules tests/soak/schedules.sh --short
   counted soak soak-transfer tests/soak/transfer.sh --short
+  counted soak soak-load tests/soak/load.sh --short
 }
 
 windows() {

@@ -15,8 +15,6 @@ import urllib.parse
 
 from lab import lease
 
-PAUSE = 0.01  # between bundles of events
-
 
 def varint(value):
     data = bytearray()
@@ -65,7 +63,10 @@ class Node:
 
 
 class HeartbeatServer:
-    """`leases`: of the Nodes; those without a MAC have no annotations yet. `lifetime`: of a watch at most, in seconds."""
+    """`leases`: of the Nodes; those without a MAC have no annotations yet. `rate`: events a second on each watch, which may
+    change at any time. `lifetime`: of a watch at most, in seconds."""
+
+    pause = 0.01  # seconds between bundles of events
 
     def __init__(self, where, port, certificate, key, leases, rate, lifetime):
         images = b"".join(field(8, field(1, f"registry.example/component-{i:03d}@sha256:{i:064x}") + varint(2 << 3) + varint(12345678 + i))
@@ -86,12 +87,24 @@ class HeartbeatServer:
         self.thread.start()
 
     def close(self):
+        asyncio.run_coroutine_threadsafe(self._end(), self.loop).result(5)
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join(5)
+
+    async def _end(self):
+        self.server.close()
+        serving = asyncio.all_tasks() - {asyncio.current_task()}
+        for each in serving:
+            each.cancel()
+        await asyncio.gather(*serving, return_exceptions=True)
 
     def _next(self, change, node):
         self.version += 1
         return frame(change, "Node", node.message(self.version))
+
+    def _beat(self):
+        """The Node of the next event."""
+        return self.beating[random.randrange(len(self.beating))]
 
     def _bookmark(self, end_of_list=False):
         mark = field(12, field(1, "k8s.io/initial-events-end") + field(2, "true")) if end_of_list else b""
@@ -114,8 +127,8 @@ class HeartbeatServer:
                 data = json.dumps(answer).encode()
                 writer.write(f"HTTP/1.1 {status} .\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data)
                 await writer.drain()
-        except (OSError, asyncio.IncompleteReadError):
-            pass  # the client has gone
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the client has gone, or this server ends
         finally:
             writer.close()
 
@@ -143,21 +156,23 @@ class HeartbeatServer:
             await send(self._bookmark(end_of_list=True))
         else:
             self.watches += 1
-        began, sent, marked = time.monotonic(), 0, time.monotonic()
-        end = began + min(self.lifetime, int(query.get("timeoutSeconds", "300")))
-        while time.monotonic() < end:
+        now = marked = time.monotonic()
+        end = now + min(self.lifetime, int(query.get("timeoutSeconds", "300")))
+        due = 0.0
+        while now < end:
             for change in self.changes[reported:]:
                 await send(change)
             reported = len(self.changes)
-            due = int((time.monotonic() - began) * self.rate)
-            while sent < due:
-                await send(self._next("MODIFIED", self.beating[random.randrange(len(self.beating))]))
-                sent += 1
+            while due >= 1:
+                await send(self._next("MODIFIED", self._beat()))
+                due -= 1
                 self.sent += 1
-            if time.monotonic() - marked > 10:
-                marked = time.monotonic()
+            if now - marked > 10:
+                marked = now
                 await send(self._bookmark())
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(self.pause)
+            before, now = now, time.monotonic()
+            due += (now - before) * self.rate
         writer.write(b"0\r\n\r\n")
         await writer.drain()
 
