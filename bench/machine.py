@@ -14,8 +14,9 @@ IDLE_SHARE = 0.88  # of all cores
 class IdleGate:
     """Waits until no other program uses the machine, for a limited time."""
 
-    def __init__(self, patience, seconds=1):
+    def __init__(self, patience, seconds=1, busy_patience=2):
         self.patience = patience
+        self.busy_patience = busy_patience  # once a wait was in vain
         self.seconds = seconds  # how long the machine must be idle
         self.noisy = 0
 
@@ -36,7 +37,7 @@ class IdleGate:
                 return True
             if time.monotonic() >= deadline:
                 self.noisy += 1
-                self.patience = min(self.patience, 2 * self.seconds)  # a busy machine stays busy: wait only shortly from now on
+                self.patience = min(self.patience, self.busy_patience)  # a busy machine stays busy: wait only shortly from now on
                 return False
         return True
 
