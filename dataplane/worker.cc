@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "dataplane/offload.h"
@@ -48,6 +49,27 @@ void FinishChecksums(Batch& batch) {
   }
 }
 
+// Bounds the time spent on polling.
+class PollCredit {
+ public:
+  explicit PollCredit(int percent) : percent_(percent) {}
+
+  Timestamp Left(Timestamp now) {
+    if (percent_ >= 100) return Timestamp::max();
+    left_ = std::min(left_ + (now - updated_) * percent_ / 100, kMost);
+    updated_ = now;
+    return left_;
+  }
+  void Spend(Timestamp time) { left_ -= time; }
+
+ private:
+  static constexpr Timestamp kMost = std::chrono::milliseconds(1);
+
+  const int percent_;
+  Timestamp left_ = kMost;
+  Timestamp updated_{};
+};
+
 Timestamp Now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 struct Waker {
@@ -62,7 +84,8 @@ struct Worker::Impl {
   PacketPort& wire;
   Forwarder& forwarder;
   Counters& counters;
-  std::chrono::microseconds busy_poll;
+  BusyPoll busy_poll;
+  PollCredit poll_credit{busy_poll.percent};
   Batch from_pods{};
   Batch from_wire{};
   Batch split{};    // datagrams of aggregates
@@ -84,11 +107,12 @@ struct Worker::Impl {
   void Send(Batch& batch, PacketPort& port, Counters::Direction& counts);
   void SendPieces(PacketPort& port, Counters::Direction& counts);
   void TakePathMtus(Timestamp now);
-  bool WaitUntilReady(const std::stop_token& stop, Timestamp sleep_at);
+  bool WaitUntilReady(const std::stop_token& stop);
+  bool PollUntil(Timestamp end, const std::stop_token& stop);
 };
 
 Worker::Worker(PacketPort& pods, PacketPort& wire, Forwarder& forwarder, Counters& counters,
-               std::chrono::microseconds busy_poll)
+               BusyPoll busy_poll)
     : impl_(new Impl{pods, wire, forwarder, counters, busy_poll}) {}
 
 Worker::~Worker() = default;
@@ -194,14 +218,26 @@ void Worker::Impl::TakePathMtus(Timestamp now) {
   for (std::size_t i = 0; i < count; ++i) forwarder.LearnPathMtu(notices[i], now);
 }
 
-// True: a port is ready. Does not sleep before `sleep_at`.
-bool Worker::Impl::WaitUntilReady(const std::stop_token& stop, Timestamp sleep_at) {
-  while (Now() < sleep_at) {
-    if (stop.stop_requested()) return false;
-    if (!waits_for_packets || waits->Wait(std::chrono::milliseconds(0))) return waits_for_packets;
+// True: a port is ready.
+bool Worker::Impl::WaitUntilReady(const std::stop_token& stop) {
+  const Timestamp began = Now();
+  const Timestamp time = std::min<Timestamp>(busy_poll.time, poll_credit.Left(began));
+  if (waits_for_packets && time > Timestamp::zero()) {
+    const bool ready = PollUntil(began + time, stop);
+    poll_credit.Spend(Now() - began);
+    if (ready || stop.stop_requested()) return ready;
   }
   forwarder.Rest();
   return waits->Wait(waits_for_packets ? std::chrono::milliseconds(-1) : kPollInterval);
+}
+
+bool Worker::Impl::PollUntil(Timestamp end, const std::stop_token& stop) {
+  while (Now() < end && !stop.stop_requested()) {
+    if (waits->Wait(std::chrono::milliseconds(0))) return true;
+    // The packet's next hop may wait for this very core.
+    std::this_thread::yield();
+  }
+  return false;
 }
 
 absl::Status Worker::Run(std::stop_token stop) {
@@ -219,18 +255,15 @@ absl::Status Worker::Run(std::stop_token stop) {
   impl_->wake.emplace(stop, Waker{impl_->waits.get()});
 
   impl_->waits_for_packets = all_have_handles;
-  Timestamp last_packet = Now();
   int fruitless_wakes = 0;
   while (!stop.stop_requested()) {
-    const Timestamp now = Now();
-    if (Step(now) != 0) {
-      last_packet = now;
+    if (Step(Now()) != 0) {
       fruitless_wakes = 0;
     } else if (fruitless_wakes == kFruitlessWakes) {
       impl_->forwarder.Rest();
       impl_->waits->WaitForWake(kFruitlessPause);
       fruitless_wakes = 0;
-    } else if (impl_->WaitUntilReady(stop, last_packet + impl_->busy_poll)) {
+    } else if (impl_->WaitUntilReady(stop)) {
       ++fruitless_wakes;
     }
   }

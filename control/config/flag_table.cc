@@ -84,7 +84,8 @@ constexpr FlagRow kTable[] = {
      "source; lease, by any lease's address; off, not at all"},
     {kDataPlane, "busy-poll", &V::busy_poll, "MICROSECONDS",
      "with --dataplane=userspace, how long after a packet flanneld looks for the next before it "
-     "sleeps: shorter round trips, but a core is busy all that time"},
+     "sleeps: shorter round trips, but a core is busy all that time",
+     false, "50, for 3 % of a core at most"},
     {kDataPlane, "udp-checksum", &V::udp_checksum, "",
      "fill in the UDP checksum of outer IPv4 packets; outer IPv6 always has it"},
     {kDataPlane, "ip-masq", &V::ip_masq, "",
@@ -208,8 +209,9 @@ std::string TextOf(const FlagRow& row, const FlagValues& values) {
 std::string DefaultOf(const FlagRow& row) { return TextOf(row, FlagValues()); }
 
 std::string DefaultText(const FlagRow& row) {
-  if (!row.linux_default.empty())
+  if (!row.windows_default.empty())
     return absl::StrCat(row.linux_default, ", on Windows ", row.windows_default);
+  if (!row.linux_default.empty()) return std::string(row.linux_default);
   const std::string value = DefaultOf(row);
   return value == "false" ? "" : value;
 }

@@ -35,7 +35,8 @@ struct FlagRow {
                                 // Empty for booleans
   std::string_view help;        // one sentence, no full stop
   bool without_effect = false;  // accepted, has no effect
-  // The program's own default where FlagValues has an empty one; empty: the same on both systems.
+  // The program's own default where FlagValues has an empty one; windows_default empty: the same on
+  // both systems.
   std::string_view linux_default = "", windows_default = "";
 };
 

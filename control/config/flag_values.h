@@ -53,7 +53,7 @@ struct FlagValues : PlainValues {
   std::string hns;         // "emulator:PATH"; empty: the system's own
   std::string pod_device;  // empty: the system's default
   std::string peer_check = "lease";
-  std::int64_t busy_poll = 0;  // microseconds
+  std::string busy_poll;  // microseconds; empty: dataplane::BusyPoll's default
   std::string firewall_sources = "any";
   std::int64_t iptables_resync = 5;  // seconds; Linux
   std::int64_t healthz_port = 0;     // zero or less: no server

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "control/admin/endpoint.h"
@@ -136,21 +137,24 @@ absl::Status SetDataPlane(const FlagValues& values, Options& options) {
         "--dataplane=hns needs Windows; with --hns=emulator:PATH an emulator takes HNS's place");
   }
   if (options.data_plane != DataPlane::kUserspace) {
-    const std::string busy_poll = values.busy_poll == 0 ? "" : absl::StrCat(values.busy_poll);
     for (const auto& [flag, value] :
          {std::pair("--pod-device=", &values.pod_device), std::pair("--trace=", &values.trace),
-          std::pair("--busy-poll=", &busy_poll)}) {
+          std::pair("--busy-poll=", &values.busy_poll)}) {
       if (value->empty()) continue;
       return Wrong(
           absl::StrCat(flag, Shown(*value), " is of --dataplane=userspace alone; remove it"));
     }
     return absl::OkStatus();
   }
-  constexpr std::int64_t kMostBusyPoll = 1'000'000;
-  if (values.busy_poll < 0 || values.busy_poll > kMostBusyPoll)
-    return Wrong(absl::StrCat("--busy-poll=", values.busy_poll, " must lie in 0..", kMostBusyPoll,
-                              " (microseconds)"));
-  options.busy_poll = std::chrono::microseconds(values.busy_poll);
+  if (!values.busy_poll.empty()) {
+    constexpr int kMostBusyPoll = 1'000'000;
+    int microseconds = 0;
+    if (!absl::SimpleAtoi(values.busy_poll, &microseconds) || microseconds < 0 ||
+        microseconds > kMostBusyPoll)
+      return Wrong(absl::StrCat("--busy-poll=", Shown(values.busy_poll), " must lie in 0..",
+                                kMostBusyPoll, " (microseconds)"));
+    options.busy_poll = {std::chrono::microseconds(microseconds), 100};
+  }
   if (!HasTunDevices() && options.firewall_sources == FirewallSources::kPeers)
     return Wrong("--firewall-sources=peers is of --dataplane=hns alone; remove it");
   absl::StatusOr<PodDevice> pod_device = ParsePodDevice(values.pod_device);

@@ -15,6 +15,7 @@
 #include "control/log.h"
 #include "control/net_conf.h"
 #include "dataplane/forwarder.h"
+#include "dataplane/worker.h"
 
 namespace weft::config {
 
@@ -61,7 +62,7 @@ struct Options : PlainValues {
   std::optional<std::string> hns_emulator;
   PodDevice pod_device;  // of kUserspace
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
-  std::chrono::microseconds busy_poll{};  // of kUserspace
+  dataplane::BusyPoll busy_poll;  // of kUserspace
   FirewallSources firewall_sources = FirewallSources::kAny;
   std::chrono::seconds iptables_resync{5};
 

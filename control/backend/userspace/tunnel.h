@@ -3,7 +3,6 @@
 // packets. Routes into it are a HostRouteSink's.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "dataplane/counters.h"
 #include "dataplane/forwarder.h"
 #include "dataplane/ports/trace_port.h"
+#include "dataplane/worker.h"
 
 namespace weft::backend {
 
@@ -37,7 +37,7 @@ struct TunnelConfig {
   InnerMtu pod_mtu = *InnerMtu::From(1450);  // subnet.env's: the least of all devices'
   bool udp_checksum = true;                  // of outer IPv4; IPv6 always has it
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
-  std::chrono::microseconds busy_poll{};  // dataplane/worker.h
+  dataplane::BusyPoll busy_poll{};
   // Of pods that send Ethernet frames: the address in FLANNEL_SUBNET.
   IpAddress gateway() const { return subnet.base().Next(); }
   friend bool operator==(const TunnelConfig&, const TunnelConfig&) = default;

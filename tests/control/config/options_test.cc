@@ -126,6 +126,8 @@ TEST(MakeOptions, RefusesWithRemedy) {
        "--busy-poll=-1 must lie in 0..1000000 (microseconds)"},
       {"--lease-source=file:x --dataplane=userspace --pod-device=pcap:e --busy-poll=1000001",
        "--busy-poll=1000001 must lie in"},
+      {"--lease-source=file:x --dataplane=userspace --pod-device=pcap:e --busy-poll=50us",
+       "--busy-poll=50us must lie in"},
       {"--lease-source=file:x --dataplane=none --busy-poll=1",
        "--busy-poll=1 is of --dataplane=userspace alone; remove it"},
   };
@@ -159,6 +161,16 @@ TEST(MakeOptions, TakesTheBoundsAndEachDataplane) {
   if (DefaultDataPlane() == DataPlane::kHns) return;
   EXPECT_THAT(ErrorOf("--lease-source=file:x --dataplane=hns", {{"NODE_NAME", "a"}}),
               HasSubstr("--dataplane=hns needs Windows"));
+}
+
+TEST(MakeOptions, BusyPollIsWithoutALimitWhereItIsGiven) {
+  const std::string words = "--lease-source=file:x --dataplane=userspace --pod-device=pcap:e ";
+  const auto busy_poll = [&](const char* flag) {
+    return Make(words + flag, {{"NODE_NAME", "a"}})->busy_poll;
+  };
+  EXPECT_EQ(busy_poll(""), dataplane::BusyPoll());
+  EXPECT_EQ(busy_poll("--busy-poll=0"), (dataplane::BusyPoll{std::chrono::microseconds(0), 100}));
+  EXPECT_EQ(busy_poll("--busy-poll=1000000"), (dataplane::BusyPoll{std::chrono::seconds(1), 100}));
 }
 
 TEST(MakeOptions, HowPodsReachTheUserspaceDataPlane) {
