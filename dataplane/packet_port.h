@@ -69,6 +69,24 @@ class PacketPort {
   // for expiry.
   virtual std::size_t Receive(Batch& batch) = 0;
 
+  // Whether Send accepts `packet` as it is, which kForward and the port's kind permit; the caller
+  // cuts it otherwise (dataplane/offload). A port may accept superframes for some destinations
+  // only.
+  virtual bool Takes(const Packet& packet, Timestamp now) {
+    (void)now;
+    switch (packet.segmentation) {
+      case Segmentation::kNone:
+        return true;
+      case Segmentation::kTcp:
+        return features().tcp_segmentation;
+      case Segmentation::kUdp:
+        return features().udp_segmentation;
+      case Segmentation::kDatagrams:
+        return features().datagram_aggregation;
+    }
+    return false;
+  }
+
   // Sends the packets whose verdict is kForward, in order, and skips the others. On return the
   // bytes belong to the caller again. A packet that could not be sent gets a drop verdict
   // (kWireFull, kWireError, kPodFull, kPodError, or kTooBigSilent if the underlay refused its

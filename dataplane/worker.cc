@@ -26,20 +26,6 @@ constexpr std::chrono::milliseconds kPollInterval{1};
 // Buffers for cut superframes, each of at most 64 segments; they are sent once all are full.
 constexpr std::size_t kCutBuffers = 4;
 
-bool PortTakes(Segmentation segmentation, const PortFeatures& features) {
-  switch (segmentation) {
-    case Segmentation::kNone:
-      return true;
-    case Segmentation::kTcp:
-      return features.tcp_segmentation;
-    case Segmentation::kUdp:
-      return features.udp_segmentation;
-    case Segmentation::kDatagrams:
-      return features.datagram_aggregation;
-  }
-  return false;
-}
-
 // Of packets that are not cut: SuperframeCutter finishes the others.
 void FinishChecksums(Batch& batch) {
   for (Packet& packet : batch) {
@@ -177,8 +163,9 @@ void Worker::Impl::SendToPods(Batch& batch) {
 
 // Also counts them. Superframes that `port` does not accept are cut.
 void Worker::Impl::Send(Batch& batch, PacketPort& port, Counters::Direction& counts) {
-  const auto passes = [&features = port.features()](const Packet& packet) {
-    return packet.verdict != Verdict::kForward || PortTakes(packet.segmentation, features);
+  const auto passes = [&](const Packet& packet) {
+    return packet.verdict != Verdict::kForward || packet.segmentation == Segmentation::kNone ||
+           port.Takes(packet, batch.now);
   };
   if (std::all_of(batch.begin(), batch.end(), passes)) {
     port.Send(batch);

@@ -73,6 +73,7 @@
 //       packets[]       |        | {name, sentence, packets} by verdict, "forward" included
 //     icmpErrors        | number | ICMP errors sent to own pods
 //     kernel[]          |        | {name, value}: counts kept below the data plane
+//     superframes?      | string | how large frames are sent: "uncut", or "cut: " and the reason
 //     peerCheck?        | string | how the sender of a packet is checked: --peer-check
 //     strictWouldDrop?  | number | with "lease": accepted packets that "strict" would have dropped
 //   hns?                |        | this node's network in HNS, where that is programmed
@@ -248,7 +249,8 @@ struct TunnelStatus {
   DirectionStatus to_pods;
   std::uint64_t icmp_errors = 0;
   std::vector<KernelCount> kernel;
-  std::string peer_check{};  // empty: not reported
+  std::string superframes{};  // empty: not reported
+  std::string peer_check{};   // empty: not reported
   std::optional<std::uint64_t> strict_would_drop{};
   friend bool operator==(const TunnelStatus&, const TunnelStatus&) = default;
 };

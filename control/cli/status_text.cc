@@ -280,6 +280,8 @@ std::string StatusText(const Status& status, bool peers) {
     if (tunnel.icmp_errors > 0) {
       Line(out, "", absl::StrCat(tunnel.icmp_errors, " ICMP errors sent to own pods"));
     }
+    if (!tunnel.superframes.empty())
+      Line(out, "", absl::StrCat("superframes ", tunnel.superframes));
     if (tunnel.strict_would_drop) {
       Line(out, "",
            absl::StrCat("peer check ", tunnel.peer_check, ", strict would have dropped ",

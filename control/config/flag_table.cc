@@ -88,6 +88,11 @@ constexpr FlagRow kTable[] = {
      false, "50, for 3 % of a core at most"},
     {kDataPlane, "udp-checksum", &V::udp_checksum, "",
      "fill in the UDP checksum of outer IPv4 packets; outer IPv6 always has it"},
+    {kDataPlane, "superframes", &V::superframes, "auto|cut",
+     "with --dataplane=userspace, how the large frames of pods' TCP and UDP are sent: auto, whole, "
+     "by the kernel's segmentation of tunnels (Linux 6.17), while no rule of the host could "
+     "concern "
+     "them; cut, by flanneld into datagrams; Linux"},
     {kDataPlane, "ip-masq", &V::ip_masq, "",
      "masquerade packets that pods send out of the cluster, by nftables' table inet weft, and "
      "write "

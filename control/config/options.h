@@ -30,6 +30,11 @@ enum class DataPlane : std::uint8_t {
 };
 // Whose packets the firewall's rule lets in.
 enum class FirewallSources : std::uint8_t { kAny, kPeers };
+// Of kUserspace on Linux: how TCP and UDP superframes are sent.
+enum class Superframes : std::uint8_t {
+  kAuto,  // whole where kernel and host permit it, else cut
+  kCut,   // cut
+};
 // The value of --dataplane.
 std::string_view Name(DataPlane data_plane);
 // The default on this system.
@@ -63,6 +68,8 @@ struct Options : PlainValues {
   PodDevice pod_device;  // of kUserspace
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   dataplane::BusyPoll busy_poll;  // of kUserspace
+  std::chrono::microseconds busy_poll{};  // of kUserspace
+  Superframes superframes = Superframes::kAuto;
   FirewallSources firewall_sources = FirewallSources::kAny;
   std::chrono::seconds iptables_resync{5};
 

@@ -125,6 +125,7 @@ class TracePort final : public PacketPort {
 
   PortKind kind() const override { return inner_->kind(); }
   const PortFeatures& features() const override { return inner_->features(); }
+  bool Takes(const Packet& packet, Timestamp now) override { return inner_->Takes(packet, now); }
   std::size_t Receive(Batch& batch) override {
     WriteReceived();
     const std::size_t taken = inner_->Receive(batch);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/ports/udp_paths_linux.h"
 
+#include <linux/if.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 
 #include "dataplane/address_index.h"
+#include "dataplane/ports/tunnel_gso_linux.h"
 #include "dataplane/ports/udp_socket_linux.h"
 
 namespace weft::dataplane {
@@ -43,26 +45,50 @@ struct RouteQuery {
 };
 static_assert(offsetof(RouteQuery, attributes) == NLMSG_LENGTH(sizeof(rtmsg)));
 
-// Expiry of a route from its attribute RTA_CACHEINFO; 0: none. Empty: `answer` does not answer
-// query `sequence`.
-std::optional<std::uint32_t> ExpiryIn(Bytes answer, std::uint32_t sequence) {
-  nlmsghdr header;
-  constexpr std::size_t kFirst = NLMSG_LENGTH(sizeof(rtmsg));
-  if (answer.size() < kFirst) return std::nullopt;
-  std::memcpy(&header, answer.data(), sizeof header);
-  if (header.nlmsg_seq != sequence || header.nlmsg_type != RTM_NEWROUTE) return std::nullopt;
-  const std::size_t end = std::min<std::size_t>(answer.size(), header.nlmsg_len);
-  rtattr attribute;
-  for (std::size_t at = kFirst; at + sizeof attribute <= end; at += RTA_ALIGN(attribute.rta_len)) {
-    std::memcpy(&attribute, answer.data() + at, sizeof attribute);
-    if (attribute.rta_len < RTA_LENGTH(0) || at + attribute.rta_len > end) break;
-    rta_cacheinfo info;
-    if (attribute.rta_type != RTA_CACHEINFO || attribute.rta_len < RTA_LENGTH(sizeof info))
-      continue;
-    std::memcpy(&info, answer.data() + at + RTA_LENGTH(0), sizeof info);
-    return static_cast<std::uint32_t>(info.rta_expires);
+// Attributes of a route message, by type; the others are ignored.
+struct RouteAnswer {
+  rtmsg route{};
+  std::uint32_t egress = 0;  // RTA_OIF; 0: none
+  std::uint32_t expiry = 0;  // RTA_CACHEINFO
+  bool is_plain = true;      // neither several next hops nor an encapsulation
+
+  // `message` is a whole RTM_NEWROUTE.
+  static RouteAnswer From(Bytes message) {
+    RouteAnswer answer;
+    std::memcpy(&answer.route, message.data() + NLMSG_LENGTH(0), sizeof answer.route);
+    rtattr attribute;
+    for (std::size_t at = NLMSG_LENGTH(sizeof answer.route);
+         at + sizeof attribute <= message.size(); at += RTA_ALIGN(attribute.rta_len)) {
+      std::memcpy(&attribute, message.data() + at, sizeof attribute);
+      if (attribute.rta_len < RTA_LENGTH(0) || at + attribute.rta_len > message.size()) break;
+      answer.Read(attribute.rta_type,
+                  message.subspan(at + RTA_LENGTH(0), attribute.rta_len - RTA_LENGTH(0)));
+    }
+    return answer;
   }
-  return 0;
+
+ private:
+  void Read(unsigned type, Bytes value) {
+    if (type == RTA_OIF && value.size() >= sizeof egress) {
+      std::memcpy(&egress, value.data(), sizeof egress);
+    } else if (type == RTA_CACHEINFO && value.size() >= sizeof(rta_cacheinfo)) {
+      rta_cacheinfo info;
+      std::memcpy(&info, value.data(), sizeof info);
+      expiry = static_cast<std::uint32_t>(info.rta_expires);
+    } else if (type == RTA_MULTIPATH || type == RTA_ENCAP || type == RTA_ENCAP_TYPE) {
+      is_plain = false;
+    }
+  }
+};
+
+// 0: it has none.
+std::uint32_t MtuOf(std::uint32_t device, int any_socket) {
+  ifreq request{};
+  request.ifr_ifindex = static_cast<int>(device);
+  if (::ioctl(any_socket, SIOCGIFNAME, &request) != 0 ||
+      ::ioctl(any_socket, SIOCGIFMTU, &request) != 0)
+    return 0;
+  return static_cast<std::uint32_t>(request.ifr_mtu);
 }
 
 }  // namespace
@@ -72,6 +98,7 @@ UdpPaths::UdpPaths(std::uint16_t destination_port)
 
 absl::Status UdpPaths::Open(const UdpOptions& options) {
   if (options.bind_address.family() == options.family) bind_address_ = options.bind_address;
+  tunnel_gso_ = options.tunnel_gso;
   auto socket = OpenRouteSocket(options);
   if (!socket.ok()) return socket.status();
   socket_ = *std::move(socket);
@@ -83,19 +110,30 @@ absl::Status UdpPaths::Open(const UdpOptions& options) {
 
 UdpPaths::Path& UdpPaths::Place(const IpAddress& destination) {
   Path& path = paths_[HashOf(destination, 0) >> (64 - kTableBits)];
-  if (path.destination != destination)
-    path = {.destination = destination, .queried = Timestamp::min()};
+  if (path.destination != destination) {
+    path = {};
+    path.destination = destination;
+    path.queried = Timestamp::min();
+  }
   return path;
 }
 
 const UdpPaths::Path& UdpPaths::To(const IpAddress& destination, Timestamp now) {
   Path& path = Place(destination);
-  const bool is_due = path.queried == Timestamp::min() || now - path.queried >= kRouteLifetime;
+  const std::uint32_t generation = tunnel_gso_ ? tunnel_gso_->generation() : 0;
+  const bool is_due = path.queried == Timestamp::min() || now - path.queried >= kRouteLifetime ||
+                      path.generation != generation;
   if (is_due && query_budget_.TryConsume(now)) {
     path.queried = now;
+    path.generation = generation;
     path.route_mtu = QueryRoute(destination);
+    if (tunnel_gso_) QueryWhole(path);
   }
   return path;
+}
+
+void UdpPaths::RefuseWhole(const IpAddress& destination, Timestamp now) {
+  Place(destination).whole_again = now + kSegmentsLifetime;
 }
 
 void UdpPaths::RefuseSegments(const IpAddress& destination, Timestamp now) {
@@ -133,7 +171,7 @@ std::uint32_t UdpPaths::QueryRoute(const IpAddress& destination) {
   return static_cast<std::uint32_t>(mtu);
 }
 
-bool UdpPaths::IsLearnt(const IpAddress& destination) {
+Bytes UdpPaths::AskRoute(const IpAddress& destination, std::uint32_t flags, MutableBytes answer) {
   RouteQuery query;
   query.header.nlmsg_len = NLMSG_LENGTH(sizeof query.route);
   query.header.nlmsg_type = RTM_GETROUTE;
@@ -141,21 +179,53 @@ bool UdpPaths::IsLearnt(const IpAddress& destination) {
   query.header.nlmsg_seq = ++sequence_;
   query.route.rtm_family = destination.is_v4() ? AF_INET : AF_INET6;
   query.route.rtm_dst_len = static_cast<unsigned char>(destination.bits());
+  query.route.rtm_flags = flags;
   query.Add(RTA_DST, destination);
   if (!bind_address_.IsUnspecified()) {
     query.route.rtm_src_len = static_cast<unsigned char>(bind_address_.bits());
     query.Add(RTA_SRC, bind_address_);
   }
-  if (::send(netlink_.get(), &query, query.header.nlmsg_len, 0) < 0) return true;
-  // The kernel answers within send. Without an answer the MTU counts as learnt.
-  alignas(nlmsghdr) std::array<std::byte, 4096> answer;
+  if (::send(netlink_.get(), &query, query.header.nlmsg_len, 0) < 0) return {};
+  // The kernel answers within send.
   for (;;) {
     const ssize_t got = ::recv(netlink_.get(), answer.data(), answer.size(), 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return true;
-    const auto expiry = ExpiryIn(Bytes(answer).first(static_cast<std::size_t>(got)), sequence_);
-    if (expiry) return *expiry != 0;
+    if (got <= 0) return {};
+    nlmsghdr header;
+    if (static_cast<std::size_t>(got) < NLMSG_LENGTH(sizeof(rtmsg))) continue;
+    std::memcpy(&header, answer.data(), sizeof header);
+    if (header.nlmsg_seq != sequence_) continue;
+    if (header.nlmsg_type != RTM_NEWROUTE) return {};
+    return Bytes(answer).first(
+        std::min<std::size_t>(static_cast<std::size_t>(got), header.nlmsg_len));
   }
+}
+
+bool UdpPaths::IsLearnt(const IpAddress& destination) {
+  alignas(nlmsghdr) std::array<std::byte, 4096> buffer;
+  const Bytes answer = AskRoute(destination, 0, buffer);
+  return answer.empty() || RouteAnswer::From(answer).expiry != 0;
+}
+
+void UdpPaths::QueryWhole(Path& path) {
+  path.whole_limit = 0;
+  path.source = bind_address_;
+  if (bind_address_.IsUnspecified()) {
+    sockaddr_storage local{};
+    socklen_t length = sizeof local;
+    if (::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&local), &length) != 0) return;
+    path.source = AddressOf(local);
+  }
+  // The table's entry: the answer about one packet has only one of several next hops.
+  alignas(nlmsghdr) std::array<std::byte, 4096> buffer;
+  const Bytes message = AskRoute(path.destination, RTM_F_FIB_MATCH, buffer);
+  if (message.empty() || path.source.IsUnspecified()) return;
+  const RouteAnswer answer = RouteAnswer::From(message);
+  if (answer.route.rtm_type != RTN_UNICAST || answer.egress != tunnel_gso_->egress_index() ||
+      !answer.is_plain)
+    return;
+  const std::uint32_t mtu = MtuOf(answer.egress, socket_.get());
+  path.whole_limit = path.route_mtu == 0 ? mtu : std::min(mtu, path.route_mtu);
 }
 
 }  // namespace weft::dataplane

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,6 +14,7 @@
 #include "dataplane/icmp_budget.h"
 #include "dataplane/packet.h"
 #include "dataplane/ports/udp_port.h"
+#include "vxlan/bytes.h"
 #include "vxlan/ip_address.h"
 
 namespace weft::dataplane {
@@ -26,6 +28,12 @@ class UdpPaths {
     Timestamp queried{};
     Timestamp segments_again{};   // until then no segmentation is requested from the kernel
     std::uint32_t route_mtu = 0;  // outer bytes; 0: the link's, or not known
+    // With a TunnelGso: outer bytes of the largest packet that its device sends there; 0: packets
+    // do not leave by that device alone.
+    std::uint32_t whole_limit = 0;
+    std::uint32_t generation = 0;  // the TunnelGso's when queried
+    Timestamp whole_again{};       // until then superframes are cut
+    IpAddress source;              // of packets there
   };
 
   // `destination_port`: of all packets; policies of the host (IPsec) may depend on it.
@@ -34,6 +42,8 @@ class UdpPaths {
 
   // Queries the host's routes at first and every kRouteLifetime. Valid until the next call.
   const Path& To(const IpAddress& destination, Timestamp now);
+  // The kernel refused a whole superframe to `destination`.
+  void RefuseWhole(const IpAddress& destination, Timestamp now);
   // The kernel refused to segment towards `destination`.
   void RefuseSegments(const IpAddress& destination, Timestamp now);
 
@@ -59,8 +69,13 @@ class UdpPaths {
   // the kernel only checks that the error quotes a socket's port.
   std::uint32_t QueryRoute(const IpAddress& destination);
   bool IsLearnt(const IpAddress& destination);
+  // Fills in whole_limit and source. The route socket is connected to the destination.
+  void QueryWhole(Path& path);
+  // Sends an RTM_GETROUTE for `destination`. Empty: no answer.
+  Bytes AskRoute(const IpAddress& destination, std::uint32_t flags, MutableBytes answer);
 
   const std::uint16_t destination_port_;
+  std::shared_ptr<TunnelGso> tunnel_gso_;
   IpAddress bind_address_;
   FileDescriptor socket_;   // UDP: only ever connected, never sent on
   FileDescriptor netlink_;  // rtnetlink(7)

@@ -20,6 +20,8 @@ namespace weft::dataplane {
 // superframe with more. Determined on the loopback device.
 std::uint32_t MaxUdpSegments();
 
+class TunnelGso;
+
 struct UdpOptions {
   IpFamily family = IpFamily::kV4;
   // Local address of all sockets. Unspecified (of either family): receives on every local address,
@@ -35,6 +37,8 @@ struct UdpOptions {
   int sending_sockets = 256;
   int receive_buffer = 8 << 20;  // bytes; the kernel's limit applies without CAP_NET_ADMIN
   int send_buffer = 8 << 20;     // bytes, for each sending socket
+  // Where superframes are sent whole while it permits it; null: nowhere. Linux only.
+  std::shared_ptr<TunnelGso> tunnel_gso{};
 };
 
 // Outer packets leave with DF set and TTL 64. A packet's outer_port selects the sending socket: the
@@ -66,6 +70,9 @@ class UdpPort final : public PacketPort {
 
   PortKind kind() const override { return PortKind::kWireDatagram; }
   const PortFeatures& features() const override;
+#ifdef __linux__
+  bool Takes(const Packet& packet, Timestamp now) override;
+#endif
   std::size_t Receive(Batch& batch) override;
   void Send(Batch& batch) override;
   std::size_t DrainPathMtuNotices(std::span<PathMtuNotice> out) override;

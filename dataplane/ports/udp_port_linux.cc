@@ -63,6 +63,10 @@ std::size_t UdpPort::Receive(Batch& batch) {
   return received + impl_->sender->DrainErrors(batch.now);
 }
 
+bool UdpPort::Takes(const Packet& packet, Timestamp now) {
+  return PacketPort::Takes(packet, now) || impl_->sender->TakesWhole(packet, now);
+}
+
 void UdpPort::Send(Batch& batch) { impl_->sender->Send(batch); }
 
 std::size_t UdpPort::DrainPathMtuNotices(std::span<PathMtuNotice> out) {

@@ -10,7 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/counters.h"
+#include "dataplane/offload.h"
 #include "dataplane/ports/port_rules.h"
+#include "dataplane/ports/tunnel_gso_linux.h"
 #include "vxlan/mtu.h"
 
 namespace weft::dataplane {
@@ -28,6 +30,10 @@ std::uint32_t OuterHeaders(IpFamily family) {
 
 constexpr int kAttempts = 3;
 
+bool IsSuperframe(const Packet& packet) {
+  return packet.segmentation == Segmentation::kTcp || packet.segmentation == Segmentation::kUdp;
+}
+
 // Errors that concern every packet to a destination: there is no route, or the link is down.
 bool ConcernsDestination(int error) {
   return error == ENETUNREACH || error == EHOSTUNREACH || error == ENETDOWN;
@@ -43,6 +49,8 @@ UdpSender::UdpSender(const UdpOptions& options, std::uint16_t destination_port)
     : family_(options.family),
       destination_port_(destination_port),
       segments_(options.udp_checksum || options.family == IpFamily::kV6),
+      udp_checksum_(options.udp_checksum),
+      tunnel_gso_(options.tunnel_gso),
       paths_(destination_port),
       errors_(paths_, destination_port) {
   features_.datagram_aggregation = segments_;
@@ -65,6 +73,7 @@ absl::StatusOr<std::unique_ptr<UdpSender>> UdpSender::Open(const UdpOptions& opt
                                     static_cast<std::uint16_t>(last));
     if (!socket.ok()) return socket.status();
     if (absl::Status status = sender->errors_.Watch(socket->get()); !status.ok()) return status;
+    sender->source_ports_.push_back(BoundPort(*socket));
     sender->sockets_.push_back(*std::move(socket));
   }
   return sender;
@@ -91,6 +100,43 @@ bool UdpSender::Join(Message& message, const Packet& packet, std::size_t socket)
   return true;
 }
 
+const UdpPaths::Path* UdpSender::PathForWhole(const Packet& superframe) {
+  if (superframe.may_fragment || superframe.segment_size == 0 ||
+      superframe.outer_address.family() != family_ || !TunnelGso::Fits(superframe, family_))
+    return nullptr;
+  const std::uint32_t header = SuperframeHeaderLength(superframe);
+  const std::uint32_t largest = OuterHeaders(family_) + header + superframe.segment_size;
+  const UdpPaths::Path& path = paths_.To(superframe.outer_address, now_);
+  const bool is_current = path.generation == tunnel_gso_->generation();
+  return is_current && header != 0 && largest <= path.whole_limit && now_ >= path.whole_again
+             ? &path
+             : nullptr;
+}
+
+bool UdpSender::TakesWhole(const Packet& packet, Timestamp now) {
+  if (!tunnel_gso_ || !tunnel_gso_->permitted() || !IsSuperframe(packet)) return false;
+  now_ = now;
+  return PathForWhole(packet) != nullptr;
+}
+
+void UdpSender::SendWhole(const Message& message) {
+  Packet& packet = *planned_[message.first];
+  const int error = tunnel_gso_->Send(packet, {.source = message.source,
+                                               .destination = packet.outer_address,
+                                               .source_port = source_ports_[message.socket],
+                                               .destination_port = destination_port_,
+                                               .udp_checksum = udp_checksum_});
+  if (error == 0) {
+    Add(superframes_, 1);
+    return;
+  }
+  if (error == EINVAL) {
+    Add(superframes_refused_, 1);
+    paths_.RefuseWhole(packet.outer_address, now_);
+  }
+  packet.verdict = VerdictOf(error);
+}
+
 void UdpSender::Plan(Batch& batch) {
   planned_count_ = 0;
   message_count_ = 0;
@@ -100,7 +146,10 @@ void UdpSender::Plan(Batch& batch) {
         packet.segmentation == Segmentation::kNone && packet.checksum == ChecksumState::kOnWire;
     const bool aggregate =
         packet.segmentation == Segmentation::kDatagrams && packet.segment_size != 0;
-    if (packet.length == 0 || !(plain || aggregate) || packet.outer_address.family() != family_) {
+    const UdpPaths::Path* const whole =
+        tunnel_gso_ && IsSuperframe(packet) ? PathForWhole(packet) : nullptr;
+    if (packet.length == 0 || !(plain || aggregate || whole != nullptr) ||
+        packet.outer_address.family() != family_) {
       packet.verdict = Verdict::kWireError;
       continue;
     }
@@ -112,6 +161,20 @@ void UdpSender::Plan(Batch& batch) {
     const std::size_t place = planned_count_;
     planned_[place] = &packet;
     pieces_[place] = {packet.data, packet.length};
+    if (whole != nullptr) {
+      ++planned_count_;
+      paths_.NoteSent(sockets_[socket].get(), packet.outer_address, now_);
+      Message& message = messages_[message_count_++];
+      message.first = place;
+      message.count = 1;
+      message.socket = socket;
+      message.closed = true;
+      message.may_fragment = false;
+      message.segments = false;
+      message.whole = true;
+      message.source = whole->source;
+      continue;
+    }
     if (message_count_ != 0 && Join(messages_[message_count_ - 1], packet, socket)) {
       ++planned_count_;
       continue;
@@ -137,12 +200,14 @@ void UdpSender::Plan(Batch& batch) {
     message.ecn = packet.outer_ecn;
     message.closed = aggregate;
     message.may_fragment = packet.may_fragment;
+    message.whole = false;
     // A packet that becomes fragments must be a single datagram.
     message.segments = segments_ && now_ >= path.segments_again &&
                        !(packet.may_fragment && family_ == IpFamily::kV6);
   }
   for (std::size_t i = 0; i < message_count_; ++i) {
     Message& message = messages_[i];
+    if (message.whole) continue;
     msghdr& header = headers_[i].msg_hdr;
     header.msg_name = &message.destination.storage;
     header.msg_namelen = message.destination.length;
@@ -184,8 +249,14 @@ void UdpSender::Send(Batch& batch) {
   Plan(batch);
   for (std::size_t first = 0; first < message_count_;) {
     const Message& one = messages_[first];
+    if (one.whole) {
+      SendWhole(one);
+      ++first;
+      continue;
+    }
     std::size_t last = first + 1;
-    while (last < message_count_ && messages_[last].socket == one.socket &&
+    while (last < message_count_ && !messages_[last].whole &&
+           messages_[last].socket == one.socket &&
            messages_[last].may_fragment == one.may_fragment) {
       ++last;
     }
@@ -330,6 +401,10 @@ Verdict UdpSender::VerdictOf(int error) {
 void UdpSender::AppendCounts(std::vector<NamedCount>& out) const {
   errors_.AppendCounts(out);
   out.push_back({"segmentation-refused", segmentation_refused_.load(std::memory_order_relaxed)});
+  if (tunnel_gso_) {
+    out.push_back({"superframe", superframes_.load(std::memory_order_relaxed)});
+    out.push_back({"superframe-refused", superframes_refused_.load(std::memory_order_relaxed)});
+  }
   out.push_back({"send-error", send_errors_.load(std::memory_order_relaxed)});
 }
 

@@ -31,6 +31,8 @@ class UdpSender {
   static absl::StatusOr<std::unique_ptr<UdpSender>> Open(const UdpOptions& options,
                                                          std::uint16_t destination_port);
 
+  // Whether Send accepts this superframe.
+  bool TakesWhole(const Packet& packet, Timestamp now);
   // As PacketPort::Send.
   void Send(Batch& batch);
 
@@ -60,6 +62,8 @@ class UdpSender {
     bool closed = false;    // accepts no more packets
     bool segments = false;  // the kernel may segment it
     bool may_fragment = false;
+    bool whole = false;  // a superframe for tunnel_gso_
+    IpAddress source;    // of such a one
     Control control;
   };
 
@@ -73,6 +77,9 @@ class UdpSender {
   void FillControl(Message& message, msghdr& header) const;
   bool IsSegmented(const Message& message) const { return message.bytes > message.segment_size; }
 
+  // The path to the superframe's destination; null: it must be cut.
+  const UdpPaths::Path* PathForWhole(const Packet& superframe);
+  void SendWhole(const Message& message);
   // Sends messages [first, last), which share a socket and fragmentation.
   void SendRun(std::size_t first, std::size_t last);
   // Sends a message's datagrams one by one, for routes and devices that refuse segmentation.
@@ -98,7 +105,10 @@ class UdpSender {
   const std::uint16_t destination_port_;
   PortFeatures features_;
   const bool segments_;  // false: the kernel refuses segmentation
+  const bool udp_checksum_;
+  const std::shared_ptr<TunnelGso> tunnel_gso_;  // null: superframes are cut
   std::vector<FileDescriptor> sockets_;
+  std::vector<std::uint16_t> source_ports_;  // of sockets_
   UdpPaths paths_;
   UdpErrors errors_;  // watches sockets_
 
@@ -115,6 +125,8 @@ class UdpSender {
   std::size_t message_count_ = 0;
 
   std::atomic<std::uint64_t> segmentation_refused_{0};
+  std::atomic<std::uint64_t> superframes_{0};
+  std::atomic<std::uint64_t> superframes_refused_{0};
   std::atomic<std::uint64_t> send_errors_{0};
 };
 

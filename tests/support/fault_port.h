@@ -38,6 +38,7 @@ class FaultPort final : public PacketPort {
 
   PortKind kind() const override { return inner_->kind(); }
   const PortFeatures& features() const override { return inner_->features(); }
+  bool Takes(const Packet& packet, Timestamp now) override { return inner_->Takes(packet, now); }
   std::size_t Receive(Batch& batch) override;
   void Send(Batch& batch) override;
   std::size_t DrainPathMtuNotices(std::span<PathMtuNotice> out) override {

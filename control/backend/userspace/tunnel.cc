@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/backend/userspace/pod_device.h"
+#include "control/backend/userspace/superframes.h"
 #include "control/sinks/dataplane_sink.h"
 #include "dataplane/edge/edge.h"
 #include "dataplane/ports/pcap_port.h"
@@ -47,6 +48,17 @@ dataplane::ForwarderConfig ForwarderConfigOf(const TunnelConfig& config) {
   out.max_udp_segments = dataplane::MaxUdpSegments();
   out.wire = dataplane::PortKind::kWireDatagram;
   return out;
+}
+
+SuperframesConfig SuperframesConfigOf(const TunnelConfig& config) {
+  return {.mode = config.superframes,
+          .family = config.family,
+          .vni = config.vni,
+          .port = config.port,
+          .source = config.bind_address,
+          .egress = config.underlay,
+          .egress_index = config.underlay_index,
+          .network = config.network};
 }
 
 dataplane::EdgeOptions EdgeOptionsOf(const TunnelConfig& config) {
@@ -150,6 +162,7 @@ struct Tunnel::Parts {
   dataplane::Worker worker;
   control::DataplaneSink table_sink;
   std::uint32_t adapter_index = 0;
+  std::unique_ptr<Superframes> superframes;  // null: the system has no such way
   std::jthread thread;
 };
 
@@ -165,6 +178,8 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   udp.bind_address = config.bind_address;
   udp.port = config.port;
   udp.udp_checksum = config.udp_checksum;
+  std::unique_ptr<Superframes> superframes = OpenSuperframes(SuperframesConfigOf(config));
+  if (superframes) udp.tunnel_gso = superframes->gso();
   absl::StatusOr<std::unique_ptr<dataplane::UdpPort>> wire = dataplane::UdpPort::Open(udp);
   if (!wire.ok()) return wire.status();
   absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> pods = OpenPods(config);
@@ -180,6 +195,7 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   const absl::StatusOr<std::uint32_t> index = PrepareDevice(config, host);
   if (!index.ok()) return index.status();
   parts.adapter_index = *index;
+  parts.superframes = std::move(superframes);
   parts.thread = std::jthread(
       [&worker = parts.worker, on_broken = std::move(on_broken)](std::stop_token stop) {
         const absl::Status status = worker.Run(stop);
@@ -192,7 +208,12 @@ std::uint32_t Tunnel::adapter_index() const { return parts_->adapter_index; }
 
 lease::Sink& Tunnel::sink() const { return parts_->table_sink; }
 
+void Tunnel::Poll() {
+  if (parts_->superframes) parts_->superframes->Poll();
+}
+
 bool Tunnel::IsIntact(const std::vector<host::Adapter>& adapters) const {
+  if (parts_->superframes && !parts_->superframes->IsIntact()) return false;
   for (const host::Adapter& adapter : adapters) {
     if (adapter.index != parts_->adapter_index) continue;
     using Kind = config::PodDevice::Kind;
@@ -220,6 +241,10 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
   status.to_wire = DirectionOf(counters.to_wire);
   status.to_pods = DirectionOf(counters.to_pods);
   status.icmp_errors = counters.icmp_errors_sent;
+  if (parts_->superframes) {
+    const std::string obstacle = parts_->superframes->Obstacle();
+    status.superframes = obstacle.empty() ? "uncut" : absl::StrCat("cut: ", obstacle);
+  }
   status.peer_check = PeerCheckWord(config_.peer_check);
   if (config_.peer_check == dataplane::PeerCheck::kLease)
     status.strict_would_drop = counters.strict_would_drop;

@@ -30,6 +30,7 @@ std::vector<TunnelConfig> TunnelConfigs(const NodePlan& plan, const config::Opti
                         : TunnelDevice(family, conf.vni);
     tunnel.vni = conf.vni;
     tunnel.port = conf.port;
+    tunnel.network = plan.of(family)->network;
     tunnel.subnet = plan.of(family)->subnet;
     tunnel.vtep_mac = plan.of(family)->vtep_mac;
     // Where peers send to another address than the interface's (--public-ip), it may be on another
@@ -37,12 +38,15 @@ std::vector<TunnelConfig> TunnelConfigs(const NodePlan& plan, const config::Opti
     const underlay::ChosenFamily& chosen = *plan.underlay.of(family);
     const IpAddress any = family == IpFamily::kV4 ? IpAddress() : *IpAddress::Parse("::");
     tunnel.bind_address = chosen.public_ip == chosen.address ? chosen.address : any;
+    tunnel.underlay = plan.underlay.name;
+    tunnel.underlay_index = plan.underlay.index;
     tunnel.link_mtu = plan.underlay.mtu;
     tunnel.mtu = TunnelMtu(family, conf, plan.underlay);
     tunnel.pod_mtu = plan.mtu;
     tunnel.udp_checksum = options.udp_checksum;
     tunnel.peer_check = options.peer_check;
     tunnel.busy_poll = options.busy_poll;
+    tunnel.superframes = options.superframes;
   }
   return tunnels;
 }
@@ -116,6 +120,7 @@ void Userspace::OpenTrace() {
 void Userspace::Poll(control::TimePoint now) {
   if (context_.host.is_windows() && context_.options.manage_firewall && !tunnels_.empty())
     firewall_.Allow(tunnels_.front()->config().port, {}, now);
+  for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) tunnel->Poll();
   if (trace_) trace_condition_.Set(trace_->status().message());
 }
 
