@@ -131,7 +131,7 @@ void Discard(int socket) {
 }
 
 // -1 and errno: not possible.
-int OpenListener(int protocol, std::initializer_list<int> groups) {
+int OpenListener(int protocol, const std::vector<int>& groups) {
   const int socket = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
   if (socket < 0) return -1;
   sockaddr_nl own{};
@@ -176,7 +176,7 @@ absl::Status OutputWatch::Listen() {
   if (rules >= 0) rules_.push_back(rules);
   if (stop_ < 0 || routes_ < 0 || rules < 0)
     return absl::ErrnoToStatus(errno, "cannot listen to changes of rules and routes");
-  const std::pair<int, std::initializer_list<int>> optional[] = {
+  const std::pair<int, std::vector<int>> optional[] = {
       {NETLINK_NETFILTER, {NFNLGRP_NFTABLES}}, {NETLINK_XFRM, {XFRMNLGRP_POLICY, XFRMNLGRP_SA}}};
   for (const auto& [protocol, groups] : optional) {
     const int socket = OpenListener(protocol, groups);

@@ -18,6 +18,7 @@ namespace {
 constexpr int kOuterTtl = 64;
 // <linux/udp.h> clashes with <netinet/udp.h>, which lacks this one.
 constexpr int kUdpNoCheck6Rx = 102;  // UDP_NO_CHECK6_RX
+constexpr int kAutoFlowLabel = 70;  // IPV6_AUTOFLOWLABEL; <linux/in6.h> clashes with <netinet/in.h>
 
 bool Set(int fd, int level, int option, int value) {
   return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
@@ -164,8 +165,11 @@ absl::StatusOr<FileDescriptor> OpenSendingSocket(const UdpOptions& options,
     ok = ok && Set(fd, IPPROTO_IP, IP_RECVERR, 1) && Set(fd, IPPROTO_IP, IP_TTL, kOuterTtl);
     if (!options.udp_checksum) ok = ok && Set(fd, SOL_SOCKET, SO_NO_CHECK, 1);
   } else {
+    // Flow label 0, as the kernel's VXLAN devices send and TunnelGso does: packets of one flow must
+    // not take different paths.
     ok = ok && Set(fd, IPPROTO_IPV6, IPV6_RECVERR, 1) &&
-         Set(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, kOuterTtl);
+         Set(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, kOuterTtl) &&
+         Set(fd, IPPROTO_IPV6, kAutoFlowLabel, 0);
   }
   if (!ok) return SocketError(options, first_port, errno);
 
