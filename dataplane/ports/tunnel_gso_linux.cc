@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -81,6 +82,16 @@ bpf_insn Instruction(int code, int to, int from, int offset, std::int32_t immedi
   instruction.off = static_cast<std::int16_t>(offset);
   instruction.imm = immediate;
   return instruction;
+}
+
+// net.core.rps_default_mask (Linux 6.3): new devices hand their packets to other CPUs, so that a
+// small packet of the same flow, sent by a socket, would overtake a superframe.
+bool PacketsChangeCpu() {
+  const FileDescriptor file(::open("/proc/sys/net/core/rps_default_mask", O_RDONLY | O_CLOEXEC));
+  std::array<char, 1024> text{};
+  const ssize_t length = file.valid() ? ::read(file.get(), text.data(), text.size()) : 0;
+  return std::any_of(text.begin(), text.begin() + std::max<ssize_t>(length, 0),
+                     [](char each) { return each != '0' && each != ',' && each != '\n'; });
 }
 
 // return bpf_redirect_neigh(egress, NULL, 0, 0)
@@ -167,6 +178,11 @@ absl::StatusOr<std::unique_ptr<TunnelGso>> TunnelGso::Open(const TunnelGsoOption
     return absl::InvalidArgumentError(
         absl::StrCat("TAP device \"", options.name, "\": a name has 1 to 15 bytes"));
   }
+  if (PacketsChangeCpu()) {
+    return absl::FailedPreconditionError(
+        "the sysctl net.core.rps_default_mask is set, with which packets would lose their order; "
+        "set it to 0");
+  }
   const auto failed = [&](int error, std::string_view what) {
     return absl::ErrnoToStatus(error, absl::StrCat("TAP device ", options.name, ": ", what));
   };
@@ -181,7 +197,7 @@ absl::StatusOr<std::unique_ptr<TunnelGso>> TunnelGso::Open(const TunnelGsoOption
   int buffer = kSendBuffer;
   if (::ioctl(tap.get(), TUNSETVNETHDRSZ, &header) < 0 ||
       ::ioctl(tap.get(), TUNSETVNETLE, &on) < 0 ||
-      ::ioctl(tap.get(), TUNSETOFFLOAD, kTunnelOffloads) < 0) {
+      ::ioctl(tap.get(), TUNSETOFFLOAD, kTunnelOffloads | options.more_offloads) < 0) {
     return absl::UnimplementedError("the kernel has no tunnel GSO for TAP devices (Linux 6.17)");
   }
   ::ioctl(tap.get(), TUNSETSNDBUF, &buffer);

@@ -18,6 +18,9 @@ namespace weft::dataplane {
 struct TunnelGsoOptions {
   std::string name;                // of our TAP device; at most 15 bytes
   std::uint32_t egress_index = 0;  // interface index of the Ethernet device that packets leave by
+  // For tests: further bits of TUNSETOFFLOAD. An unknown one is refused, as all of tunnel GSO is by
+  // kernels before 6.17.
+  unsigned more_offloads = 0;
 };
 
 // A TAP device of our own. A program on its ingress (TCX, BPF) passes what is written to it to the
@@ -27,7 +30,7 @@ struct TunnelGsoOptions {
 // deleted with the object or the process.
 //
 // The descriptor of a packet is that of PacketPort::Send for kWireDatagram. Its Send and the
-// constants are the worker's thread's; Permit and RoutesChanged may be called by any other thread.
+// lost are the worker's thread's; Permit and RoutesChanged may be called by any other thread.
 class TunnelGso {
  public:
   // Bytes written before a packet: virtio-net header with tunnel fields (virtio 1.4 section

@@ -381,6 +381,60 @@ TEST(Worker, AStepWithoutPacketsSendsNothing) {
   EXPECT_EQ(pods.sends + wire.sends, 0);
 }
 
+// A wire that takes superframes of one flow whole; keeps what it sent.
+class ChoosyPort final : public PacketPort {
+ public:
+  PortKind kind() const override { return PortKind::kWireDatagram; }
+  const PortFeatures& features() const override { return features_; }
+  std::size_t Receive(Batch& batch) override {
+    batch.clear();
+    return 0;
+  }
+  bool Takes(const Packet& packet, Timestamp now) override {
+    EXPECT_EQ(now, kNow);
+    return SourcePort(packet) == 1;
+  }
+  void Send(Batch& batch) override {
+    for (const Packet& packet : batch) sent.emplace_back(SourcePort(packet), packet.segmentation);
+  }
+
+  static constexpr Timestamp kNow = std::chrono::seconds(5);
+  std::vector<std::pair<int, Segmentation>> sent;
+
+ private:
+  static int SourcePort(const Packet& packet) {
+    return LoadBe16(packet.data + packet.inner_offset + 20);
+  }
+  PortFeatures features_;
+};
+
+TEST(Worker, APortMayTakeSomeSuperframesAndTheOrderIsKept) {
+  Node node(Rig::ConfigFor(PortKind::kWireDatagram));
+  MemoryOptions superframes;
+  superframes.kind = PortKind::kPodL3;
+  superframes.features.tcp_segmentation = superframes.features.partial_checksum = true;
+  MemoryLink pods = MemoryLink::Make(superframes);
+  ChoosyPort wire;
+  Worker worker(*pods.first, wire, node.forwarder, node.counters);
+  const auto superframe = [&](std::uint16_t source) {
+    return node.buffers.MakeSuperframe(
+        PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(source, 2).Payload(2000).Build(),
+        Segmentation::kTcp, 1000);
+  };
+  const auto small = [&](std::uint16_t source) {
+    return node.buffers.Make(
+        PacketBuilder("10.244.2.9", "10.244.1.7").Tcp(source, 2).Payload(9).Build());
+  };
+  Rig::Send(*pods.second,
+            {superframe(1), small(1), superframe(2), small(1), superframe(1), small(2)});
+  worker.Step(ChoosyPort::kNow);
+  using enum Segmentation;
+  EXPECT_THAT(wire.sent,
+              ::testing::ElementsAre(std::pair(1, kTcp), std::pair(1, kNone), std::pair(2, kNone),
+                                     std::pair(2, kNone), std::pair(1, kNone), std::pair(1, kTcp),
+                                     std::pair(2, kNone)));
+}
+
 // A port that receives bytes that are no packets, as a forger sends them.
 class ConsumingPort final : public PacketPort {
  public:

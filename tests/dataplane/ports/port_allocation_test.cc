@@ -2,6 +2,7 @@
 // The ports that flanneld uses, against the real kernel: neither Receive nor Send allocates, not
 // even for what the kernel refuses. This program counts every operator new.
 #include <gtest/gtest.h>
+#include <net/if.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 
 #include "dataplane/ports/pcap_port.h"
 #include "dataplane/ports/tun_port.h"
+#include "dataplane/ports/tunnel_gso_linux.h"
 #include "dataplane/ports/udp_port.h"
 #include "dataplane/wait_set.h"
 #include "tests/dataplane/ports/packet_socket.h"
@@ -150,6 +152,50 @@ INSTANTIATE_TEST_SUITE_P(
                               Ip("127.0.0.9"), false},
                       UdpCase{"v6", Ip("::1"), Ip("fd01::2"), Ip("fd01::3"), true}),
     [](const auto& row) { return row.param.name; });
+
+TEST(PortAllocation, NoneInWholeSuperframes) {
+  ASSERT_EQ(EnterPrivateNetns(), "");
+  ASSERT_EQ(AddQuietVeth(), "");
+  ASSERT_EQ(RunIp("addr add 10.0.0.1/24 dev near"), "");
+  ASSERT_EQ(RunIp("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near"), "");
+  auto gso = TunnelGso::Open({.name = "weft4.1", .egress_index = ::if_nametoindex("near")});
+  ASSERT_TRUE(gso.ok()) << gso.status();
+  const std::shared_ptr<TunnelGso> tunnel_gso = *std::move(gso);
+  tunnel_gso->Permit(true);
+  auto udp = UdpPort::Open({.bind_address = Ip("10.0.0.1"), .tunnel_gso = tunnel_gso});
+  ASSERT_TRUE(udp.ok()) << udp.status();
+  Counted port(**udp);
+
+  const ByteVector inner = PacketBuilder("10.244.1.7", "10.244.2.9")
+                               .Tcp(1, 2)
+                               .Payload(10'000)
+                               .PartialTransportChecksum()
+                               .Build();
+  PacketSlab slab;
+  Batch batch;
+  for (int round = 0; round < kRounds; ++round) {
+    batch.clear();
+    Packet packet = slab.Lend(0);
+    std::copy(inner.begin(), inner.end(), packet.data);
+    packet.length = static_cast<std::uint32_t>(inner.size());
+    packet.Push(22);
+    packet.inner_offset = 22;
+    packet.checksum = ChecksumState::kPartial;
+    packet.checksum_start = 42;
+    packet.checksum_offset = 16;
+    packet.segmentation = Segmentation::kTcp;
+    packet.segment_size = 1300;
+    packet.outer_address = Ip("10.0.0.2");
+    tunnel_gso->RoutesChanged();  // and thus the route is queried
+    const std::uint64_t before = Allocations();
+    EXPECT_TRUE((*udp)->Takes(packet, {}));
+    EXPECT_EQ(Allocations() - before, 0u);
+    batch.Add(packet);
+    port.Send(batch);
+  }
+  EXPECT_EQ(port.allocations(), 0u);
+  EXPECT_EQ(CountNamed(**udp, "superframe"), std::uint64_t{kRounds});
+}
 
 TEST(PortAllocation, NoneInATunDevice) {
   ASSERT_EQ(EnterPrivateNetns(), "");

@@ -19,7 +19,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -356,6 +359,43 @@ TEST_F(TunnelGsoTest, ADeletedDeviceIsLost) {
 TEST_F(TunnelGsoTest, TheNameMustBeFree) {
   const auto second = TunnelGso::Open({"weft4.1", ::if_nametoindex("near0")});
   EXPECT_THAT(std::string(second.status().message()), HasSubstr("weft4.1"));
+}
+
+TEST_F(TunnelGsoTest, AnOldKernelIsRecognized) {
+  const auto old =
+      TunnelGso::Open({"weft4.2", ::if_nametoindex("near0"), .more_offloads = 0x4000'0000});
+  EXPECT_TRUE(absl::IsUnimplemented(old.status())) << old.status();
+  EXPECT_THAT(std::string(old.status().message()), HasSubstr("Linux 6.17"));
+  EXPECT_EQ(::if_nametoindex("weft4.2"), 0u);
+}
+
+TEST_F(TunnelGsoTest, NotWhereItsPacketsWouldChangeTheCpu) {
+  ASSERT_TRUE(SetNetSysctl("core/rps_default_mask", "1"));
+  const auto refused = TunnelGso::Open({"weft4.2", ::if_nametoindex("near0")});
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("rps_default_mask"));
+}
+
+// A router solicitation and the like must not fill its queue.
+TEST_F(TunnelGsoTest, WhatTheHostSendsToItIsDropped) {
+  EXPECT_EQ(RunIp("addr add 10.7.0.1/24 dev weft4.1"), "");
+  EXPECT_EQ(RunIp("neigh add 10.7.0.2 lladdr 02:00:00:00:00:07 dev weft4.1"), "");
+  const auto port = UdpPort::Open({.port = 4790});
+  ASSERT_TRUE(port.ok());
+  Packet packet = slab_.Lend(0);
+  packet.length = 100;
+  packet.outer_address = Ip("10.7.0.2");
+  batch_.Add(packet);
+  (*port)->Send(batch_);
+  std::string statistics;
+  std::ifstream in("/proc/self/net/dev");
+  for (std::string line; std::getline(in, line);) {
+    if (line.find("weft4.1") != std::string::npos) statistics = line;
+  }
+  std::istringstream columns(statistics.substr(statistics.find(':') + 1));
+  std::vector<std::uint64_t> values{std::istream_iterator<std::uint64_t>(columns), {}};
+  ASSERT_EQ(values.size(), 16u) << statistics;
+  EXPECT_EQ(values[9], 0u) << "packets in the queue: " << statistics;
+  EXPECT_GT(values[11], 0u) << "dropped: " << statistics;
 }
 
 TEST_F(TunnelGsoTest, NothingIsLeftOfIt) {
