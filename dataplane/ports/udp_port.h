@@ -70,9 +70,7 @@ class UdpPort final : public PacketPort {
 
   PortKind kind() const override { return PortKind::kWireDatagram; }
   const PortFeatures& features() const override;
-#ifdef __linux__
   bool Takes(const Packet& packet, Timestamp now) override;
-#endif
   std::size_t Receive(Batch& batch) override;
   void Send(Batch& batch) override;
   std::size_t DrainPathMtuNotices(std::span<PathMtuNotice> out) override;

@@ -274,6 +274,8 @@ UdpPort::~UdpPort() = default;
 
 std::uint16_t UdpPort::port() const { return impl_->port; }
 const PortFeatures& UdpPort::features() const { return impl_->features; }
+
+bool UdpPort::Takes(const Packet& packet, Timestamp now) { return PacketPort::Takes(packet, now); }
 std::span<const WaitHandle> UdpPort::wait_handles() const { return {&impl_->handle, 1}; }
 
 std::size_t UdpPort::Receive(Batch& batch) {

@@ -22,7 +22,7 @@ class LinuxSuperframes final : public Superframes {
       return;
     }
     absl::StatusOr<std::unique_ptr<dataplane::TunnelGso>> gso =
-        dataplane::TunnelGso::Open({device_, config.egress_index});
+        dataplane::TunnelGso::Open({.name = device_, .egress_index = config.egress_index});
     if (!gso.ok()) {
       settled_ = gso.status().message();
       return;

@@ -211,7 +211,7 @@ class TunnelGsoTest : public ::testing::Test {
     EXPECT_EQ(RunIp("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near0"), "");
     EXPECT_EQ(RunIp("neigh add fd00::2 lladdr 02:00:00:00:00:02 dev near0"), "");
     far_ = std::make_unique<PacketSocket>("far0");
-    auto gso = TunnelGso::Open({"weft4.1", ::if_nametoindex("near0")});
+    auto gso = TunnelGso::Open({.name = "weft4.1", .egress_index = ::if_nametoindex("near0")});
     if (absl::IsUnimplemented(gso.status())) GTEST_SKIP() << gso.status();
     ASSERT_TRUE(gso.ok()) << gso.status();
     gso_ = *std::move(gso);
@@ -357,13 +357,14 @@ TEST_F(TunnelGsoTest, ADeletedDeviceIsLost) {
 }
 
 TEST_F(TunnelGsoTest, TheNameMustBeFree) {
-  const auto second = TunnelGso::Open({"weft4.1", ::if_nametoindex("near0")});
+  const auto second =
+      TunnelGso::Open({.name = "weft4.1", .egress_index = ::if_nametoindex("near0")});
   EXPECT_THAT(std::string(second.status().message()), HasSubstr("weft4.1"));
 }
 
 TEST_F(TunnelGsoTest, AnOldKernelIsRecognized) {
-  const auto old =
-      TunnelGso::Open({"weft4.2", ::if_nametoindex("near0"), .more_offloads = 0x4000'0000});
+  const auto old = TunnelGso::Open(
+      {.name = "weft4.2", .egress_index = ::if_nametoindex("near0"), .more_offloads = 0x4000'0000});
   EXPECT_TRUE(absl::IsUnimplemented(old.status())) << old.status();
   EXPECT_THAT(std::string(old.status().message()), HasSubstr("Linux 6.17"));
   EXPECT_EQ(::if_nametoindex("weft4.2"), 0u);
@@ -371,7 +372,8 @@ TEST_F(TunnelGsoTest, AnOldKernelIsRecognized) {
 
 TEST_F(TunnelGsoTest, NotWhereItsPacketsWouldChangeTheCpu) {
   ASSERT_TRUE(SetNetSysctl("core/rps_default_mask", "1"));
-  const auto refused = TunnelGso::Open({"weft4.2", ::if_nametoindex("near0")});
+  const auto refused =
+      TunnelGso::Open({.name = "weft4.2", .egress_index = ::if_nametoindex("near0")});
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("rps_default_mask"));
 }
 
@@ -410,7 +412,8 @@ TEST_F(TunnelGsoTest, WithoutTheCapabilityItSaysWhichIsMissing) {
     std::array<__user_cap_data_struct, 2> data{};
     data[0].effective = data[0].permitted = 1u << CAP_NET_ADMIN;
     ::syscall(SYS_capset, &header, data.data());
-    const auto gso = TunnelGso::Open({"weft4.2", ::if_nametoindex("near0")});
+    const auto gso =
+        TunnelGso::Open({.name = "weft4.2", .egress_index = ::if_nametoindex("near0")});
     std::fprintf(stderr, "%s\n", std::string(gso.status().message()).c_str());
     ::_exit(gso.ok() ? 1 : 0);
   };
