@@ -152,6 +152,7 @@ void Fields(V& visit, Described<V, TunnelStatus>& tunnel) {
   visit.Required("icmpErrors", tunnel.icmp_errors);
   visit.Required("kernel", tunnel.kernel);
   visit.Optional("superframes", tunnel.superframes);
+  visit.Optional("superframesUncut", tunnel.superframes_uncut);
   visit.Optional("peerCheck", tunnel.peer_check);
   visit.Optional("strictWouldDrop", tunnel.strict_would_drop);
 }

@@ -74,6 +74,7 @@
 //     icmpErrors        | number | ICMP errors sent to own pods
 //     kernel[]          |        | {name, value}: counts kept below the data plane
 //     superframes?      | string | how large frames are sent: "uncut", or "cut: " and the reason
+//     superframesUncut? | number | how many were sent uncut
 //     peerCheck?        | string | how the sender of a packet is checked: --peer-check
 //     strictWouldDrop?  | number | with "lease": accepted packets that "strict" would have dropped
 //   hns?                |        | this node's network in HNS, where that is programmed
@@ -250,7 +251,8 @@ struct TunnelStatus {
   std::uint64_t icmp_errors = 0;
   std::vector<KernelCount> kernel;
   std::string superframes{};  // empty: not reported
-  std::string peer_check{};   // empty: not reported
+  std::optional<std::uint64_t> superframes_uncut{};
+  std::string peer_check{};  // empty: not reported
   std::optional<std::uint64_t> strict_would_drop{};
   friend bool operator==(const TunnelStatus&, const TunnelStatus&) = default;
 };

@@ -281,7 +281,9 @@ std::string StatusText(const Status& status, bool peers) {
       Line(out, "", absl::StrCat(tunnel.icmp_errors, " ICMP errors sent to own pods"));
     }
     if (!tunnel.superframes.empty())
-      Line(out, "", absl::StrCat("superframes ", tunnel.superframes));
+      Line(out, "",
+           absl::StrCat("superframes ", tunnel.superframes, ", ",
+                        tunnel.superframes_uncut.value_or(0), " sent uncut"));
     if (tunnel.strict_would_drop) {
       Line(out, "",
            absl::StrCat("peer check ", tunnel.peer_check, ", strict would have dropped ",

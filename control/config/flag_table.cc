@@ -89,7 +89,7 @@ constexpr FlagRow kTable[] = {
     {kDataPlane, "udp-checksum", &V::udp_checksum, "",
      "fill in the UDP checksum of outer IPv4 packets; outer IPv6 always has it"},
     {kDataPlane, "superframes", &V::superframes, "auto|cut",
-     "with --dataplane=userspace, how the large frames of pods' TCP and UDP are sent: auto, whole, "
+     "with --dataplane=userspace, how the large frames of pods' TCP and UDP are sent: auto, uncut, "
      "by the kernel's segmentation of tunnels (Linux 6.17), while no rule of the host could "
      "concern "
      "them; cut, by flanneld into datagrams; Linux"},

@@ -20,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "dataplane/counters.h"
 #include "dataplane/offload.h"
 #include "vxlan/checksum.h"
 #include "vxlan/encapsulation.h"
@@ -293,7 +294,10 @@ int TunnelGso::Send(const Packet& superframe, const Outer& outer) {
   const std::byte* const start = WriteTunnelGsoHeaders(superframe, outer);
   const auto length = static_cast<std::size_t>(superframe.data + superframe.length - start);
   for (;;) {
-    if (::write(tap_.get(), start, length) >= 0) return 0;
+    if (::write(tap_.get(), start, length) >= 0) {
+      Add(sent_, 1);
+      return 0;
+    }
     if (errno == EINTR) continue;
     // EBADFD: it was deleted; EIO: it is down.
     if (errno == EBADFD || errno == EIO) lost_.store(true, std::memory_order_relaxed);

@@ -65,6 +65,8 @@ class TunnelGso {
   int Send(const Packet& superframe, const Outer& outer);
   // The device was deleted or is down: a Send failed.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
+  // Superframes sent. Any thread.
+  std::uint64_t sent() const { return sent_.load(std::memory_order_relaxed); }
 
  private:
   TunnelGso(FileDescriptor tap, FileDescriptor link, const TunnelGsoOptions& options)
@@ -79,6 +81,7 @@ class TunnelGso {
   const std::uint32_t egress_index_;
   std::atomic<bool> permitted_{false};
   std::atomic<bool> lost_{false};
+  std::atomic<std::uint64_t> sent_{0};
   std::atomic<std::uint32_t> generation_{0};
 };
 

@@ -140,13 +140,31 @@ void UdpPaths::RefuseSegments(const IpAddress& destination, Timestamp now) {
   Place(destination).segments_again = now + kSegmentsLifetime;
 }
 
+std::uint64_t UdpPaths::SentKey(int socket, const IpAddress& destination) {
+  return HashOf(destination, static_cast<std::uint64_t>(socket) + 1);
+}
+
 void UdpPaths::NoteSent(int socket, const IpAddress& destination, Timestamp now) {
-  const std::uint64_t key = HashOf(destination, static_cast<std::uint64_t>(socket) + 1);
-  sent_[key >> (64 - kTableBits)] = {key, now};
+  const std::uint64_t key = SentKey(socket, destination);
+  sent_[key >> (64 - kTableBits)] = {key, now, now};
+}
+
+void UdpPaths::NoteSentWhole(int socket, const IpAddress& destination, Timestamp now) {
+  const std::uint64_t key = SentKey(socket, destination);
+  Sent& sent = sent_[key >> (64 - kTableBits)];
+  if (sent.key != key) sent = {key, now, Timestamp::min()};
+  sent.at = now;
+}
+
+bool UdpPaths::IsTracked(int socket, const IpAddress& destination, Timestamp now) const {
+  const std::uint64_t key = SentKey(socket, destination);
+  const Sent& sent = sent_[key >> (64 - kTableBits)];
+  return sent.key == key && sent.by_socket != Timestamp::min() &&
+         now - sent.by_socket <= kTrackedTime;
 }
 
 bool UdpPaths::WasSentLately(int socket, const IpAddress& destination, Timestamp now) const {
-  const std::uint64_t key = HashOf(destination, static_cast<std::uint64_t>(socket) + 1);
+  const std::uint64_t key = SentKey(socket, destination);
   const Sent& sent = sent_[key >> (64 - kTableBits)];
   return sent.key == key && now - sent.at <= kAnswerTime;
 }

@@ -48,6 +48,11 @@ class UdpPaths {
   void RefuseSegments(const IpAddress& destination, Timestamp now);
 
   void NoteSent(int socket, const IpAddress& destination, Timestamp now);
+  // The same of a packet that was sent whole: not by the socket, but with its port.
+  void NoteSentWhole(int socket, const IpAddress& destination, Timestamp now);
+  // Whether the socket itself has sent to `destination` within kTrackedTime. Only then does
+  // conntrack know the flow, and regard ICMP errors as related to it; a firewall may drop others.
+  bool IsTracked(int socket, const IpAddress& destination, Timestamp now) const;
   // Whether a packet was sent from `socket` to `destination` within kAnswerTime, so that an error
   // that quotes one may be genuine.
   bool WasSentLately(int socket, const IpAddress& destination, Timestamp now) const;
@@ -55,16 +60,20 @@ class UdpPaths {
   static constexpr Timestamp kRouteLifetime = std::chrono::seconds(10);
   static constexpr Timestamp kSegmentsLifetime = std::chrono::seconds(10);
   static constexpr Timestamp kAnswerTime = std::chrono::seconds(3);
+  // Well under net.netfilter.nf_conntrack_udp_timeout, by default 30 s.
+  static constexpr Timestamp kTrackedTime = std::chrono::seconds(5);
 
  private:
   struct Sent {
     std::uint64_t key = 0;
     Timestamp at{};
+    Timestamp by_socket{};
   };
   static constexpr int kTableBits = 12;
   static constexpr std::size_t kTable = std::size_t{1} << kTableBits;
 
   Path& Place(const IpAddress& destination);
+  static std::uint64_t SentKey(int socket, const IpAddress& destination);
   // The MTU of the route to `destination`. 0: not known, or learnt from ICMP, which may be forged:
   // the kernel only checks that the error quotes a socket's port.
   std::uint32_t QueryRoute(const IpAddress& destination);

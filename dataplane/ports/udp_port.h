@@ -80,7 +80,7 @@ class UdpPort final : public PacketPort {
   // wrong checksums are the host's Udp InCsumErrors. "empty-datagram": received without payload.
   // "icmp-refused", "icmp-unreachable", "icmp-other": received errors; "icmp-unexpected": errors
   // that answer no sent packet. "segmentation-refused": how often a route refused segmentation.
-  // "superframe", "superframe-refused": what was sent whole, and what the kernel refused so.
+  // "superframe-refused": superframes that the kernel did not take whole.
   // "receive-error", "send-error": other errors of the kernel. "notice-overflow": path MTU notices
   // not drained in time.
   std::vector<NamedCount> Counts() const override;

@@ -116,7 +116,8 @@ const UdpPaths::Path* UdpSender::PathForWhole(const Packet& superframe) {
 bool UdpSender::TakesWhole(const Packet& packet, Timestamp now) {
   if (!tunnel_gso_ || !tunnel_gso_->permitted() || !IsSuperframe(packet)) return false;
   now_ = now;
-  return PathForWhole(packet) != nullptr;
+  return PathForWhole(packet) != nullptr &&
+         paths_.IsTracked(sockets_[ChooseSocket(packet)].get(), packet.outer_address, now);
 }
 
 void UdpSender::SendWhole(const Message& message) {
@@ -126,10 +127,7 @@ void UdpSender::SendWhole(const Message& message) {
                                                .source_port = source_ports_[message.socket],
                                                .destination_port = destination_port_,
                                                .udp_checksum = udp_checksum_});
-  if (error == 0) {
-    Add(superframes_, 1);
-    return;
-  }
+  if (error == 0) return;
   if (error == EINVAL) {
     Add(superframes_refused_, 1);
     paths_.RefuseWhole(packet.outer_address, now_);
@@ -163,7 +161,7 @@ void UdpSender::Plan(Batch& batch) {
     pieces_[place] = {packet.data, packet.length};
     if (whole != nullptr) {
       ++planned_count_;
-      paths_.NoteSent(sockets_[socket].get(), packet.outer_address, now_);
+      paths_.NoteSentWhole(sockets_[socket].get(), packet.outer_address, now_);
       Message& message = messages_[message_count_++];
       message.first = place;
       message.count = 1;
@@ -402,7 +400,6 @@ void UdpSender::AppendCounts(std::vector<NamedCount>& out) const {
   errors_.AppendCounts(out);
   out.push_back({"segmentation-refused", segmentation_refused_.load(std::memory_order_relaxed)});
   if (tunnel_gso_) {
-    out.push_back({"superframe", superframes_.load(std::memory_order_relaxed)});
     out.push_back({"superframe-refused", superframes_refused_.load(std::memory_order_relaxed)});
   }
   out.push_back({"send-error", send_errors_.load(std::memory_order_relaxed)});

@@ -125,7 +125,6 @@ class UdpSender {
   std::size_t message_count_ = 0;
 
   std::atomic<std::uint64_t> segmentation_refused_{0};
-  std::atomic<std::uint64_t> superframes_{0};
   std::atomic<std::uint64_t> superframes_refused_{0};
   std::atomic<std::uint64_t> send_errors_{0};
 };

@@ -31,7 +31,8 @@ def stays_as_it_was(lab, own_devices, left):
     lab.up(ip_masq="true")
     traffic.ping(a.pod, b.pod_ip)
     traffic.tcp(a.pod, b.pod, b.pod_ip, 1 << 20)
-    command.expect_equal(set(own_devices), set(a.host.devices()) & {node.DEVICE, node.DEVICE6}, "weft's devices")
+    command.expect_equal(set(own_devices),
+                         set(a.host.devices()) & {node.DEVICE, node.DEVICE6, node.SUPERFRAMES, node.SUPERFRAMES6}, "weft's devices")
     command.expect_equal(footprint.differences(before, footprint.take(a.host, without=own_devices)), left, "what differs while it runs")
     a.down()
     command.expect_equal(footprint.differences(before, footprint.take(a.host)), left, "what differs after its end")
@@ -48,7 +49,7 @@ def routes_to(*peers):
 
 def test_vxlan():
     with topology.pair(node.WeftNode, node.KernelNode, ipv6=True) as lab:
-        stays_as_it_was(lab, [node.DEVICE, node.DEVICE6], [])
+        stays_as_it_was(lab, [node.DEVICE, node.DEVICE6, node.SUPERFRAMES, node.SUPERFRAMES6], [])
 
 
 def test_host_gw():
@@ -58,4 +59,4 @@ def test_host_gw():
 
 def test_direct_routing():
     with topology.pair(DirectNode, node.KernelNode) as lab:
-        stays_as_it_was(lab, [node.DEVICE], routes_to(lab.nodes[1]))
+        stays_as_it_was(lab, [node.DEVICE, node.SUPERFRAMES], routes_to(lab.nodes[1]))

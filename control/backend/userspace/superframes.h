@@ -3,6 +3,7 @@
 // them, and why.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -41,6 +42,8 @@ class Superframes {
   virtual std::shared_ptr<dataplane::TunnelGso> gso() const = 0;
   // Why superframes are cut now; empty: they are sent whole. Any thread.
   virtual std::string Obstacle() const = 0;
+  // How many were sent whole. Any thread.
+  virtual std::uint64_t Sent() const = 0;
   // About every second: logs changes.
   virtual void Poll() = 0;
   // False: the device was changed or is gone.

@@ -55,6 +55,7 @@ class LinuxSuperframes final : public Superframes {
     const std::lock_guard lock(mutex_);
     return gso_ ? obstacle_ : settled_;
   }
+  std::uint64_t Sent() const override { return gso_ ? gso_->sent() : 0; }
   void Poll() override {
     std::string now;
     {
@@ -63,7 +64,7 @@ class LinuxSuperframes final : public Superframes {
     }
     if (logged_ == now) return;
     logged_ = now;
-    control::LogInfo(now.empty() ? absl::StrCat("superframes are sent whole through ", device_)
+    control::LogInfo(now.empty() ? absl::StrCat("superframes are sent uncut through ", device_)
                                  : absl::StrCat("superframes are cut before they are sent: ", now));
   }
   bool IsIntact() const override { return !gso_ || !gso_->lost(); }

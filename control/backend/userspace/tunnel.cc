@@ -244,6 +244,7 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
   if (parts_->superframes) {
     const std::string obstacle = parts_->superframes->Obstacle();
     status.superframes = obstacle.empty() ? "uncut" : absl::StrCat("cut: ", obstacle);
+    status.superframes_uncut = parts_->superframes->Sent();
   }
   status.peer_check = PeerCheckWord(config_.peer_check);
   if (config_.peer_check == dataplane::PeerCheck::kLease)

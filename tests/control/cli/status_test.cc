@@ -162,6 +162,15 @@ TEST(StatusTextTest, ReportsWhatStrictWouldHaveDropped) {
   EXPECT_THAT(StatusText(status, false), HasSubstr("strict would have dropped 7 packets since"));
 }
 
+TEST(StatusTextTest, ReportsHowSuperframesAreSent) {
+  admin::Status status = SampleStatus();
+  EXPECT_THAT(StatusText(status, false), Not(HasSubstr("superframes")));
+  status.tunnels[0].superframes = "cut: --superframes=cut";
+  status.tunnels[0].superframes_uncut = 7;
+  EXPECT_THAT(StatusText(status, false),
+              HasSubstr("superframes cut: --superframes=cut, 7 sent uncut"));
+}
+
 TEST(StatusTextTest, NamesPeersThatSendFromElsewhere) {
   admin::Status status = SampleStatus();
   status.peers[1].other_source = IpAddress::Parse("198.51.100.9");

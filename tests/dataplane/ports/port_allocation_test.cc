@@ -173,6 +173,12 @@ TEST(PortAllocation, NoneInWholeSuperframes) {
                                .Build();
   PacketSlab slab;
   Batch batch;
+  // Of the same flow, by a socket: else the superframe is cut.
+  Packet small = slab.Lend(0);
+  small.length = 100;
+  small.outer_address = Ip("10.0.0.2");
+  batch.Add(small);
+  port.Send(batch);
   for (int round = 0; round < kRounds; ++round) {
     batch.clear();
     Packet packet = slab.Lend(0);
@@ -194,7 +200,7 @@ TEST(PortAllocation, NoneInWholeSuperframes) {
     port.Send(batch);
   }
   EXPECT_EQ(port.allocations(), 0u);
-  EXPECT_EQ(CountNamed(**udp, "superframe"), std::uint64_t{kRounds});
+  EXPECT_EQ(tunnel_gso->sent(), std::uint64_t{kRounds});
 }
 
 TEST(PortAllocation, NoneInATunDevice) {

@@ -248,6 +248,20 @@ class TunnelGsoTest : public ::testing::Test {
     return packets;
   }
 
+  // A small packet of the superframe's flow, sent by its socket.
+  void Track(UdpPort& port, const Packet& superframe, Timestamp now = {}) {
+    PacketSlab small(1);
+    Packet packet = small.Lend(0);
+    packet.length = 100;
+    packet.outer_address = superframe.outer_address;
+    packet.outer_port = superframe.outer_port;
+    batch_.clear();
+    batch_.now = now;
+    batch_.Add(packet);
+    port.Send(batch_);
+    batch_.clear();
+  }
+
   void ExpectTheSameWholeAndCut(UdpPort& port, const Packet& superframe) {
     batch_.clear();
     PacketSlab cut(8);
@@ -304,6 +318,7 @@ TEST_F(TunnelGsoTest, TakesOnlyWhatMayGoThatWay) {
   ASSERT_TRUE(port);
   const ByteVector inner = Tcp("10.244.1.2", "10.244.2.3");
   Packet packet = Superframe(slab_, inner, IpProtocol::kTcp, Ip("10.0.0.2"));
+  Track(*port, packet);
   EXPECT_TRUE(port->Takes(packet, {}));
   gso_->Permit(false);
   EXPECT_FALSE(port->Takes(packet, {})) << "not permitted";
@@ -318,6 +333,29 @@ TEST_F(TunnelGsoTest, TakesOnlyWhatMayGoThatWay) {
   EXPECT_EQ(RunIp("link set near0 mtu 1400"), "");
   gso_->RoutesChanged();
   EXPECT_FALSE(port->Takes(packet, {})) << "larger than the device's new MTU";
+}
+
+// Conntrack knows only flows of which it has lately seen a packet, and a firewall may drop ICMP
+// errors for others: without them a path MTU is never learnt.
+TEST_F(TunnelGsoTest, EveryFlowAlsoSendsBySocket) {
+  const auto port = OpenPort(Ip("10.0.0.1"));
+  ASSERT_TRUE(port);
+  Packet packet =
+      Superframe(slab_, Tcp("10.244.1.2", "10.244.2.3"), IpProtocol::kTcp, Ip("10.0.0.2"));
+  const Timestamp begin = std::chrono::seconds(100);
+  EXPECT_FALSE(port->Takes(packet, begin));
+  Track(*port, packet, begin);
+  for (const int second : {0, 2, 4}) {
+    batch_.now = begin + std::chrono::seconds(second);
+    EXPECT_TRUE(port->Takes(packet, batch_.now)) << second;
+    batch_.clear();
+    batch_.Add(packet);
+    port->Send(batch_);
+    EXPECT_EQ(batch_[0].verdict, Verdict::kForward);
+  }
+  EXPECT_FALSE(port->Takes(packet, begin + std::chrono::seconds(6)));
+  packet.outer_port = 60'000;
+  EXPECT_FALSE(port->Takes(packet, begin)) << "another flow";
 }
 
 TEST_F(TunnelGsoTest, OtherRoutesAreLeftToSockets) {
@@ -339,6 +377,7 @@ TEST_F(TunnelGsoTest, OtherRoutesAreLeftToSockets) {
     (void)RunIp("route del 10.9.0.2");
     EXPECT_EQ(RunIp("route replace " + route), "");
     gso_->RoutesChanged();
+    Track(*port, packet);
     EXPECT_EQ(port->Takes(packet, {}), taken) << route;
   }
 }
@@ -348,6 +387,8 @@ TEST_F(TunnelGsoTest, ADeletedDeviceIsLost) {
   ASSERT_TRUE(port);
   const Packet packet =
       Superframe(slab_, Tcp("10.244.1.2", "10.244.2.3"), IpProtocol::kTcp, Ip("10.0.0.2"));
+  Track(*port, packet);
+  EXPECT_TRUE(port->Takes(packet, {}));
   EXPECT_EQ(RunIp("link del weft4.1"), "");
   batch_.Add(packet);
   port->Send(batch_);

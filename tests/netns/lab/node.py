@@ -13,6 +13,8 @@ VNI = 4096
 PORT = 4789
 DEVICE = f"flannel.{VNI}"
 DEVICE6 = f"flannel-v6.{VNI}"
+SUPERFRAMES = f"weft4.{VNI}"  # where superframes leave uncut
+SUPERFRAMES6 = f"weft6.{VNI}"
 
 
 def gateway(subnet):
