@@ -46,7 +46,7 @@ def test_both_ways():
         sent, received = traffic.udp(a.pod, b.pod, b.pod_ip, seed=7, size=1400, gso=44, count=44 * 50, rate=20000)
         command.expect(received["datagrams"] > 0 and received["corrupt"] == 0, f"UDP superframes: sent {sent}, received {received}")
         command.expect(sent_whole(a) > before, "no UDP superframe was sent whole")
-        command.expect("superframes are sent uncut through " + DEVICE in a.log_text(), "the way is not in the log")
+        command.wait_until(lambda: "superframes are sent uncut through " + DEVICE in a.log_text(), "the way in the log", timeout=5)
 
 
 def test_both_ways_ipv6():
@@ -141,7 +141,7 @@ def test_a_rule_of_nftables():
         before = b.tunnel()["toPods"]["octets"]
         a.pod.run("sh", "-c", f"timeout 1 {topology.find_program('traffic')} udp-send --to={b.pod_ip} --size=1400 --gso=40 --count=400", check=False)
         command.expect_equal(b.tunnel()["toPods"]["octets"], before, "bytes that arrived in spite of the rule")
-        command.expect("superframes are cut before they are sent: nftables" in a.log_text(), "the reason is not in the log")
+        command.wait_until(lambda: "superframes are cut before they are sent: nftables" in a.log_text(), "the reason in the log", timeout=5)
 
 
 def test_rules_of_other_traffic():
