@@ -9,8 +9,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "dataplane/file_descriptor_linux.h"
 #include "dataplane/packet.h"
-#include "dataplane/ports/file_descriptor_linux.h"
 #include "vxlan/ip_address.h"
 
 namespace weft::dataplane {
