@@ -68,7 +68,6 @@ struct Options : PlainValues {
   PodDevice pod_device;  // of kUserspace
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   dataplane::BusyPoll busy_poll;  // of kUserspace
-  std::chrono::microseconds busy_poll{};  // of kUserspace
   Superframes superframes = Superframes::kAuto;
   FirewallSources firewall_sources = FirewallSources::kAny;
   std::chrono::seconds iptables_resync{5};

@@ -143,7 +143,7 @@ int BringUp(std::uint32_t device) {
     std::uint8_t value = IN6_ADDR_GEN_MODE_NONE;
     std::array<std::uint8_t, 3> padding{};
   } request;
-  constexpr auto length = [](std::size_t from) {
+  const auto length = [](std::size_t from) {
     return static_cast<unsigned short>(sizeof request - 3 - from);
   };
   request.header.nlmsg_len = sizeof request;

@@ -41,7 +41,6 @@ struct TunnelConfig {
   bool udp_checksum = true;                  // of outer IPv4; IPv6 always has it
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   dataplane::BusyPoll busy_poll{};
-  std::chrono::microseconds busy_poll{};  // dataplane/worker.h
   config::Superframes superframes = config::Superframes::kAuto;
   // Of pods that send Ethernet frames: the address in FLANNEL_SUBNET.
   IpAddress gateway() const { return subnet.base().Next(); }
