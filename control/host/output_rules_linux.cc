@@ -83,7 +83,8 @@ absl::StatusOr<std::string> JudgeRoutingRules(IpFamily family) {
 
 absl::StatusOr<std::string> JudgeIpsec() {
   absl::StatusOr<NetlinkSocket> socket = NetlinkSocket::Open(NETLINK_XFRM);
-  if (!socket.ok()) return std::string();  // a kernel without xfrm
+  if (absl::IsUnimplemented(socket.status())) return std::string();  // a kernel without xfrm
+  if (!socket.ok()) return socket.status();
   for (const auto& [type, command] : {std::pair(XFRM_MSG_GETPOLICY, "ip xfrm policy"),
                                       std::pair(XFRM_MSG_GETSA, "ip xfrm state")}) {
     bool some = false;
@@ -110,7 +111,8 @@ absl::StatusOr<std::string> JudgeIpsec() {
 
 absl::StatusOr<std::string> JudgeNft(const OutputPackets& packets) {
   absl::StatusOr<NfTables> nft = NfTables::Open();
-  if (!nft.ok()) return std::string();  // a kernel without nf_tables
+  if (absl::IsUnimplemented(nft.status())) return std::string();  // a kernel without netfilter
+  if (!nft.ok()) return nft.status();
   const absl::StatusOr<std::vector<NftChainInfo>> chains = nft->Chains();
   if (!chains.ok()) return chains.status();
   return FindNftOutputRule(packets, *chains, [&](const NftChainInfo& chain) {
