@@ -370,6 +370,7 @@ TEST_F(TunnelGsoTest, OtherRoutesAreLeftToSockets) {
            {"10.9.0.2 via 10.0.0.2 dev near0", true},
            {"10.9.0.2 dev other", false},
            {"blackhole 10.9.0.2", false},
+           {"10.9.0.2 encap ip id 7 dst 10.0.0.3 dev near0", false},
            {"10.9.0.2 nexthop dev near0 nexthop dev other", false},
            {"10.9.0.2 nexthop via 10.0.0.2 nexthop via 10.0.0.3", false},
            {"10.9.0.2 mtu 1349 via 10.0.0.2", false},
