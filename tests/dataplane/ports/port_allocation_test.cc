@@ -159,6 +159,7 @@ TEST(PortAllocation, NoneInWholeSuperframes) {
   ASSERT_EQ(RunIp("addr add 10.0.0.1/24 dev near"), "");
   ASSERT_EQ(RunIp("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near"), "");
   auto gso = TunnelGso::Open({.name = "weft4.1", .egress_index = ::if_nametoindex("near")});
+  if (absl::IsUnimplemented(gso.status())) GTEST_SKIP() << gso.status();
   ASSERT_TRUE(gso.ok()) << gso.status();
   const std::shared_ptr<TunnelGso> tunnel_gso = *std::move(gso);
   tunnel_gso->Permit(true);
