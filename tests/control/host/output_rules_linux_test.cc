@@ -256,6 +256,10 @@ TEST_F(OutputRulesTest, ChangesAreReported) {
     std::unique_lock lock(seen.mutex);
     return seen.arrived.wait_for(lock, std::chrono::seconds(10), condition);
   };
+  const auto count = [&](const int& of) {
+    const std::lock_guard lock(seen.mutex);
+    return of;
+  };
   const auto last = [&](const std::string& part) {
     return [&seen, part] {
       return !seen.judged.empty() &&
@@ -271,14 +275,14 @@ TEST_F(OutputRulesTest, ChangesAreReported) {
            {"ip rule add pref 99 lookup 7", "priority 99", "ip rule del pref 99"},
            {"ip xfrm policy add src 10.9.0.0/16 dst 10.8.0.0/16 dir out", "xfrm",
             "ip xfrm policy flush"}}) {
-    const int changed = seen.changed;
+    const int changed = count(seen.changed);
     EXPECT_EQ(Shell(add), "");
     EXPECT_TRUE(wait([&] { return seen.changed > changed; })) << add;
     EXPECT_TRUE(wait(last(part))) << add;
     EXPECT_EQ(Shell(remove), "");
     EXPECT_TRUE(wait(last(""))) << remove;
   }
-  const int routed = seen.routed;
+  const int routed = count(seen.routed);
   EXPECT_EQ(Shell("ip route add 10.9.0.0/16 dev lo"), "");
   EXPECT_TRUE(wait([&] { return seen.routed > routed; }));
   EXPECT_EQ(Shell("iptables-legacy -A OUTPUT -j ACCEPT"), "");
