@@ -29,6 +29,10 @@ bool CompleteChecksum(Packet& packet) {
 }
 
 std::uint32_t SplitAggregate(const Packet& aggregate, std::uint32_t offset, Batch& out) {
+  if (aggregate.segmentation != Segmentation::kDatagrams && !out.full()) {
+    out.Add(aggregate);
+    return aggregate.length;
+  }
   const std::uint32_t step =
       aggregate.segment_size == 0 ? aggregate.length : aggregate.segment_size;
   while (offset < aggregate.length && !out.full()) {

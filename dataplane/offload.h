@@ -52,7 +52,8 @@ bool CompleteChecksum(Packet& packet);
 
 // Appends to `out` views of the datagrams of `aggregate` (kDatagrams) from byte `offset`, until it
 // ends or `out` is full. Returns the offset to continue at; aggregate.length at the end. Views copy
-// the descriptor; only the first has headroom, and only the last has tailroom.
+// the descriptor; only the first has headroom, and only the last has tailroom. Any other packet is
+// appended as it is: an uncut superframe has a segment size too.
 std::uint32_t SplitAggregate(const Packet& aggregate, std::uint32_t offset, Batch& out);
 
 // Cuts one superframe (kTcp or kUdp; encapsulated by Forwarder::Encapsulate, so that inner_offset

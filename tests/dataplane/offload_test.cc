@@ -156,6 +156,18 @@ TEST(SplitAggregate, WithoutASizeItIsOneDatagram) {
   EXPECT_EQ((*out)[0].length, 250u);
 }
 
+// A superframe that the underlay did not cut: DetectSuperframe keeps its segments' size.
+TEST(SplitAggregate, AnotherPacketStaysWhole) {
+  Buffers buffers;
+  Packet superframe = buffers.Make(ByteVector(250));
+  superframe.segment_size = 18;
+  auto out = std::make_unique<Batch>();
+  EXPECT_EQ(SplitAggregate(superframe, 0, *out), 250u);
+  ASSERT_EQ(out->size(), 1u);
+  EXPECT_EQ((*out)[0].length, 250u);
+  EXPECT_EQ((*out)[0].segment_size, 18u);
+}
+
 TEST(SplitAggregate, ContinuesWhereAFullBatchStoppedIt) {
   Buffers buffers;
   Packet aggregate = buffers.Make(ByteVector(300 * 30));

@@ -277,7 +277,7 @@ TEST(Worker, SplitsAggregatesAndCoalescesForAPodPortThatSupportsIt) {
 }
 
 // Before Linux 6.2 TUN devices accept no UDP superframes; a Linux peer on the same machine sends
-// them uncut nevertheless.
+// them uncut nevertheless, next to aggregates.
 TEST(Worker, AnUncutSuperframeIsCutForAPodPortThatCannot) {
   PortFeatures pod;
   pod.tcp_segmentation = pod.partial_checksum = true;
@@ -292,16 +292,20 @@ TEST(Worker, AnUncutSuperframeIsCutForAPodPortThatCannot) {
                                             .BuildPayload());
   packet.segmentation = Segmentation::kDatagrams;
   packet.segment_size = 1000;
-  Rig::Send(*rig.wire.second, {packet, rig.node.buffers.Make(FromPeerPayload())});
+  const ByteVector one = FromPeerPayload();
+  Packet aggregate = rig.node.buffers.Make(Concatenate(one, one));
+  aggregate.segmentation = Segmentation::kDatagrams;
+  aggregate.segment_size = static_cast<std::uint16_t>(one.size());
+  Rig::Send(*rig.wire.second, {packet, aggregate});
   rig.worker.Step({});
   const auto received = rig.Receive(*rig.pods.second);
-  ASSERT_EQ(received->size(), 4u);
+  ASSERT_EQ(received->size(), 5u);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ((*received)[i].length, 28u + (i == 2 ? 500 : 1000));
     EXPECT_EQ(VerifyTransportChecksum((*received)[i].bytes()), TransportChecksum::kRight);
   }
-  EXPECT_EQ(Of(rig.node.counters.Read().to_pods, Verdict::kForward), 4u);
-  EXPECT_EQ(rig.node.CountsOf("linux-1").received_packets, 4u);
+  EXPECT_EQ(Of(rig.node.counters.Read().to_pods, Verdict::kForward), 5u);
+  EXPECT_EQ(rig.node.CountsOf("linux-1").received_packets, 5u);
 }
 
 TEST(Worker, SplitsMoreDatagramsThanABatchHolds) {
