@@ -9,6 +9,7 @@
 
 #include <utility>
 
+#include "dataplane/ports/bpf_linux.h"
 #include "vxlan/bytes.h"
 
 namespace weft::dataplane {
@@ -29,11 +30,6 @@ std::uint32_t SourceOf(const Packet& packet) {
   return packet.length < at + 2 ? 0 : LoadBe16(packet.data + at) % kSources;
 }
 
-FileDescriptor Bpf(bpf_cmd command, bpf_attr& attributes) {
-  return FileDescriptor(
-      static_cast<int>(::syscall(SYS_bpf, command, &attributes, sizeof attributes)));
-}
-
 FileDescriptor MakeMap() {
   bpf_attr map{};
   map.map_type = BPF_MAP_TYPE_ARRAY;
@@ -42,41 +38,31 @@ FileDescriptor MakeMap() {
   return Bpf(BPF_MAP_CREATE, map);
 }
 
-bpf_insn Code(int code, int to, int from, int offset, std::int32_t immediate) {
-  bpf_insn instruction{};
-  instruction.code = static_cast<std::uint8_t>(code);
-  instruction.dst_reg = static_cast<std::uint8_t>(to & 0xf);
-  instruction.src_reg = static_cast<std::uint8_t>(from & 0xf);
-  instruction.off = static_cast<std::int16_t>(offset);
-  instruction.imm = immediate;
-  return instruction;
-}
-
 // map[source], or source % shared where that is 0.
 FileDescriptor LoadProgram(int map, std::int32_t shared) {
   // BPF_LD | BPF_ABS reads the packet in host order into r0, requires the context in r6, and ends
   // the program with 0 if the packet is too short. Jump offsets count the skipped instructions.
   const std::array<bpf_insn, 20> program = {{
-      Code(BPF_ALU64 | BPF_MOV | BPF_X, 6, 1, 0, 0),
-      Code(BPF_LD | BPF_ABS | BPF_B, 0, 0, 0, kVersion),
-      Code(BPF_JMP | BPF_JGE | BPF_K, 0, 0, 2, 0x60),
-      Code(BPF_LD | BPF_ABS | BPF_H, 0, 0, 0, kSourceV4),
-      Code(BPF_JMP | BPF_JA, 0, 0, 1, 0),
-      Code(BPF_LD | BPF_ABS | BPF_H, 0, 0, 0, kSourceV6),
-      Code(BPF_ALU64 | BPF_AND | BPF_K, 0, 0, 0, kSources - 1),
-      Code(BPF_ALU64 | BPF_MOV | BPF_X, 7, 0, 0, 0),
-      Code(BPF_STX | BPF_MEM | BPF_W, 10, 0, -4, 0),  // the key, on the stack
-      Code(BPF_ALU64 | BPF_MOV | BPF_X, 2, 10, 0, 0),
-      Code(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -4),
-      Code(BPF_LD | BPF_DW | BPF_IMM, 1, BPF_PSEUDO_MAP_FD, 0, map),
-      Code(0, 0, 0, 0, 0),  // the second half of the previous instruction
-      Code(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem),
-      Code(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2, 0),
-      Code(BPF_LDX | BPF_MEM | BPF_W, 0, 0, 0, 0),
-      Code(BPF_JMP | BPF_JNE | BPF_K, 0, 0, 2, 0),
-      Code(BPF_ALU64 | BPF_MOV | BPF_X, 0, 7, 0, 0),
-      Code(BPF_ALU64 | BPF_AND | BPF_K, 0, 0, 0, shared - 1),
-      Code(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+      BpfCode(BPF_ALU64 | BPF_MOV | BPF_X, 6, 1, 0, 0),
+      BpfCode(BPF_LD | BPF_ABS | BPF_B, 0, 0, 0, kVersion),
+      BpfCode(BPF_JMP | BPF_JGE | BPF_K, 0, 0, 2, 0x60),
+      BpfCode(BPF_LD | BPF_ABS | BPF_H, 0, 0, 0, kSourceV4),
+      BpfCode(BPF_JMP | BPF_JA, 0, 0, 1, 0),
+      BpfCode(BPF_LD | BPF_ABS | BPF_H, 0, 0, 0, kSourceV6),
+      BpfCode(BPF_ALU64 | BPF_AND | BPF_K, 0, 0, 0, kSources - 1),
+      BpfCode(BPF_ALU64 | BPF_MOV | BPF_X, 7, 0, 0, 0),
+      BpfCode(BPF_STX | BPF_MEM | BPF_W, 10, 0, -4, 0),  // the key, on the stack
+      BpfCode(BPF_ALU64 | BPF_MOV | BPF_X, 2, 10, 0, 0),
+      BpfCode(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -4),
+      BpfCode(BPF_LD | BPF_DW | BPF_IMM, 1, BPF_PSEUDO_MAP_FD, 0, map),
+      BpfCode(0, 0, 0, 0, 0),  // the second half of the previous instruction
+      BpfCode(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem),
+      BpfCode(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2, 0),
+      BpfCode(BPF_LDX | BPF_MEM | BPF_W, 0, 0, 0, 0),
+      BpfCode(BPF_JMP | BPF_JNE | BPF_K, 0, 0, 2, 0),
+      BpfCode(BPF_ALU64 | BPF_MOV | BPF_X, 0, 7, 0, 0),
+      BpfCode(BPF_ALU64 | BPF_AND | BPF_K, 0, 0, 0, shared - 1),
+      BpfCode(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
   }};
   static constexpr char kLicense[] = "Apache-2.0";
   bpf_attr load{};

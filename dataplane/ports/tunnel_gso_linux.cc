@@ -10,7 +10,6 @@
 #include <linux/rtnetlink.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
 #include <array>
@@ -22,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "dataplane/counters.h"
 #include "dataplane/offload.h"
+#include "dataplane/ports/bpf_linux.h"
 #include "vxlan/checksum.h"
 #include "vxlan/encapsulation.h"
 #include "vxlan/ethernet.h"
@@ -75,16 +75,6 @@ void StoreLe16(std::byte* at, std::uint32_t value) {
   at[1] = static_cast<std::byte>(value >> 8);
 }
 
-bpf_insn Instruction(int code, int to, int from, int offset, std::int32_t immediate) {
-  bpf_insn instruction{};
-  instruction.code = static_cast<std::uint8_t>(code);
-  instruction.dst_reg = static_cast<std::uint8_t>(to & 0xf);
-  instruction.src_reg = static_cast<std::uint8_t>(from & 0xf);
-  instruction.off = static_cast<std::int16_t>(offset);
-  instruction.imm = immediate;
-  return instruction;
-}
-
 // net.core.rps_default_mask (Linux 6.3): new devices hand their packets to other CPUs, so that a
 // small packet of the same flow, sent by a socket, would overtake a superframe.
 bool PacketsChangeCpu() {
@@ -100,13 +90,13 @@ FileDescriptor LoadRedirect(std::uint32_t egress) {
   const std::array<bpf_insn, 7> program = {{
       // The device's only receive queue, recorded in the packet, would select the transmit queue;
       // 0: its flow's hash does, as for a socket's packets, so that they stay in order.
-      Instruction(BPF_ST | BPF_MEM | BPF_W, 1, 0, offsetof(__sk_buff, queue_mapping), 0),
-      Instruction(BPF_ALU64 | BPF_MOV | BPF_K, 1, 0, 0, static_cast<std::int32_t>(egress)),
-      Instruction(BPF_ALU64 | BPF_MOV | BPF_K, 2, 0, 0, 0),
-      Instruction(BPF_ALU64 | BPF_MOV | BPF_K, 3, 0, 0, 0),
-      Instruction(BPF_ALU64 | BPF_MOV | BPF_K, 4, 0, 0, 0),
-      Instruction(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_redirect_neigh),
-      Instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+      BpfCode(BPF_ST | BPF_MEM | BPF_W, 1, 0, offsetof(__sk_buff, queue_mapping), 0),
+      BpfCode(BPF_ALU64 | BPF_MOV | BPF_K, 1, 0, 0, static_cast<std::int32_t>(egress)),
+      BpfCode(BPF_ALU64 | BPF_MOV | BPF_K, 2, 0, 0, 0),
+      BpfCode(BPF_ALU64 | BPF_MOV | BPF_K, 3, 0, 0, 0),
+      BpfCode(BPF_ALU64 | BPF_MOV | BPF_K, 4, 0, 0, 0),
+      BpfCode(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_redirect_neigh),
+      BpfCode(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
   }};
   static constexpr char kLicense[] = "Apache-2.0";
   bpf_attr load{};
@@ -114,7 +104,7 @@ FileDescriptor LoadRedirect(std::uint32_t egress) {
   load.insns = reinterpret_cast<std::uint64_t>(program.data());
   load.insn_cnt = program.size();
   load.license = reinterpret_cast<std::uint64_t>(kLicense);
-  return FileDescriptor(static_cast<int>(::syscall(SYS_bpf, BPF_PROG_LOAD, &load, sizeof load)));
+  return Bpf(BPF_PROG_LOAD, load);
 }
 
 FileDescriptor Attach(const FileDescriptor& program, std::uint32_t device) {
@@ -122,7 +112,7 @@ FileDescriptor Attach(const FileDescriptor& program, std::uint32_t device) {
   link.link_create.prog_fd = static_cast<std::uint32_t>(program.get());
   link.link_create.target_ifindex = device;
   link.link_create.attach_type = kTcxIngress;
-  return FileDescriptor(static_cast<int>(::syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof link)));
+  return Bpf(BPF_LINK_CREATE, link);
 }
 
 // Packets that the host sends to the device (router solicitations, a bridge's) are dropped.
