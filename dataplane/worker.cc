@@ -229,11 +229,11 @@ bool Worker::Impl::PollUntil(Timestamp end, const std::stop_token& stop) {
 
 absl::Status Worker::Run(std::stop_token stop) {
   std::vector<WaitHandle> handles;
-  bool all_have_handles = true;
+  impl_->waits_for_packets = true;
   for (const PacketPort* port : {&impl_->pods, &impl_->wire}) {
     const auto port_handles = port->wait_handles();
     handles.insert(handles.end(), port_handles.begin(), port_handles.end());
-    all_have_handles = all_have_handles && !port_handles.empty();
+    if (port_handles.empty()) impl_->waits_for_packets = false;
   }
   absl::StatusOr<std::unique_ptr<WaitSet>> waits = WaitSet::Make(handles);
   if (!waits.ok()) return waits.status();
@@ -241,7 +241,6 @@ absl::Status Worker::Run(std::stop_token stop) {
   impl_->waits = *std::move(waits);
   impl_->wake.emplace(stop, Waker{impl_->waits.get()});
 
-  impl_->waits_for_packets = all_have_handles;
   int fruitless_wakes = 0;
   while (!stop.stop_requested()) {
     if (Step(Now()) != 0) {

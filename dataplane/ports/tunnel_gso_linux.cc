@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <span>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -23,12 +24,15 @@
 #include "dataplane/offload.h"
 #include "dataplane/ports/bpf_linux.h"
 #include "vxlan/checksum.h"
+#include "vxlan/ecn.h"
 #include "vxlan/encapsulation.h"
 #include "vxlan/ethernet.h"
 #include "vxlan/ip_protocol.h"
+#include "vxlan/ipv4.h"
+#include "vxlan/ipv6.h"
 #include "vxlan/mtu.h"
 #include "vxlan/tcp.h"
-#include "vxlan/transport_checksum.h"
+#include "vxlan/udp.h"
 
 namespace weft::dataplane {
 namespace {
@@ -221,7 +225,7 @@ bool TunnelGso::Fits(const Packet& superframe, IpFamily outer) {
 
 std::byte* WriteTunnelGsoHeaders(const Packet& superframe, const TunnelGso::Outer& outer) {
   const bool v4 = outer.destination.is_v4();
-  const std::uint32_t ip_size = v4 ? kIpv4HeaderSize : kIpv6HeaderSize;
+  const std::uint32_t ip_size = IpHeaderSize(outer.destination.family());
   const std::uint32_t before = kEthernet + ip_size + kUdp;
   const std::uint32_t udp_length = kUdp + superframe.length;
   std::byte* const udp = superframe.data - kUdp;
@@ -248,35 +252,34 @@ std::byte* WriteTunnelGsoHeaders(const Packet& superframe, const TunnelGso::Oute
   StoreLe16(header + kOuterTransport, kEthernet + ip_size);
   StoreLe16(header + kInnerNetwork, before + superframe.inner_offset);
 
+  // The Ethernet addresses stay zero: bpf_redirect_neigh writes those of the next hop.
   StoreBe16(ethernet + 12, static_cast<std::uint16_t>(v4 ? EtherType::kIpv4 : EtherType::kIpv6));
-  PartialSum pseudo;
   if (v4) {
-    StoreBe32(ip,
-              0x4500'0000u | std::uint32_t{superframe.outer_ecn} << 16 | (ip_size + udp_length));
-    StoreBe32(ip + 4, 0x4000);  // DF, identification 0
-    StoreBe32(ip + 8, std::uint32_t{outer.ttl} << 24 |
-                          std::uint32_t{static_cast<std::uint8_t>(IpProtocol::kUdp)} << 16);
-    StoreBe32(ip + 12, outer.source.v4());
-    StoreBe32(ip + 16, outer.destination.v4());
-    StoreBe16(ip + 10, Sum(Bytes(ip, kIpv4HeaderSize)).Checksum());
-    pseudo =
-        PseudoHeaderV4(outer.source.v4(), outer.destination.v4(), IpProtocol::kUdp, udp_length);
+    Ipv4Header out;
+    out.ecn = EcnOf(superframe.outer_ecn);
+    out.total_length = static_cast<std::uint16_t>(ip_size + udp_length);
+    out.dont_fragment = true;
+    out.ttl = outer.ttl;
+    out.protocol = IpProtocol::kUdp;
+    out.source = outer.source.v4();
+    out.destination = outer.destination.v4();
+    out.Emit({ip, Ipv4Header::kSize});
   } else {
-    StoreBe32(ip, 0x6000'0000u | std::uint32_t{superframe.outer_ecn} << 20);
-    StoreBe16(ip + 4, static_cast<std::uint16_t>(udp_length));
-    Store8(ip + 6, static_cast<std::uint8_t>(IpProtocol::kUdp));
-    Store8(ip + 7, outer.ttl);
-    std::memcpy(ip + 8, outer.source.bytes().data(), 16);
-    std::memcpy(ip + 24, outer.destination.bytes().data(), 16);
-    using Address = std::span<const std::byte, 16>;
-    pseudo =
-        PseudoHeaderV6(Address(ip + 8, 16), Address(ip + 24, 16), IpProtocol::kUdp, udp_length);
+    Ipv6Header out;
+    out.ecn = EcnOf(superframe.outer_ecn);
+    out.payload_length = static_cast<std::uint16_t>(udp_length);
+    out.next_header = IpProtocol::kUdp;
+    out.hop_limit = outer.ttl;
+    out.source = outer.source;
+    out.destination = outer.destination;
+    out.Emit(std::span<std::byte, Ipv6Header::kSize>(ip, Ipv6Header::kSize));
   }
-  StoreBe16(udp, outer.source_port);
-  StoreBe16(udp + 2, outer.destination_port);
-  StoreBe16(udp + 4, static_cast<std::uint16_t>(udp_length));
-  // The kernel completes it for each segment.
-  StoreBe16(udp + 6, checksum ? static_cast<std::uint16_t>(~pseudo.Checksum()) : 0);
+  // The kernel completes the checksum for each segment.
+  const PartialSum pseudo =
+      PseudoHeader(outer.source, outer.destination, IpProtocol::kUdp, udp_length);
+  UdpHeader{outer.source_port, outer.destination_port, static_cast<std::uint16_t>(udp_length),
+            checksum ? pseudo.Fold() : std::uint16_t{0}}
+      .Emit(std::span<std::byte, UdpHeader::kSize>(udp, UdpHeader::kSize));
   return header;
 }
 

@@ -45,9 +45,7 @@ class Member(node.WeftNode):
     def cost(self):
         with open(f"/proc/{self.pid()}/stat", encoding="ascii") as file:
             fields = file.read().rsplit(")", 1)[1].split()
-        with open(f"/proc/{self.pid()}/smaps_rollup", encoding="ascii") as file:  # exact, unlike the other counts
-            resident = int(re.search(r"^Rss:\s+(\d+) kB", file.read(), re.MULTILINE)[1])
-        return {"rss_kib": resident, "cpu_seconds": (int(fields[11]) + int(fields[12])) / TICKS, "time": time.monotonic()}
+        return {"rss_kib": self.resident_kib(), "cpu_seconds": (int(fields[11]) + int(fields[12])) / TICKS, "time": time.monotonic()}
 
     def state(self):
         """The state that may not change. Reading it uses memory: not between two measurements of memory."""

@@ -9,7 +9,6 @@ import contextlib
 import ipaddress
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -72,10 +71,6 @@ class Member(node.WeftNode):
         """What the status names as dropped, by flanneld and by the kernel."""
         tunnel = self.tunnel()
         return sum(sum(self.drops(direction).values()) for direction in ("toWire", "toPods")) + sum(each["value"] for each in tunnel["kernel"])
-
-    def resident_kib(self):
-        with open(f"/proc/{self.pid()}/smaps_rollup", encoding="ascii") as file:
-            return int(re.search(r"^Rss:\s+(\d+) kB", file.read(), re.MULTILINE)[1])
 
 
 SPIN = """

@@ -18,13 +18,13 @@ class LinuxSuperframes final : public Superframes {
   explicit LinuxSuperframes(const SuperframesConfig& config)
       : device_(SuperframeDevice(config.family, config.vni)) {
     if (config.mode == config::Superframes::kCut) {
-      settled_ = "--superframes=cut";
+      obstacle_ = settled_ = "--superframes=cut";
       return;
     }
     absl::StatusOr<std::unique_ptr<dataplane::TunnelGso>> gso =
         dataplane::TunnelGso::Open({.name = device_, .egress_index = config.egress_index});
     if (!gso.ok()) {
-      settled_ = gso.status().message();
+      obstacle_ = settled_ = gso.status().message();
       return;
     }
     gso_ = *std::move(gso);
@@ -53,7 +53,7 @@ class LinuxSuperframes final : public Superframes {
   std::shared_ptr<dataplane::TunnelGso> gso() const override { return gso_; }
   std::string Obstacle() const override {
     const std::lock_guard lock(mutex_);
-    return gso_ ? obstacle_ : settled_;
+    return obstacle_;
   }
   std::uint64_t Sent() const override { return gso_ ? gso_->sent() : 0; }
   void Poll() override {

@@ -4,6 +4,7 @@ import http.client
 import ipaddress
 import json
 import os
+import re
 import signal
 import socket
 
@@ -249,6 +250,11 @@ class WeftNode(Node):
 
     def pid(self):
         return self.process.pid  # `ip netns exec` becomes the program
+
+    def resident_kib(self):
+        """Exact, unlike the other counts of the kernel."""
+        with open(f"/proc/{self.pid()}/smaps_rollup", encoding="ascii") as file:
+            return int(re.search(r"^Rss:\s+(\d+) kB", file.read(), re.MULTILINE)[1])
 
     def down(self, how=signal.SIGTERM):
         """Ends the daemon; its exit code, which must be the right one. SIGKILL simulates a crash. The daemon may
