@@ -52,7 +52,8 @@ class PartialSum {
 
 // Any length; an odd last byte counts as the high half of a word. Uses the CPU's widest loads.
 [[nodiscard]] PartialSum Sum(Bytes bytes);
-// Sum(...).Checksum(), inline: faster up to about 100 bytes. The 8 bytes before `at` are readable.
+// Sum(...).Checksum(), inline: faster up to about 100 bytes. The last 8 bytes before `at + size` are
+// readable, even if `size` is smaller.
 [[nodiscard]] inline std::uint16_t ChecksumOfFew(const std::byte* at, std::size_t size);
 // Copies `source` to the start of `destination` (at least as long, not overlapping) and sums it.
 PartialSum CopyAndSum(MutableBytes destination, Bytes source);
@@ -114,13 +115,29 @@ inline std::uint16_t ChecksumOfFew(const std::byte* at, std::size_t size) {
     sum += words;
     sum += sum < words;  // end-around carry
   };
-  std::size_t left = size;
-  for (; left >= 8; at += 8, left -= 8) add(detail::LoadNative<std::uint64_t>(at));
+  const auto word = [&](std::size_t i) { return detail::LoadNative<std::uint64_t>(at + 8 * i); };
+  for (; size >= 32; at += 32, size -= 32) {
+    add(word(0));
+    add(word(1));
+    add(word(2));
+    add(word(3));
+  }
+  if ((size & 16) != 0) {
+    add(word(0));
+    add(word(1));
+    at += 16;
+  }
+  if ((size & 8) != 0) {
+    add(word(0));
+    at += 8;
+  }
   // The last bytes, of eight that end with them; an odd one is the first byte of its word.
-  const auto last = detail::LoadNative<std::uint64_t>(at + left - 8);
-  if (left != 0)
+  const std::size_t left = size & 7;
+  if (left != 0) {
+    const auto last = detail::LoadNative<std::uint64_t>(at + left - 8);
     add(std::endian::native == std::endian::little ? last >> (64 - 8 * left)
                                                    : last << (64 - 8 * left));
+  }
   return static_cast<std::uint16_t>(~detail::FoldNative(sum));
 }
 
