@@ -43,9 +43,11 @@ Forwarder::Impl::Impl(const ForwarderConfig& desired, const RemoteTable& table,
       counters(counts),
       snapshot(table.snapshot()) {
   no_remote.peer = &peers.slot(kNoPeer);
+  no_remote.vtep = IpAddress::V6(std::array<std::byte, 16>{});
   for (const IpFamily outer : {IpFamily::kV4, IpFamily::kV6}) {
-    inner_limit[static_cast<std::size_t>(outer)] =
-        std::min(config.device_mtu.bytes(), config.link_mtu.bytes() - EncapsulationOverhead(outer));
+    const std::uint32_t overhead = EncapsulationOverhead(outer);
+    too_big[overhead] =
+        std::min(config.device_mtu.bytes(), config.link_mtu.bytes() - overhead) + 1;
   }
 }
 

@@ -60,10 +60,7 @@ void Forwarder::Impl::Decapsulate(Batch& batch) {
   const auto strip = [ =, this ](std::size_t i) __attribute__((always_inline)) {
     Packet& packet = packets[i];
     const Remote& remote = *remotes_found[i];
-    const bool usual_sender =
-        remote.encapsulation.is_v4() && packet.outer_address.is_v4() &&
-        remote.encapsulation.outer_destination_v4() == packet.outer_address.v4();
-    if (!usual_sender && !AdmitSlow(packet, remote)) [[unlikely]]
+    if (!AreSameV4(remote.vtep, packet.outer_address) && !AdmitSlow(packet, remote)) [[unlikely]]
       return;
     if (packet.outer_ecn != 0 && !MergeEcn(packet)) [[unlikely]] {
       packet.verdict = Verdict::kEcnIllegal;

@@ -17,7 +17,7 @@ void Forwarder::Impl::Encapsulate(Batch& batch, Batch& replies) {
   const RemoteSnapshot::V4View remotes_v4 = snapshot->v4();
   // With several own subnets ResolveSlow compares them: 0.0.0.0/0 sends it every packet.
   const V4Subnet own_v4 = own.has_more_v4() ? V4Subnet{0, 0} : own.first_v4();
-  const std::uint32_t limit = inner_limit[static_cast<std::size_t>(IpFamily::kV4)];
+  const std::uint32_t* const too_big_for = too_big.data();
   Packet* const packets = batch.begin();
   const Remote** const remotes_found = found.data();
 
@@ -59,16 +59,16 @@ void Forwarder::Impl::Encapsulate(Batch& batch, Batch& replies) {
     const EncapsulationTemplate& encapsulation = remote.encapsulation;
     PeerTable::Slot& slot = *remote.peer;
     const std::uint32_t length = packet.length;
-    if (!encapsulation.is_v4() || length > limit ||
+    if (length >= too_big_for[encapsulation.size()] ||
         slot.path_mtu.load(std::memory_order_relaxed) != 0) [[unlikely]]
       return StampSlow(packet, i, batch.now, replies);
     const std::uint8_t ecn = OuterEcnV4(packet);
     packet.outer_ecn = ecn;
     Add(slot.sent_packets, 1);
     Add(slot.sent_bytes, length);
-    encapsulation.StampPayloadV4(packet.Push(kPayloadSize), EtherType::kIpv4);
+    encapsulation.StampPayload(packet.Push(kPayloadSize), EtherType::kIpv4);
     packet.inner_offset = static_cast<std::uint16_t>(kPayloadSize);
-    SetV4(packet.outer_address, encapsulation.outer_destination_v4());
+    packet.outer_address = remote.vtep;
   };
   Walk(batch, look_up, stamp);
 }

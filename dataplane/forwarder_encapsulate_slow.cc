@@ -131,10 +131,9 @@ void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now,
     largest = SuperframeHeaderLength(packet) + packet.segment_size;
   }
   const IpFamily inner = Load8(packet.data) >> 4 == 4 ? IpFamily::kV4 : IpFamily::kV6;
-  const IpFamily outer = encapsulation.outer_family();
-  const std::uint32_t overhead = EncapsulationOverhead(outer);
+  const auto overhead = static_cast<std::uint32_t>(encapsulation.size());
   const std::uint32_t path_mtu = PathMtu(slot, now);
-  std::uint32_t limit = inner_limit[static_cast<std::size_t>(outer)];
+  std::uint32_t limit = too_big[overhead] - 1;
   if (path_mtu != 0) {
     limit = std::min(limit, std::max(path_mtu - overhead, LeastPathLimit(inner)));
   }
@@ -162,18 +161,17 @@ void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now,
     packet.inner_offset = static_cast<std::uint16_t>(kPayloadSize);
     packet.outer_address = remote.vtep;
   } else {
-    const auto bytes = static_cast<std::uint32_t>(encapsulation.size());
-    std::byte* const at = packet.Push(bytes);
+    std::byte* const at = packet.Push(overhead);
     encapsulation.Stamp(at, inner_length, ether_type, packet.outer_port, EcnOf(packet.outer_ecn));
-    packet.inner_offset = static_cast<std::uint16_t>(bytes);
-    if (packet.may_fragment && outer == IpFamily::kV4) {
+    packet.inner_offset = static_cast<std::uint16_t>(overhead);
+    if (packet.may_fragment && encapsulation.is_v4()) {
       constexpr std::uint16_t kDontFragment = 0x4000;
       StoreBe16(at + 6, 0);
       StoreBe16(at + 10, UpdateChecksum16(LoadBe16(at + 10), kDontFragment, 0));
     }
     if (encapsulation.wants_udp_checksum()) {
       if (is_superframe) {
-        StoreBe16(at + bytes - kPayloadSize - 2, 0xffff);  // SuperframeCutter computes it
+        StoreBe16(at + overhead - kPayloadSize - 2, 0xffff);  // SuperframeCutter computes it
       } else {
         CompleteUdpChecksum(packet.bytes());
       }

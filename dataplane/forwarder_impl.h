@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <vector>
 
 #include "dataplane/forwarder.h"
@@ -32,12 +31,6 @@ inline constexpr auto kPayloadSize =
 
 // Always inline: GCC removes calls of a function that only prefetches, as it has no side effect.
 [[gnu::always_inline]] inline void Prefetch(const void* at) { __builtin_prefetch(at); }
-
-// Constructs in place. An assignment would store a temporary in parts and load it whole, which
-// stalls store forwarding.
-[[gnu::always_inline]] inline void SetV4(IpAddress& address, std::uint32_t host_order) {
-  ::new (static_cast<void*>(&address)) IpAddress(IpAddress::V4(host_order));
-}
 
 // The ECN field for the outer header of an IPv4 packet.
 inline std::uint8_t OuterEcnV4(const Packet& packet) {
@@ -118,11 +111,13 @@ struct Forwarder::Impl {
   const RemoteTable& remotes;
   PeerTable& peers;
   Counters& counters;
-  std::array<std::uint32_t, 2> inner_limit{};  // bytes, by outer family, without a learnt path MTU
+  // By size of a remote's template: the fewest bytes that do not fit the link. 0 for an empty one.
+  std::array<std::uint32_t, EncapsulationTemplate::kMaxSize + 1> too_big{};
 
   std::shared_ptr<const RemoteSnapshot> snapshot;
   IcmpBudget icmp_budget;
-  Remote no_remote;  // in place of null: its template is empty, its slot is kNoPeer's
+  // In place of null: its template is empty, its VTEP is no sender's, its slot is kNoPeer's.
+  Remote no_remote;
   // By index of the packet in the batch.
   std::array<const Remote*, kMaxBatch> found;
   std::array<const Remote*, kMaxBatch> found_slow;  // encapsulation, where found is no_remote

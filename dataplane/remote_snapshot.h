@@ -17,19 +17,18 @@
 
 namespace weft::dataplane {
 
-// A remote, as the packet path reads it; two cache lines. Usual packets to a remote over IPv4 read
-// only the first.
+// A remote, as the packet path reads it; two cache lines. Usual packets read only the first.
 struct alignas(128) Remote {
   PeerTable::Slot* peer = nullptr;  // never null in a record that a look-up returns
-  EncapsulationTemplate encapsulation;
-  // The members below are read for IPv6, unusual senders and path MTU only.
-  std::uint32_t next_at_vtep = 0;  // index of another remote with this VTEP; 0: none
-  MacAddress mac;
   IpAddress vtep;
+  EncapsulationTemplate encapsulation;
+  // The members below are read for unusual senders and path MTU only.
+  MacAddress mac;
+  std::uint32_t next_at_vtep = 0;         // index of another remote with this VTEP; 0: none
   SharedAddress* other_source = nullptr;  // the peer's, as `peer`
 };
 static_assert(sizeof(Remote) == 128);
-static_assert(sizeof(PeerTable::Slot*) + EncapsulationTemplate::kV4Bytes <= 64);
+static_assert(offsetof(Remote, encapsulation) + EncapsulationTemplate::kDatagramBytes <= 64);
 
 // Remotes by index, starting at 1; index 0 means "none".
 class RemoteRecords : public SharedPage {

@@ -155,7 +155,7 @@ std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
   outer.inner_source = impl_->local.mac;
   outer.inner_destination = spec.mac;
   outer.udp_checksum = impl_->local.udp_checksum;
-  WritableRecord(index) = {use.slot,        EncapsulationTemplate(outer), 0, spec.mac, spec.vtep,
+  WritableRecord(index) = {use.slot, spec.vtep, EncapsulationTemplate(outer), spec.mac, 0,
                            use.other_source};
   LinkVtep(index);
   if (known == impl_->by_subnet.end()) InsertPrefix(spec.subnet, index);

@@ -19,7 +19,7 @@ static_assert(std::is_trivially_copyable_v<EncapsulationTemplate>);
 EncapsulationTemplate::EncapsulationTemplate(const EncapsulationSpec& spec)
     : wants_udp_checksum_(spec.udp_checksum || spec.outer_source.family() == IpFamily::kV6) {
   assert(spec.outer_source.family() == spec.outer_destination.family());
-  const MutableBytes out(header_);
+  const MutableBytes out(outer_);
   std::size_t at = 0;
   if (spec.outer_source.is_v4()) {
     Ipv4Header ip;
@@ -44,20 +44,18 @@ EncapsulationTemplate::EncapsulationTemplate(const EncapsulationSpec& spec)
   }
   UdpHeader{0, spec.destination_port, 0, 0}.Emit(out.subspan(at).first<UdpHeader::kSize>());
   at += UdpHeader::kSize;
-  VxlanHeader{spec.vni}.Emit(out.subspan(at).first<VxlanHeader::kSize>());
-  at += VxlanHeader::kSize;
-  EthernetHeader{spec.inner_destination, spec.inner_source, EtherType{}}.Emit(
-      out.subspan(at).first<EthernetHeader::kSize>());
-  size_ = static_cast<std::uint8_t>(at + EthernetHeader::kSize);
+  size_ = static_cast<std::uint8_t>(at + kPayloadSize);
+  const MutableBytes payload(payload_);
+  VxlanHeader{spec.vni}.Emit(payload.first<VxlanHeader::kSize>());
+  EthernetHeader{spec.inner_destination, spec.inner_source, EtherType::kIpv4}.Emit(
+      payload.last<EthernetHeader::kSize>());
 }
 
 void EncapsulationTemplate::Stamp(std::byte* at, std::uint32_t inner_length, EtherType ether_type,
                                   std::uint16_t source_port, Ecn ecn) const {
   if (size_ == 0) return;
-  // The inner EtherType, the last field, is written instead of copied.
-  const auto type = static_cast<std::uint16_t>(ether_type);
-  std::memcpy(at, header_.data(), size_ - sizeof type);
-  StoreBe16(at + size_ - sizeof type, type);
+  std::memcpy(at, outer_.data(), outer_size());
+  StampPayload(at + outer_size(), ether_type);
   const std::size_t ip_header = is_v4() ? kIpv4HeaderSize : kIpv6HeaderSize;
   const auto udp_length = static_cast<std::uint16_t>(inner_length + size_ - ip_header);
   StoreBe16(at + ip_header, source_port);

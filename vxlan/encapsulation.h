@@ -33,15 +33,15 @@ struct EncapsulationSpec {
   friend bool operator==(const EncapsulationSpec&, const EncapsulationSpec&) = default;
 };
 
-// Trivially copyable. Encapsulation over IPv4 reads only the first kV4Bytes, which together with a
-// pointer before them fit into one cache line.
+// Trivially copyable. What a datagram wire needs, where the kernel writes IP and UDP, is in the first
+// kDatagramBytes.
 class EncapsulationTemplate {
  public:
   // VXLAN header and inner Ethernet header: the part of a UDP payload before the inner packet.
   static constexpr std::size_t kPayloadSize = kVxlanHeaderSize + kEthernetHeaderSize;       // 22
   static constexpr std::size_t kV4Size = kIpv4HeaderSize + kUdpHeaderSize + kPayloadSize;   // 50
   static constexpr std::size_t kMaxSize = kIpv6HeaderSize + kUdpHeaderSize + kPayloadSize;  // 70
-  static constexpr std::size_t kV4Bytes = 4 + kV4Size;
+  static constexpr std::size_t kDatagramBytes = kPayloadSize + 1;
 
   // An empty template: size() is 0.
   constexpr EncapsulationTemplate() = default;
@@ -53,8 +53,6 @@ class EncapsulationTemplate {
   IpFamily outer_family() const { return size_ == kMaxSize ? IpFamily::kV6 : IpFamily::kV4; }
   bool is_v4() const { return size_ == kV4Size; }  // false for an empty one
   bool wants_udp_checksum() const { return wants_udp_checksum_; }
-  // Host order. The template is_v4().
-  std::uint32_t outer_destination_v4() const { return LoadBe32(header_.data() + 16); }
 
   // Writes exactly size() bytes at `at`: outer IP (DF set, identification 0, DSCP 0), UDP, VXLAN
   // and inner Ethernet. The inner packet of `inner_length` bytes begins at `at + size()`. Lengths
@@ -63,36 +61,26 @@ class EncapsulationTemplate {
              std::uint16_t source_port, Ecn ecn) const;
 
   // Writes kPayloadSize bytes at `at`: VXLAN and inner Ethernet, for ports whose kernel writes IP
-  // and UDP. The template is not empty.
-  void StampPayload(std::byte* at, EtherType ether_type) const;
-  void StampPayloadV4(std::byte* at, EtherType ether_type) const;
+  // and UDP.
+  void StampPayload(std::byte* at, EtherType ether_type) const {
+    std::memcpy(at, payload_.data(), kPayloadSize);
+    if (ether_type != EtherType::kIpv4) {
+      StoreBe16(at + kPayloadSize - 2, static_cast<std::uint16_t>(ether_type));
+    }
+  }
 
  private:
-  static void StampPayloadFrom(const std::byte* payload, std::byte* at, EtherType ether_type);
+  std::size_t outer_size() const { return size_ - kPayloadSize; }
 
-  std::uint16_t checksum_base_ = 0;  // sum of the IPv4 header without total length, ECN, checksum
+  std::array<std::byte, kPayloadSize> payload_{};  // with the EtherType of IPv4
   std::uint8_t size_ = 0;
   bool wants_udp_checksum_ = false;
-  std::array<std::byte, kMaxSize> header_{};  // size_ bytes used
+  std::uint16_t checksum_base_ = 0;  // sum of the IPv4 header without total length, ECN, checksum
+  std::array<std::byte, kMaxSize - kPayloadSize> outer_{};  // IP and UDP; outer_size() bytes used
 };
 
 // Fills the UDP checksum of a stamped packet. `outer_packet` is exactly the packet, from its outer
 // IP header (no options or extension headers) to its end.
 void CompleteUdpChecksum(MutableBytes outer_packet);
-
-inline void EncapsulationTemplate::StampPayload(std::byte* at, EtherType ether_type) const {
-  StampPayloadFrom(header_.data() + (size_ - kPayloadSize), at, ether_type);
-}
-
-inline void EncapsulationTemplate::StampPayloadV4(std::byte* at, EtherType ether_type) const {
-  StampPayloadFrom(header_.data() + (kV4Size - kPayloadSize), at, ether_type);
-}
-
-inline void EncapsulationTemplate::StampPayloadFrom(const std::byte* payload, std::byte* at,
-                                                    EtherType ether_type) {
-  const auto type = static_cast<std::uint16_t>(ether_type);
-  std::memcpy(at, payload, kPayloadSize - sizeof type);
-  StoreBe16(at + kPayloadSize - sizeof type, type);
-}
 
 }  // namespace weft
