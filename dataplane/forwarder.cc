@@ -2,42 +2,18 @@
 #include "dataplane/forwarder.h"
 
 #include <algorithm>
+#include <array>
 
 #include "dataplane/forwarder_impl.h"
 
 namespace weft::dataplane {
 
-OwnSubnets::OwnSubnets(const std::vector<IpPrefix>& subnets) {
-  for (const IpPrefix& subnet : subnets) {
-    if (subnet.family() == IpFamily::kV6) {
-      v6_.push_back({AddressKey::From(subnet.base()), subnet.length()});
-      continue;
-    }
-    const V4Subnet v4{subnet.base().v4(), Netmask(IpFamily::kV4, subnet.length()).v4()};
-    if (first_v4_.Contains(first_v4_.base)) {
-      more_v4_.push_back(v4);
-    } else {
-      first_v4_ = v4;
-    }
-  }
-}
-
-bool OwnSubnets::MoreContainV4(std::uint32_t address) const {
-  return std::any_of(more_v4_.begin(), more_v4_.end(),
-                     [&](const V4Subnet& subnet) { return subnet.Contains(address); });
-}
-
-bool OwnSubnets::ContainV6(const AddressKey& address) const {
-  return std::any_of(v6_.begin(), v6_.end(),
-                     [&](const V6& subnet) { return address.First(subnet.length) == subnet.base; });
-}
-
 Forwarder::Impl::Impl(const ForwarderConfig& desired, const RemoteTable& table,
                       PeerTable& peer_table, Counters& counts)
     : config(desired),
       own(desired.own_subnets),
-      local_mac(LoadBe48(desired.local.mac.bytes().data())),
-      local_vni(desired.local.vni.value()),
+      quick(desired.wire == PortKind::kWireDatagram && !own.has_more_v4()),
+      usual_headers(desired.local.vni, desired.local.mac, quick ? own.first_v4() : V4Subnet{}),
       remotes(table),
       peers(peer_table),
       counters(counts),

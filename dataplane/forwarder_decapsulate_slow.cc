@@ -71,7 +71,8 @@ Verdict Forwarder::Impl::Inspect(Packet& packet, const Remote*& remote) const {
   if (!vxlan) return Verdict::kNotVxlan;
   if (vxlan->vni != config.local.vni) return Verdict::kForeignVni;
   if (payload.size() < kPayloadSize) return Verdict::kInnerMalformed;
-  if (LoadBe48(payload.data() + VxlanHeader::kSize) != local_mac) return Verdict::kForeignMac;
+  if (MacAddress::FromBytes(payload.data() + VxlanHeader::kSize) != config.local.mac)
+    return Verdict::kForeignMac;
   const Parsed<InnerPacket> inner = ParseInnerFrame(payload.subspan(VxlanHeader::kSize));
   if (!inner) return InnerVerdict(inner.error());
 

@@ -15,16 +15,13 @@ namespace weft::dataplane {
 // compiler would load the members again after every packet.
 void Forwarder::Impl::Encapsulate(Batch& batch, Batch& replies) {
   const RemoteSnapshot::V4View remotes_v4 = snapshot->v4();
-  // With several own subnets ResolveSlow compares them: 0.0.0.0/0 sends it every packet.
-  const V4Subnet own_v4 = own.has_more_v4() ? V4Subnet{0, 0} : own.first_v4();
+  const V4Subnet own_v4 = own.first_v4();
   const std::uint32_t* const too_big_for = too_big.data();
   Packet* const packets = batch.begin();
   const Remote** const remotes_found = found.data();
 
-  // Packets for a whole-packet wire are never taken by this loop.
-  const std::uint32_t least = config.wire == PortKind::kWireDatagram
-                                  ? static_cast<std::uint32_t>(kIpv4HeaderSize) + 4  // ports
-                                  : kNeverTaken;
+  const std::uint32_t least =
+      quick ? static_cast<std::uint32_t>(kIpv4HeaderSize) + 4 /* ports */ : kNeverTaken;
 
   // Takes whole IPv4 packets to a remote, without options, with a complete checksum or one left to
   // us: pods' TCP and UDP packets have the latter.

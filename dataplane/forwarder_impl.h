@@ -11,7 +11,9 @@
 
 #include "dataplane/forwarder.h"
 #include "dataplane/icmp_budget.h"
+#include "dataplane/own_subnets.h"
 #include "dataplane/remote_snapshot.h"
+#include "dataplane/usual_headers.h"
 #include "vxlan/bytes.h"
 #include "vxlan/ecn.h"
 #include "vxlan/encapsulation.h"
@@ -36,42 +38,6 @@ inline constexpr auto kPayloadSize =
 inline std::uint8_t OuterEcnV4(const Packet& packet) {
   return static_cast<std::uint8_t>(EncapsulationEcn(EcnOf(Load8(packet.data + 1))));
 }
-
-// 48 bits of a MAC address.
-inline std::uint64_t LoadBe48(const std::byte* at) {
-  return std::uint64_t{LoadBe16(at)} << 32 | LoadBe32(at + 2);
-}
-
-struct V4Subnet {
-  std::uint32_t base = 1;  // with this mask it contains no address
-  std::uint32_t mask = 0;
-  bool Contains(std::uint32_t address) const { return (address & mask) == base; }
-};
-
-// The subnets of this node, in a form that is fast to compare.
-class OwnSubnets {
- public:
-  explicit OwnSubnets(const std::vector<IpPrefix>& subnets);
-
-  bool ContainV4(std::uint32_t address) const {
-    return first_v4_.Contains(address) || MoreContainV4(address);
-  }
-  bool ContainV6(const AddressKey& address) const;
-
-  // Nearly every node has exactly one IPv4 subnet.
-  V4Subnet first_v4() const { return first_v4_; }
-  bool has_more_v4() const { return !more_v4_.empty(); }
-  bool MoreContainV4(std::uint32_t address) const;  // the subnets after the first
-
- private:
-  struct V6 {
-    AddressKey base;
-    int length;
-  };
-  V4Subnet first_v4_;
-  std::vector<V4Subnet> more_v4_;
-  std::vector<V6> v6_;
-};
 
 struct Forwarder::Impl {
   Impl(const ForwarderConfig& desired, const RemoteTable& table, PeerTable& peer_table,
@@ -106,8 +72,9 @@ struct Forwarder::Impl {
 
   const ForwarderConfig config;
   const OwnSubnets own;
-  const std::uint64_t local_mac;  // 48 bits
-  const std::uint32_t local_vni;
+  // Whether the loops take packets: for a datagram wire and at most one own IPv4 subnet.
+  const bool quick;
+  const UsualHeaders usual_headers;
   const RemoteTable& remotes;
   PeerTable& peers;
   Counters& counters;

@@ -81,16 +81,12 @@ struct Setting {
     vtep.udp_checksum = udp_checksum;
     return vtep;
   }
-  // The same set either way; only the order, or an element without effect, selects the path of the
-  // forwarder. Outwards several IPv4 subnets make the quick loop leave everything to the general
-  // path, and the limited broadcast is refused first. Inwards the quick loop has the first subnet
-  // only.
+  // The same set either way: with two IPv4 subnets, even equal ones, the quick loops leave
+  // everything to the general path.
   std::vector<IpPrefix> OwnSubnets(bool quick) const {
     const IpPrefix pods = *IpPrefix::Parse("10.244.2.0/24");
-    const IpPrefix other = *IpPrefix::Parse(encapsulate ? "255.255.255.255/32" : "10.99.0.0/16");
     const IpPrefix v6 = *IpPrefix::Parse("fd00:2::/64");
-    if (encapsulate) return quick ? std::vector{pods, v6} : std::vector{pods, other, v6};
-    return quick ? std::vector{pods, other, v6} : std::vector{other, pods, v6};
+    return quick ? std::vector{pods, v6} : std::vector{pods, pods, v6};
   }
   ForwarderConfig Config(bool quick) const {
     ForwarderConfig config;

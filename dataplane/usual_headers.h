@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recognizes the headers of usual received datagrams, by one masked comparison for all fields.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "dataplane/own_subnets.h"
+#include "vxlan/encapsulation.h"
+#include "vxlan/mac_address.h"
+#include "vxlan/vni.h"
+
+namespace weft::dataplane {
+
+// VXLAN with our VNI, our MAC as inner destination, IPv4 without options to our subnet and from
+// another. Every such datagram passes Forwarder::Impl::Inspect if its lengths are right.
+class UsualHeaders {
+ public:
+  static constexpr std::size_t kSize =
+      EncapsulationTemplate::kPayloadSize + kIpv4HeaderSize;  // bytes
+
+  UsualHeaders(Vni vni, const MacAddress& mac, const V4Subnet& own);
+
+  // `payload` has at least kSize bytes.
+  [[gnu::always_inline]] bool Match(const std::byte* payload) const {
+    const Words tunnel = (Tunnel(payload) & tunnel_mask_) == tunnel_;
+    const Words inner = (Inner(payload) & inner_mask_) == inner_;
+    return AllOnes(tunnel & (inner ^ kSourceDiffers));
+  }
+
+ private:
+  using Words = std::int32_t __attribute__((vector_size(16)));
+  using TwoWords = std::int64_t __attribute__((vector_size(16)));
+  using Pattern = std::array<std::byte, kSize>;
+
+  static constexpr Words kSourceDiffers = {0, 0, -1, 0};
+
+  // VXLAN and the inner destination MAC.
+  static Words Tunnel(const std::byte* payload) {
+    Words words;
+    std::memcpy(&words, payload, sizeof words);
+    return words;
+  }
+  // EtherType and the first bytes of IPv4; source; destination.
+  static Words Inner(const std::byte* payload) {
+    std::int64_t start;
+    std::int64_t addresses;
+    std::memcpy(&start, payload + EncapsulationTemplate::kPayloadSize - 2, sizeof start);
+    std::memcpy(&addresses, payload + EncapsulationTemplate::kPayloadSize + 12, sizeof addresses);
+    return reinterpret_cast<Words>(TwoWords{start, addresses});
+  }
+  static bool AllOnes(Words words) {
+#ifdef __SSE2__
+    return _mm_movemask_epi8(reinterpret_cast<__m128i>(words)) == 0xffff;
+#else
+    return (words[0] & words[1] & words[2] & words[3]) == -1;
+#endif
+  }
+
+  Words tunnel_mask_;
+  Words tunnel_;
+  Words inner_mask_;
+  Words inner_;
+};
+
+}  // namespace weft::dataplane
