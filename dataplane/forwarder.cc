@@ -54,15 +54,14 @@ void Forwarder::LearnPathMtu(const PathMtuNotice& notice, Timestamp now) {
   if (notice.outer_mtu == 0 || path_mtu >= impl.config.link_mtu.bytes()) return;
   std::uint32_t index = impl.snapshot->FirstAtVtep(notice.destination);
   while (index != 0) {
-    const Remote& remote = *impl.snapshot->At(index);
-    PeerTable::Slot& slot = *remote.peer;
+    PeerTable::Slot& slot = *impl.snapshot->At(index)->peer;
     const std::uint32_t known = slot.path_mtu.load(std::memory_order_relaxed);
     const bool expired = now.count() >= slot.path_mtu_expiry.load(std::memory_order_relaxed);
     if (known == 0 || expired || path_mtu <= known) {
       slot.path_mtu.store(path_mtu, std::memory_order_relaxed);
       slot.path_mtu_expiry.store((now + kPathMtuLifetime).count(), std::memory_order_relaxed);
     }
-    index = remote.next_at_vtep;
+    index = impl.snapshot->NextAtVtep(index);
   }
 }
 

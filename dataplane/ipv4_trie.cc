@@ -37,9 +37,20 @@ Ipv4TrieWriter::~Ipv4TrieWriter() {
 }
 
 void Ipv4TrieWriter::Insert(std::uint32_t base, int length, std::uint32_t value) {
+  SetLengthOf(value, length);
+  Rewrite(base, length,
+          [&](std::uint32_t entry) { return length_of_[entry] < length ? value : entry; });
+}
+
+void Ipv4TrieWriter::Exchange(std::uint32_t base, int length, std::uint32_t old,
+                             std::uint32_t value) {
+  SetLengthOf(value, length);
+  Rewrite(base, length, [&](std::uint32_t entry) { return entry == old ? value : entry; });
+}
+
+void Ipv4TrieWriter::SetLengthOf(std::uint32_t value, int length) {
   if (value >= length_of_.size()) length_of_.resize(value + 1, -1);
   length_of_[value] = static_cast<std::int8_t>(length);
-  Rewrite(base, length, [&](std::uint32_t old) { return length_of_[old] < length ? value : old; });
 }
 
 void Ipv4TrieWriter::Erase(std::uint32_t base, int length, std::uint32_t value,

@@ -56,6 +56,8 @@ class Ipv4TrieWriter {
   // `base` in host order, its host bits zero; `value` is 1..2^31-1 and belongs to this prefix only.
   // The prefix must not exist.
   void Insert(std::uint32_t base, int length, std::uint32_t value);
+  // `value` takes the place of `old`, which was inserted for this prefix.
+  void Exchange(std::uint32_t base, int length, std::uint32_t old, std::uint32_t value);
   // Undoes Insert; `cover` is the value of the longest shorter prefix around it, 0 if there is
   // none.
   void Erase(std::uint32_t base, int length, std::uint32_t value, std::uint32_t cover);
@@ -67,6 +69,7 @@ class Ipv4TrieWriter {
   using Page = Ipv4Trie::Page;
   using LongPage = Ipv4Trie::LongPage;
 
+  void SetLengthOf(std::uint32_t value, int length);
   // Applies `replace` to the value of every address in base/length.
   template <typename Replace>
   void Rewrite(std::uint32_t base, int length, Replace replace);

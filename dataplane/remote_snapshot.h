@@ -22,34 +22,32 @@ struct alignas(128) Remote {
   PeerTable::Slot* peer = nullptr;  // never null in a record that a look-up returns
   IpAddress vtep;
   EncapsulationTemplate encapsulation;
-  // The members below are read for unusual senders and path MTU only.
+  // The members below are read for unusual senders only.
   MacAddress mac;
-  std::uint32_t next_at_vtep = 0;         // index of another remote with this VTEP; 0: none
   SharedAddress* other_source = nullptr;  // the peer's, as `peer`
 };
 static_assert(sizeof(Remote) == 128);
 static_assert(offsetof(Remote, encapsulation) + EncapsulationTemplate::kDatagramBytes <= 64);
 
-// Remotes by index, starting at 1; index 0 means "none".
-class RemoteRecords : public SharedPage {
+// By index of a remote: the index of another one with the same VTEP; 0: none.
+class VtepChain : public SharedPage {
  public:
-  static constexpr std::uint32_t kPerPage = 64;  // 8 KiB; a change copies one page
-
-  const Remote* At(std::uint32_t index) const {
-    return &pages_[index / kPerPage]->remotes[index % kPerPage];
+  std::uint32_t Next(std::uint32_t index) const {
+    return pages_[index / kPerPage]->next[index % kPerPage];
   }
 
  private:
   friend class RemoteTable;
-  friend class RemoteSnapshot;
+  static constexpr std::uint32_t kPerPage = 1024;  // 4 KiB; a change copies one page
   struct Page : SharedPage {
-    std::array<Remote, kPerPage> remotes;
+    std::array<std::uint32_t, kPerPage> next{};
   };
   std::vector<Page*> pages_;
 };
 
-// Immutable. Its pages belong to the table, which frees them once the snapshot is released, so the
-// table must outlive it. Any number of threads.
+// Immutable. Remotes have indices from 1; 0 means "none". A changed lease gets another remote. All
+// memory belongs to the table, which frees it once the snapshot is released, so the table must
+// outlive it. Any number of threads.
 class RemoteSnapshot {
  public:
   // Index of the remote with the longest subnet that covers the address; 0: none does.
@@ -65,7 +63,7 @@ class RemoteSnapshot {
   std::uint32_t FindIndex(IpFamily family, const std::byte* bytes) const {
     return family == IpFamily::kV4 ? FindV4(LoadBe32(bytes)) : FindV6(AddressKey::V6(bytes));
   }
-  const Remote* At(std::uint32_t index) const { return records_->At(index); }
+  const Remote* At(std::uint32_t index) const { return &remotes_[index]; }
   // Null: no subnet covers `address`.
   const Remote* Find(const IpAddress& address) const {
     const std::uint32_t index = FindIndex(address.family(), address.bytes().data());
@@ -81,23 +79,23 @@ class RemoteSnapshot {
       const std::uint32_t index = trie_->Find(address);
       if (index == 0) [[unlikely]]
         return nullptr;
-      return &pages_[index / RemoteRecords::kPerPage]->remotes[index % RemoteRecords::kPerPage];
+      return &remotes_[index];
     }
 
    private:
     friend class RemoteSnapshot;
-    V4View(const Ipv4Trie* trie, const RemoteRecords& records)
-        : trie_(trie), pages_(records.pages_.data()) {}
+    V4View(const Ipv4Trie* trie, const Remote* remotes) : trie_(trie), remotes_(remotes) {}
     const Ipv4Trie* trie_;
-    const RemoteRecords::Page* const* pages_;
+    const Remote* remotes_;
   };
-  V4View v4() const { return {v4_, *records_}; }
+  V4View v4() const { return {v4_, remotes_}; }
 
-  // Index of one of the remotes at this VTEP, the others chained by next_at_vtep; 0: no lease has
-  // this public IP.
+  // Index of one of the remotes at this VTEP; 0: no lease has this public IP.
   std::uint32_t FirstAtVtep(const IpAddress& address) const {
     return (address.is_v4() ? vteps_v4_ : vteps_v6_)->Find(AddressKey::From(address));
   }
+  // Index of the next remote at the same VTEP; 0: that was the last.
+  std::uint32_t NextAtVtep(std::uint32_t index) const { return chain_->Next(index); }
   bool IsVtep(const IpAddress& address) const { return FirstAtVtep(address) != 0; }
 
   std::uint64_t version() const { return version_; }
@@ -110,7 +108,8 @@ class RemoteSnapshot {
   };
 
   const Ipv4Trie* v4_ = nullptr;
-  const RemoteRecords* records_ = nullptr;
+  const Remote* remotes_ = nullptr;
+  const VtepChain* chain_ = nullptr;
   const AddressIndex* vteps_v4_ = nullptr;
   const AddressIndex* vteps_v6_ = nullptr;
   std::size_t v6_count_ = 0;

@@ -2,10 +2,13 @@
 #include "dataplane/remote_table.h"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <new>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -23,6 +26,25 @@ struct PrefixHash {
   }
 };
 
+// Remotes by index, in one piece of memory. A remote is written once, before the first snapshot that
+// has it is published.
+struct RemoteArray : SharedPage {
+  static constexpr std::align_val_t kHugePage{std::size_t{2} << 20};
+
+  explicit RemoteArray(std::size_t room)
+      : capacity(room),
+        remotes(static_cast<Remote*>(::operator new(room * sizeof(Remote), kHugePage))) {
+    detail::AdviseHugePages(remotes, room * sizeof(Remote));
+  }
+  ~RemoteArray() { ::operator delete(remotes, kHugePage); }
+  RemoteArray(const RemoteArray&) = delete;
+  RemoteArray& operator=(const RemoteArray&) = delete;
+
+  const std::size_t capacity;
+  Remote* const remotes;
+};
+static_assert(std::is_trivially_copyable_v<Remote>);
+
 }  // namespace
 
 struct RemoteTable::Impl {
@@ -33,7 +55,7 @@ struct RemoteTable::Impl {
     std::uint64_t idle_since = 0;  // version in which the last subnet was removed
   };
   using PeerUses = std::unordered_map<std::string, PeerUse>;  // by node
-  // The writer's own data of a record.
+  // The writer's own data of a remote.
   struct Lease {
     PeerUses::value_type* use = nullptr;
     std::uint32_t previous_at_vtep = 0;
@@ -46,6 +68,7 @@ struct RemoteTable::Impl {
   struct Retired {
     std::shared_ptr<const RemoteSnapshot> snapshot;
     std::vector<RetiredPage> pages;
+    std::vector<std::uint32_t> remotes;  // no later state has them
     std::vector<IdlePeer> peers;  // lost their last subnet then; may have one again
   };
 
@@ -58,11 +81,13 @@ struct RemoteTable::Impl {
   bool changed = false;  // since the last publication
 
   std::unordered_map<IpPrefix, std::uint32_t, PrefixHash> by_subnet;
-  std::vector<Lease> leases = std::vector<Lease>(1);  // by record index; 0 is unused
-  std::vector<std::uint32_t> free;                    // record indices
+  std::vector<Lease> leases = std::vector<Lease>(1);  // by remote; 0 is unused
+  std::vector<std::uint32_t> free;                    // remotes that no reader has
+  std::vector<std::uint32_t> given_up;                // since the last publication
   std::array<std::size_t, 33> v4_lengths{};           // subnets of each length
 
-  RemoteRecords* records = nullptr;
+  RemoteArray* array = nullptr;
+  VtepChain* chain = nullptr;
   Ipv4TrieWriter v4;
   std::map<int, AddressIndexWriter, std::greater<>> v6;  // by prefix length
   AddressIndexWriter vteps_v4;
@@ -78,18 +103,20 @@ struct RemoteTable::Impl {
 
 RemoteTable::RemoteTable(const LocalVtep& local, PeerTable& peers)
     : impl_(std::make_unique<Impl>(local, peers)) {
-  impl_->records = impl_->edition.Make<RemoteRecords>();
+  impl_->array = impl_->edition.Make<RemoteArray>(std::size_t{64});
+  impl_->chain = impl_->edition.Make<VtepChain>();
   Publish();
 }
 
 RemoteTable::~RemoteTable() {
-  for (const RemoteRecords::Page* page : impl_->records->pages_) delete page;
-  delete impl_->records;
+  for (const VtepChain::Page* page : impl_->chain->pages_) delete page;
+  delete impl_->chain;
+  delete impl_->array;
 }
 
 void RemoteTable::Resync(std::span<const RemoteSpec> all) {
   impl_->by_subnet.reserve(all.size());
-  std::vector<bool> desired;  // by record index
+  std::vector<bool> desired;  // by remote
   for (const RemoteSpec& spec : all) {
     const std::uint32_t index = Set(spec);
     if (index >= desired.size())
@@ -111,14 +138,13 @@ void RemoteTable::Update(std::span<const RemoteSpec> changed, std::span<const Ip
 }
 
 std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
-  std::uint32_t index = 0;
   const auto known = impl_->by_subnet.find(spec.subnet);
-  if (known != impl_->by_subnet.end()) {
-    index = known->second;
-    const Remote& record = *impl_->records->At(index);
-    if (impl_->leases[index].use->first == spec.peer && record.vtep == spec.vtep &&
-        record.mac == spec.mac) {
-      return index;
+  const std::uint32_t old = known == impl_->by_subnet.end() ? 0 : known->second;
+  if (old != 0) {
+    const Remote& remote = impl_->array->remotes[old];
+    if (impl_->leases[old].use->first == spec.peer && remote.vtep == spec.vtep &&
+        remote.mac == spec.mac) {
+      return old;
     }
   }
   impl_->changed = true;
@@ -130,16 +156,7 @@ std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
     use.slot = &impl_->peers.slot(id);
     use.other_source = &impl_->peers.other_source(id);
   }
-  if (index != 0) {
-    UnlinkVtep(index);
-    GiveUpPeer(impl_->leases[index].use->first);
-  } else if (!impl_->free.empty()) {
-    index = impl_->free.back();
-    impl_->free.pop_back();
-  } else {
-    index = static_cast<std::uint32_t>(impl_->leases.size());
-    impl_->leases.emplace_back();
-  }
+  const std::uint32_t index = NewRemote();
   impl_->leases[index].use = &peer;
 
   EncapsulationSpec outer;
@@ -155,10 +172,16 @@ std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
   outer.inner_source = impl_->local.mac;
   outer.inner_destination = spec.mac;
   outer.udp_checksum = impl_->local.udp_checksum;
-  WritableRecord(index) = {use.slot, spec.vtep, EncapsulationTemplate(outer), spec.mac, 0,
-                           use.other_source};
+  ::new (&impl_->array->remotes[index]) Remote{use.slot, spec.vtep, EncapsulationTemplate(outer),
+                                               spec.mac, use.other_source};
+  if (old != 0) {
+    known->second = index;
+    ReplacePrefix(spec.subnet, old, index);
+    GiveUpRemote(old);
+  } else {
+    InsertPrefix(spec.subnet, index);
+  }
   LinkVtep(index);
-  if (known == impl_->by_subnet.end()) InsertPrefix(spec.subnet, index);
   return index;
 }
 
@@ -168,11 +191,32 @@ void RemoteTable::Remove(const IpPrefix& subnet) {
   impl_->changed = true;
   const std::uint32_t index = known->second;
   ErasePrefix(subnet, index);
+  GiveUpRemote(index);
+}
+
+std::uint32_t RemoteTable::NewRemote() {
+  if (!impl_->free.empty()) {
+    const std::uint32_t index = impl_->free.back();
+    impl_->free.pop_back();
+    return index;
+  }
+  const std::size_t index = impl_->leases.size();
+  impl_->leases.emplace_back();
+  RemoteArray* const full = impl_->array;
+  if (index == full->capacity) {
+    impl_->array = impl_->edition.Make<RemoteArray>(2 * full->capacity);
+    std::memcpy(impl_->array->remotes, full->remotes, index * sizeof(Remote));
+    impl_->edition.Drop(full);
+  }
+  return static_cast<std::uint32_t>(index);
+}
+
+// Its memory waits for the readers of the states that have it.
+void RemoteTable::GiveUpRemote(std::uint32_t index) {
   UnlinkVtep(index);
   GiveUpPeer(impl_->leases[index].use->first);
   impl_->leases[index] = {};
-  WritableRecord(index) = {};
-  impl_->free.push_back(index);
+  impl_->given_up.push_back(index);
 }
 
 void RemoteTable::GiveUpPeer(const std::string& name) {
@@ -193,6 +237,14 @@ void RemoteTable::InsertPrefix(const IpPrefix& subnet, std::uint32_t index) {
   }
 }
 
+void RemoteTable::ReplacePrefix(const IpPrefix& subnet, std::uint32_t old, std::uint32_t index) {
+  if (subnet.family() == IpFamily::kV4) {
+    impl_->v4.Exchange(subnet.base().v4(), subnet.length(), old, index);
+  } else {
+    impl_->v6.find(subnet.length())->second.Set(AddressKey::From(subnet.base()), index);
+  }
+}
+
 void RemoteTable::ErasePrefix(const IpPrefix& subnet, std::uint32_t index) {
   impl_->by_subnet.erase(subnet);
   if (subnet.family() == IpFamily::kV6) {
@@ -210,29 +262,29 @@ void RemoteTable::ErasePrefix(const IpPrefix& subnet, std::uint32_t index) {
   impl_->v4.Erase(subnet.base().v4(), subnet.length(), index, cover);
 }
 
-// Puts the record at the head of its VTEP's chain.
+// Puts the remote at the head of its VTEP's chain.
 void RemoteTable::LinkVtep(std::uint32_t index) {
-  Remote& record = WritableRecord(index);
-  AddressIndexWriter& vteps = record.vtep.is_v4() ? impl_->vteps_v4 : impl_->vteps_v6;
-  const AddressKey key = AddressKey::From(record.vtep);
+  const IpAddress& vtep = impl_->array->remotes[index].vtep;
+  AddressIndexWriter& vteps = vtep.is_v4() ? impl_->vteps_v4 : impl_->vteps_v6;
+  const AddressKey key = AddressKey::From(vtep);
   const std::uint32_t head = vteps.Find(key);
   impl_->leases[index].previous_at_vtep = 0;
-  record.next_at_vtep = head;
+  WritableNext(index) = head;
   if (head != 0) impl_->leases[head].previous_at_vtep = index;
   vteps.Set(key, index);
 }
 
 void RemoteTable::UnlinkVtep(std::uint32_t index) {
-  const Remote& record = *impl_->records->At(index);
   const std::uint32_t previous = impl_->leases[index].previous_at_vtep;
-  const std::uint32_t next = record.next_at_vtep;
+  const std::uint32_t next = impl_->chain->Next(index);
   if (next != 0) impl_->leases[next].previous_at_vtep = previous;
   if (previous != 0) {
-    WritableRecord(previous).next_at_vtep = next;
+    WritableNext(previous) = next;
     return;
   }
-  AddressIndexWriter& vteps = record.vtep.is_v4() ? impl_->vteps_v4 : impl_->vteps_v6;
-  const AddressKey key = AddressKey::From(record.vtep);
+  const IpAddress& vtep = impl_->array->remotes[index].vtep;
+  AddressIndexWriter& vteps = vtep.is_v4() ? impl_->vteps_v4 : impl_->vteps_v6;
+  const AddressKey key = AddressKey::From(vtep);
   if (next != 0) {
     vteps.Set(key, next);
   } else {
@@ -240,19 +292,20 @@ void RemoteTable::UnlinkVtep(std::uint32_t index) {
   }
 }
 
-Remote& RemoteTable::WritableRecord(std::uint32_t index) {
-  RemoteRecords& records = impl_->edition.Writable(impl_->records);
-  const std::size_t page = index / RemoteRecords::kPerPage;
-  while (records.pages_.size() <= page)
-    records.pages_.push_back(impl_->edition.Make<RemoteRecords::Page>());
-  return impl_->edition.Writable(records.pages_[page]).remotes[index % RemoteRecords::kPerPage];
+std::uint32_t& RemoteTable::WritableNext(std::uint32_t index) {
+  VtepChain& chain = impl_->edition.Writable(impl_->chain);
+  const std::size_t page = index / VtepChain::kPerPage;
+  while (chain.pages_.size() <= page)
+    chain.pages_.push_back(impl_->edition.Make<VtepChain::Page>());
+  return impl_->edition.Writable(chain.pages_[page]).next[index % VtepChain::kPerPage];
 }
 
 void RemoteTable::Publish() {
   const std::uint64_t version = version_.load(std::memory_order_relaxed) + 1;
   auto next = std::make_shared<RemoteSnapshot>();
   next->v4_ = impl_->v4.trie();
-  next->records_ = impl_->records;
+  next->remotes_ = impl_->array->remotes;
+  next->chain_ = impl_->chain;
   next->vteps_v4_ = impl_->vteps_v4.index();
   next->vteps_v6_ = impl_->vteps_v6.index();
   for (const auto& [length, writer] : impl_->v6) {
@@ -269,7 +322,8 @@ void RemoteTable::Publish() {
   std::vector<RetiredPage> pages = impl_->edition.Publish();
   if (old != nullptr) {
     impl_->retired.push_back(
-        {std::move(old), std::move(pages), std::exchange(impl_->idle_peers, {})});
+        {std::move(old), std::move(pages), std::exchange(impl_->given_up, {}),
+         std::exchange(impl_->idle_peers, {})});
   }
 }
 
@@ -277,6 +331,7 @@ void RemoteTable::Reclaim() {
   while (!impl_->retired.empty() && impl_->retired.front().snapshot.use_count() == 1) {
     Impl::Retired& oldest = impl_->retired.front();
     oldest.snapshot.reset();  // synchronizes with the readers' release, before the pages are freed
+    impl_->free.insert(impl_->free.end(), oldest.remotes.begin(), oldest.remotes.end());
     for (const Impl::IdlePeer& peer : oldest.peers) {
       const auto use = impl_->peer_uses.find(peer.name);
       if (use == impl_->peer_uses.end() || use->second.subnets != 0 ||

@@ -64,14 +64,17 @@ class RemoteTable {
  private:
   struct Impl;
 
-  std::uint32_t Set(const RemoteSpec& spec);  // its record's index
+  std::uint32_t Set(const RemoteSpec& spec);  // its remote's index
   void Remove(const IpPrefix& subnet);
   void GiveUpPeer(const std::string& name);
+  std::uint32_t NewRemote();
+  void GiveUpRemote(std::uint32_t index);
   void InsertPrefix(const IpPrefix& subnet, std::uint32_t index);
+  void ReplacePrefix(const IpPrefix& subnet, std::uint32_t old, std::uint32_t index);
   void ErasePrefix(const IpPrefix& subnet, std::uint32_t index);
   void LinkVtep(std::uint32_t index);
   void UnlinkVtep(std::uint32_t index);
-  Remote& WritableRecord(std::uint32_t index);
+  std::uint32_t& WritableNext(std::uint32_t index);
   void Publish();
   void Reclaim();
 

@@ -245,7 +245,7 @@ TEST(RemoteTable, AgreesWithALinearSearchThroughRandomUpdates) {
       ASSERT_EQ(snapshot->IsVtep(vtep), vteps.contains(vtep));
       std::size_t chained = 0;
       for (std::uint32_t at = snapshot->FirstAtVtep(vtep); at != 0;
-           at = snapshot->At(at)->next_at_vtep) {
+           at = snapshot->NextAtVtep(at)) {
         ASSERT_EQ(snapshot->At(at)->vtep, vtep);
         ++chained;
       }
