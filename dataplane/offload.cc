@@ -5,6 +5,10 @@
 
 namespace weft::dataplane {
 
+bool CompleteChecksum(Packet& packet) {
+  return CompleteChecksumFrom(packet, packet.checksum_start);
+}
+
 std::uint32_t SplitAggregate(const Packet& aggregate, std::uint32_t offset, Batch& out) {
   if (aggregate.segmentation != Segmentation::kDatagrams && !out.full()) {
     out.Add(aggregate);

@@ -48,11 +48,12 @@ inline std::uint64_t InnerBytes(const Packet& packet) {
 }
 
 // kPartial becomes kOnWire: adds the bytes from checksum_start to the end to the pseudo-header sum
-// in the field. False, and nothing changed, if the field is not inside the packet. The packet has
-// at least 8 bytes.
-[[gnu::always_inline]] inline bool CompleteChecksum(Packet& packet) {
+// in the field. False, and nothing changed, if the field is not inside the packet, which has at
+// least 8 bytes.
+bool CompleteChecksum(Packet& packet);
+// The same, inline, where checksum_start is known to be `start`.
+[[gnu::always_inline]] inline bool CompleteChecksumFrom(Packet& packet, std::uint32_t start) {
   constexpr std::uint32_t kFew = 128;  // bytes
-  const std::uint32_t start = packet.checksum_start;
   const std::uint32_t field = start + packet.checksum_offset;
   if (field + 2 > packet.length) return false;
   // The sum includes the field, which contains the pseudo-header's sum. RFC 768 requires 0xffff for
