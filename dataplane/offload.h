@@ -11,7 +11,6 @@
 #include "dataplane/packet_port.h"
 #include "vxlan/bytes.h"
 #include "vxlan/checksum.h"
-#include "vxlan/udp.h"
 
 namespace weft::dataplane {
 
@@ -53,16 +52,10 @@ inline std::uint64_t InnerBytes(const Packet& packet) {
 bool CompleteChecksum(Packet& packet);
 // The same, inline, where checksum_start is known to be `start`.
 [[gnu::always_inline]] inline bool CompleteChecksumFrom(Packet& packet, std::uint32_t start) {
-  constexpr std::uint32_t kFew = 128;  // bytes
   const std::uint32_t field = start + packet.checksum_offset;
   if (field + 2 > packet.length) return false;
-  // The sum includes the field, which contains the pseudo-header's sum. RFC 768 requires 0xffff for
-  // a computed 0; for the other protocols the two are equivalent.
-  const Bytes covered(packet.data + start, packet.length - start);
-  const std::uint16_t checksum = covered.size() <= kFew
-                                     ? ChecksumOfFew(covered.data(), covered.size())
-                                     : Sum(covered).Checksum();
-  StoreBe16(packet.data + field, NonZeroUdpChecksum(checksum));
+  // The sum includes the field, which contains the pseudo-header's sum.
+  StoreChecksum(packet.data + field, {packet.data + start, packet.length - start});
   packet.checksum = ChecksumState::kOnWire;
   return true;
 }

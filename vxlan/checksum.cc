@@ -80,9 +80,9 @@ namespace detail {
 const ChecksumKernel kPortableKernel = {"portable", SumPortable, CopyAndSumPortable};
 }  // namespace detail
 
-PartialSum Sum(Bytes bytes) {
-  return PartialSum(detail::FoldNative(Kernel().sum(bytes.data(), bytes.size())));
-}
+std::uint64_t detail::SumNative(Bytes bytes) { return Kernel().sum(bytes.data(), bytes.size()); }
+
+PartialSum Sum(Bytes bytes) { return PartialSum(detail::FoldNative(detail::SumNative(bytes))); }
 
 PartialSum CopyAndSum(MutableBytes destination, Bytes source) {
   return PartialSum(

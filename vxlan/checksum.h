@@ -52,9 +52,10 @@ class PartialSum {
 
 // Any length; an odd last byte counts as the high half of a word. Uses the CPU's widest loads.
 [[nodiscard]] PartialSum Sum(Bytes bytes);
-// Sum(...).Checksum() of at least one byte, inline: faster up to about 100. The last 8 bytes before
-// `at + size` are readable, even if `size` is smaller.
-[[nodiscard]] std::uint16_t ChecksumOfFew(const std::byte* at, std::size_t size);
+// Writes Sum(covered).Checksum() to the field at `field`, but 0xffff instead of 0: RFC 768 requires
+// that, for other protocols the two are equivalent. Inline, for usual packets; `covered` is not
+// empty, and the last 8 bytes before its end are readable even if it is shorter.
+void StoreChecksum(std::byte* field, Bytes covered);
 // Copies `source` to the start of `destination` (at least as long, not overlapping) and sums it.
 PartialSum CopyAndSum(MutableBytes destination, Bytes source);
 
@@ -133,19 +134,45 @@ inline void AddFourWords(std::uint64_t& sum, const std::byte* at) {
 #endif
 }
 
-}  // namespace detail
+// The sum of words in the CPU's order, by the widest loads.
+std::uint64_t SumNative(Bytes bytes);
 
-[[gnu::always_inline]] inline std::uint16_t ChecksumOfFew(const std::byte* at, std::size_t size) {
+// The same, faster up to about 100 bytes.
+inline constexpr std::size_t kFewBytes = 128;
+[[gnu::always_inline]] inline std::uint64_t SumFewNative(Bytes bytes) {
+  const std::byte* at = bytes.data();
   // The last one to eight bytes, of eight that end with them; an odd one is the first byte of its
   // word.
-  const auto last = detail::LoadNative<std::uint64_t>(at + size - 8);
-  const std::size_t before = (0 - size) % 8 * 8;  // bits
-  std::uint64_t sum =
-      std::endian::native == std::endian::little ? last >> before : last << before;
-  std::size_t words = (size - 1) / 8;
-  for (; words >= 4; words -= 4, at += 32) detail::AddFourWords(sum, at);
-  for (; words != 0; --words, at += 8) detail::AddWord(sum, at);
-  return static_cast<std::uint16_t>(~detail::FoldNative(sum));
+  const auto last = LoadNative<std::uint64_t>(at + bytes.size() - 8);
+  const std::size_t before = (0 - bytes.size()) % 8 * 8;  // bits
+  std::uint64_t sum = std::endian::native == std::endian::little ? last >> before : last << before;
+  const std::size_t words = (bytes.size() - 1) / 8;
+  if ((words & 8) != 0) {
+    AddFourWords(sum, at);
+    AddFourWords(sum, at + 32);
+    at += 64;
+  }
+  if ((words & 4) != 0) {
+    AddFourWords(sum, at);
+    at += 32;
+  }
+  if ((words & 2) != 0) {
+    AddWord(sum, at);
+    AddWord(sum, at + 8);
+    at += 16;
+  }
+  if ((words & 1) != 0) AddWord(sum, at);
+  return sum;
+}
+
+}  // namespace detail
+
+[[gnu::always_inline]] inline void StoreChecksum(std::byte* field, Bytes covered) {
+  const std::uint64_t sum = covered.size() <= detail::kFewBytes ? detail::SumFewNative(covered)
+                                                                 : detail::SumNative(covered);
+  const auto checksum = static_cast<std::uint16_t>(~PartialSum(sum).Fold());
+  const auto sent = static_cast<std::uint16_t>(checksum - (checksum == 0));
+  std::memcpy(field, &sent, sizeof sent);
 }
 
 }  // namespace weft
