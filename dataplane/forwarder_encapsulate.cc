@@ -62,13 +62,12 @@ void Forwarder::Impl::Encapsulate(Batch& batch, Batch& replies) {
     if (length >= too_big_for[encapsulation.size()] ||
         slot.path_mtu.load(std::memory_order_relaxed) != 0) [[unlikely]]
       return StampSlow(packet, i, batch.now, replies);
-    const std::uint8_t ecn = OuterEcnV4(packet);
-    packet.outer_ecn = ecn;
-    Add(slot.sent_packets, 1);
-    Add(slot.sent_bytes, length);
+    packet.outer_ecn = OuterEcnV4(packet);
     encapsulation.StampPayload(packet.Push(kPayloadSize), EtherType::kIpv4);
     packet.inner_offset = static_cast<std::uint16_t>(kPayloadSize);
     packet.outer_address = remote.vtep;
+    Add(slot.sent_packets, 1);
+    Add(slot.sent_bytes, length);
   };
   Walk(batch, look_up, stamp);
 }
