@@ -22,8 +22,7 @@ Forwarder::Impl::Impl(const ForwarderConfig& desired, const RemoteTable& table,
   no_remote.vtep = IpAddress::V6(std::array<std::byte, 16>{});
   for (const IpFamily outer : {IpFamily::kV4, IpFamily::kV6}) {
     const std::uint32_t overhead = EncapsulationOverhead(outer);
-    too_big[overhead] =
-        std::min(config.device_mtu.bytes(), config.link_mtu.bytes() - overhead) + 1;
+    too_big[overhead] = std::min(config.device_mtu.bytes(), config.link_mtu.bytes() - overhead) + 1;
   }
 }
 

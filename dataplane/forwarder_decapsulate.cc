@@ -21,13 +21,11 @@ void Forwarder::Impl::Decapsulate(Batch& batch) {
   // Takes valid datagrams from a remote that contain IPv4 without options or padding.
   const auto inspect = [ =, this ](std::size_t i) __attribute__((always_inline)) {
     Packet& packet = packets[i];
-    constexpr auto kLeast = static_cast<std::uint32_t>(kIpv4HeaderSize);
-    const std::uint32_t inner_length = packet.length - kPayloadSize;
-    // One comparison for both ends: a shorter packet's length wraps around.
-    if (packet.verdict != Verdict::kForward || inner_length - kLeast > 0xffff - kLeast) [[unlikely]]
+    const std::uint32_t length = packet.length;
+    if (packet.verdict != Verdict::kForward || length < UsualHeaders::kSize) [[unlikely]]
       return InspectSlow(packet, i);
     const std::byte* const ip = packet.data + kPayloadSize;
-    if (!headers.Match(packet.data) || LoadBe16(ip + 2) != inner_length) [[unlikely]]
+    if (!headers.Match(packet.data) || LoadBe16(ip + 2) != length - kPayloadSize) [[unlikely]]
       return InspectSlow(packet, i);
     const Remote* const remote = remotes_v4.Find(LoadBe32(ip + 12));
     if (remote == nullptr) [[unlikely]]

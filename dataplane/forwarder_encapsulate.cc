@@ -44,8 +44,8 @@ void Forwarder::Impl::Encapsulate(Batch& batch, Batch& replies) {
     if (remote == nullptr) [[unlikely]]
       return ResolveSlow(packet, i);
     if (packet.checksum == ChecksumState::kPartial &&
-        (packet.checksum_start != kIpv4HeaderSize || !CompleteChecksumFrom(packet, kIpv4HeaderSize)))
-        [[unlikely]]
+        (packet.checksum_start != kIpv4HeaderSize ||
+         !CompleteChecksumFrom(packet, kIpv4HeaderSize))) [[unlikely]]
       return ResolveSlow(packet, i);
     packet.outer_port = OuterSourcePort(HashUsualFlow(
         addresses, static_cast<IpProtocol>(Load8(ip + 9)), LoadBe32(ip + kIpv4HeaderSize)));

@@ -22,7 +22,8 @@
 namespace weft::dataplane {
 
 // Number of packets between a packet's look-up and its finish: enough for the prefetches to
-// complete, few enough that descriptors, headers and remotes stay in the L1 cache.
+// complete, few enough that descriptors, headers and remotes stay in the L1 cache. Packets are not
+// prefetched: their port has just written them.
 inline constexpr std::size_t kStride = 16;
 
 // As a minimum length: the fast loop takes no packet.
@@ -95,17 +96,13 @@ template <typename LookUp, typename Finish>
 [[gnu::always_inline]] inline void Forwarder::Impl::Walk(Batch& batch, LookUp look_up,
                                                          Finish finish) {
   constexpr std::size_t kHalf = kStride / 2;
-  static_assert(kHalf <= Batch::kReadAhead);
   const std::size_t size = batch.size();
   const std::size_t lead = std::min(size, kStride);
-  const Packet* const packets = batch.begin();
   const Remote* const* const remotes_found = found.data();
 
-  for (std::size_t i = 0; i < lead; ++i) Prefetch(packets[i].data);
   for (std::size_t i = 0; i < lead; ++i) look_up(i);
   for (std::size_t i = 0; i < std::min(size, kHalf); ++i) Prefetch(remotes_found[i]->peer);
   for (std::size_t i = lead; i < size; ++i) {
-    Prefetch(packets[i + kHalf].data);
     look_up(i);
     Prefetch(remotes_found[i - kHalf]->peer);
     finish(i - kStride);

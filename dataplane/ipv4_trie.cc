@@ -43,7 +43,7 @@ void Ipv4TrieWriter::Insert(std::uint32_t base, int length, std::uint32_t value)
 }
 
 void Ipv4TrieWriter::Exchange(std::uint32_t base, int length, std::uint32_t old,
-                             std::uint32_t value) {
+                              std::uint32_t value) {
   SetLengthOf(value, length);
   Rewrite(base, length, [&](std::uint32_t entry) { return entry == old ? value : entry; });
 }

@@ -95,10 +95,6 @@ static_assert(sizeof(Packet) == 64);
 // reuse it instead of copying.
 class Batch {
  public:
-  // Number of descriptors after the last that may be read to prefetch: they are empty or from
-  // earlier packets.
-  static constexpr std::size_t kReadAhead = 8;
-
   Timestamp now{};
 
   std::size_t size() const { return size_; }
@@ -116,7 +112,7 @@ class Batch {
   const Packet* end() const { return packets_.data() + size_; }
 
  private:
-  std::array<Packet, kMaxBatch + kReadAhead> packets_;
+  std::array<Packet, kMaxBatch> packets_;
   std::size_t size_ = 0;
 };
 

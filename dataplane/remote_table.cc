@@ -26,8 +26,8 @@ struct PrefixHash {
   }
 };
 
-// Remotes by index, in one piece of memory. A remote is written once, before the first snapshot that
-// has it is published.
+// Remotes by index, in one piece of memory. A remote is written once, before the first snapshot
+// that has it is published.
 struct RemoteArray : SharedPage {
   static constexpr std::align_val_t kHugePage{std::size_t{2} << 20};
 
@@ -69,7 +69,7 @@ struct RemoteTable::Impl {
     std::shared_ptr<const RemoteSnapshot> snapshot;
     std::vector<RetiredPage> pages;
     std::vector<std::uint32_t> remotes;  // no later state has them
-    std::vector<IdlePeer> peers;  // lost their last subnet then; may have one again
+    std::vector<IdlePeer> peers;         // lost their last subnet then; may have one again
   };
 
   Impl(const LocalVtep& local_vtep, PeerTable& peer_table)
@@ -172,8 +172,8 @@ std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
   outer.inner_source = impl_->local.mac;
   outer.inner_destination = spec.mac;
   outer.udp_checksum = impl_->local.udp_checksum;
-  ::new (&impl_->array->remotes[index]) Remote{use.slot, spec.vtep, EncapsulationTemplate(outer),
-                                               spec.mac, use.other_source};
+  ::new (&impl_->array->remotes[index])
+      Remote{use.slot, spec.vtep, EncapsulationTemplate(outer), spec.mac, use.other_source};
   if (old != 0) {
     known->second = index;
     ReplacePrefix(spec.subnet, old, index);
@@ -321,9 +321,8 @@ void RemoteTable::Publish() {
   impl_->changed = false;
   std::vector<RetiredPage> pages = impl_->edition.Publish();
   if (old != nullptr) {
-    impl_->retired.push_back(
-        {std::move(old), std::move(pages), std::exchange(impl_->given_up, {}),
-         std::exchange(impl_->idle_peers, {})});
+    impl_->retired.push_back({std::move(old), std::move(pages), std::exchange(impl_->given_up, {}),
+                              std::exchange(impl_->idle_peers, {})});
   }
 }
 

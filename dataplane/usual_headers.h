@@ -7,19 +7,16 @@
 #include <cstdint>
 #include <cstring>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 #include "dataplane/own_subnets.h"
+#include "dataplane/usual_headers_sse2.h"
 #include "vxlan/encapsulation.h"
 #include "vxlan/mac_address.h"
 #include "vxlan/vni.h"
 
 namespace weft::dataplane {
 
-// VXLAN with our VNI, our MAC as inner destination, IPv4 without options to our subnet and from
-// another. Every such datagram passes Forwarder::Impl::Inspect if its lengths are right.
+// VXLAN with our VNI, our MAC as inner destination, IPv4 without options to our subnet and not from
+// it. Every such datagram passes Forwarder::Impl::Inspect if its lengths are right.
 class UsualHeaders {
  public:
   static constexpr std::size_t kSize =
@@ -31,11 +28,11 @@ class UsualHeaders {
   [[gnu::always_inline]] bool Match(const std::byte* payload) const {
     const Words tunnel = (Tunnel(payload) & tunnel_mask_) == tunnel_;
     const Words inner = (Inner(payload) & inner_mask_) == inner_;
-    return AllOnes(tunnel & (inner == inner_result_));
+    return detail::AllTrue(tunnel & (inner == inner_result_));
   }
 
  private:
-  using Words = std::int32_t __attribute__((vector_size(16)));
+  using Words = detail::Words;
   using TwoWords = std::int64_t __attribute__((vector_size(16)));
   using Pattern = std::array<std::byte, kSize>;
 
@@ -52,13 +49,6 @@ class UsualHeaders {
     std::memcpy(&start, payload + EncapsulationTemplate::kPayloadSize - 2, sizeof start);
     std::memcpy(&addresses, payload + EncapsulationTemplate::kPayloadSize + 12, sizeof addresses);
     return reinterpret_cast<Words>(TwoWords{start, addresses});
-  }
-  static bool AllOnes(Words words) {
-#ifdef __SSE2__
-    return _mm_movemask_epi8(reinterpret_cast<__m128i>(words)) == 0xffff;
-#else
-    return (words[0] & words[1] & words[2] & words[3]) == -1;
-#endif
   }
 
   Words tunnel_mask_;

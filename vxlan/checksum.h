@@ -169,7 +169,7 @@ inline constexpr std::size_t kFewBytes = 128;
 
 [[gnu::always_inline]] inline void StoreChecksum(std::byte* field, Bytes covered) {
   const std::uint64_t sum = covered.size() <= detail::kFewBytes ? detail::SumFewNative(covered)
-                                                                 : detail::SumNative(covered);
+                                                                : detail::SumNative(covered);
   const auto checksum = static_cast<std::uint16_t>(~PartialSum(sum).Fold());
   const auto sent = static_cast<std::uint16_t>(checksum - (checksum == 0));
   std::memcpy(field, &sent, sizeof sent);

@@ -33,8 +33,8 @@ struct EncapsulationSpec {
   friend bool operator==(const EncapsulationSpec&, const EncapsulationSpec&) = default;
 };
 
-// Trivially copyable. What a datagram wire needs, where the kernel writes IP and UDP, is in the first
-// kDatagramBytes.
+// Trivially copyable. What a datagram wire needs, where the kernel writes IP and UDP, is in the
+// first kDatagramBytes.
 class EncapsulationTemplate {
  public:
   // VXLAN header and inner Ethernet header: the part of a UDP payload before the inner packet.

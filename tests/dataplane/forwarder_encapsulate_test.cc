@@ -262,6 +262,17 @@ TEST(Encapsulate, DoesNotTouchDroppedPackets) {
   EXPECT_EQ(BytesOf(result), before);
 }
 
+TEST(Encapsulate, DoesNotStampAnEmptyDroppedPacket) {
+  ForwarderConfig config = DefaultConfig();
+  config.wire = PortKind::kWireDatagram;
+  Node node(config);
+  Packet packet = node.buffers.Make(ByteVector(1));
+  packet.length = 0;
+  packet.verdict = Verdict::kOwnFrame;
+  EXPECT_EQ(node.Encapsulate(packet).length, 0u);
+  EXPECT_EQ(node.CountsOf("").sent_packets, 0u);
+}
+
 TEST(Encapsulate, CountsForThePeerTheBytesOfTheWire) {
   Node node;
   node.Encapsulate(ToPeer().TotalLength(100).Build());

@@ -59,8 +59,10 @@ class Traffic {
       packet.checksum = ChecksumState::kPartial;
       packet.checksum_start =
           static_cast<std::uint16_t>(OneIn(8) ? Below(80) : inner->header_length);
-      packet.checksum_offset = static_cast<std::uint16_t>(
-          OneIn(8) ? Below(80) : inner->protocol == IpProtocol::kTcp ? 16 : 6);
+      packet.checksum_offset =
+          static_cast<std::uint16_t>(OneIn(8)                              ? Below(80)
+                                     : inner->protocol == IpProtocol::kTcp ? 16
+                                                                           : 6);
       if (OneIn(8)) {
         packet.segmentation = OneIn(2) ? Segmentation::kTcp : Segmentation::kUdp;
         packet.segment_size = static_cast<std::uint16_t>(Below(1500));
@@ -72,14 +74,13 @@ class Traffic {
 
   Sample Inward() {
     const bool v6 = OneIn(6);
-    PacketBuilder inner = v6 ? PacketBuilder("fd00:1::7", "fd00:2::9")
-                             : PacketBuilder(Pick(kV4Addresses), OneIn(8) ? Pick(kV4Addresses)
-                                                                          : "10.244.2.9");
+    PacketBuilder inner =
+        v6 ? PacketBuilder("fd00:1::7", "fd00:2::9")
+           : PacketBuilder(Pick(kV4Addresses), OneIn(8) ? Pick(kV4Addresses) : "10.244.2.9");
     Fill(inner, v6);
-    Sample sample{VxlanBuilder(inner.Build())
-                      .Macs(Mac(Pick(kMacs)), Mac("02:00:00:00:00:02"))
-                      .BuildPayload(),
-                  {}};
+    Sample sample{
+        VxlanBuilder(inner.Build()).Macs(Mac(Pick(kMacs)), Mac("02:00:00:00:00:02")).BuildPayload(),
+        {}};
     sample.descriptor.outer_address = Ip(Pick(kSenders));
     sample.descriptor.outer_port = static_cast<std::uint16_t>(Below(65536));
     sample.descriptor.outer_ecn = static_cast<std::uint8_t>(OneIn(2) ? 0 : Below(4));
@@ -96,9 +97,9 @@ class Traffic {
                                                     "fd00:9::7", "ff02::1"};
   static constexpr const char* kMacs[] = {"02:00:00:00:00:01", "02:00:00:00:00:03",
                                           "02:00:00:00:00:09"};
-  static constexpr const char* kSenders[] = {"192.0.2.1",   "192.0.2.1",   "192.0.2.3",
-                                             "192.0.2.9",   "192.0.2.5",   "2001:db8::6",
-                                             "203.0.113.5", "0.0.0.0", "::"};
+  static constexpr const char* kSenders[] = {"192.0.2.1",   "192.0.2.1", "192.0.2.3",
+                                             "192.0.2.9",   "192.0.2.5", "2001:db8::6",
+                                             "203.0.113.5", "0.0.0.0",   "::"};
 
   std::uint32_t Below(std::uint32_t limit) { return static_cast<std::uint32_t>(random_() % limit); }
   bool OneIn(std::uint32_t n) { return Below(n) == 0; }

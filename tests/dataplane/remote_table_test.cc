@@ -244,8 +244,7 @@ TEST(RemoteTable, AgreesWithALinearSearchThroughRandomUpdates) {
       const IpAddress vtep = IpAddress::V4(0xc000'0200 + i);
       ASSERT_EQ(snapshot->IsVtep(vtep), vteps.contains(vtep));
       std::size_t chained = 0;
-      for (std::uint32_t at = snapshot->FirstAtVtep(vtep); at != 0;
-           at = snapshot->NextAtVtep(at)) {
+      for (std::uint32_t at = snapshot->FirstAtVtep(vtep); at != 0; at = snapshot->NextAtVtep(at)) {
         ASSERT_EQ(snapshot->At(at)->vtep, vtep);
         ++chained;
       }
