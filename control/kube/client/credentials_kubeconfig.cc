@@ -2,6 +2,8 @@
 #include "control/kube/client/credentials_kubeconfig.h"
 
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <optional>
@@ -13,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/kube/client/cluster_access.h"
+#include "nlohmann/json.hpp"
 #include "vxlan/text/printable.h"
 #include "yaml-cpp/yaml.h"
 
@@ -21,6 +24,42 @@ namespace {
 
 absl::Status Bad(std::string_view where, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(where, what));
+}
+
+using Json = nlohmann::json;
+
+// An alias can contain itself, or multiply what it names.
+constexpr int kMostValues = 1000;
+
+// A plain scalar has the type that YAML 1.1 gives it, as for client-go.
+Json JsonOfScalar(const YAML::Node& node) {
+  bool truth = false;
+  std::int64_t integer = 0;
+  double number = 0;
+  const bool plain = node.Tag() == "?";
+  if (plain && YAML::convert<bool>::decode(node, truth)) return truth;
+  if (plain && YAML::convert<std::int64_t>::decode(node, integer)) return integer;
+  if (plain && YAML::convert<double>::decode(node, number) && std::isfinite(number)) return number;
+  return node.Scalar();
+}
+
+// Empty: with those counted in `values` before, it has too many.
+std::optional<Json> JsonOf(const YAML::Node& node, int& values) {
+  if (++values > kMostValues) return std::nullopt;
+  Json json;
+  if (!node.IsDefined()) return json;
+  if (node.IsScalar()) return JsonOfScalar(node);
+  if (node.IsSequence()) json = Json::array();
+  if (node.IsMap()) json = Json::object();
+  for (const auto& each : node) {
+    std::optional<Json> value = JsonOf(node.IsMap() ? each.second : each, values);
+    if (!value) return std::nullopt;
+    if (node.IsMap())
+      json[each.first.Scalar()] = *std::move(value);
+    else
+      json.push_back(*std::move(value));
+  }
+  return json;
 }
 
 // A mapping of the document, and how messages name it: `kubeconfig /etc/x: user "u": `.
@@ -67,6 +106,9 @@ class Kubeconfig {
     if (auto read = ReadTls(*cluster, access); !read.ok()) return read;
     if (auto read = ReadUser(*user, access); !read.ok()) return read;
     if (auto read = ReadServer(*cluster, api_url, access); !read.ok()) return read;
+    if (access.exec && access.exec->provide_cluster_info) {
+      if (auto read = ReadExecConfig(*cluster, *access.exec); !read.ok()) return read;
+    }
     Warn(access);
     return access;
   }
@@ -277,6 +319,26 @@ class Kubeconfig {
     plugin.provide_cluster_info = *info;
     if (auto read = ReadWords(exec, plugin); !read.ok()) return read;
     access.exec = std::move(plugin);
+    return absl::OkStatus();
+  }
+
+  static absl::Status ReadExecConfig(const Fields& cluster, ExecPlugin& plugin) {
+    constexpr std::string_view kName = "client.authentication.k8s.io/exec";
+    if (!cluster.Has("extensions")) return absl::OkStatus();
+    const YAML::Node extensions = cluster.node["extensions"];
+    if (!extensions.IsSequence()) return Bad(cluster.where, "extensions is not a list");
+    int values = 0;
+    for (const YAML::Node& each : extensions) {
+      if (!HasName(each) || each["name"].Scalar() != kName) continue;
+      if (!plugin.cluster_config.empty())
+        return Bad(cluster.where, absl::StrCat("extensions holds two with the name ", kName));
+      const std::optional<Json> config = JsonOf(each["extension"], values);
+      if (!config) {
+        return Bad(cluster.where, absl::StrCat("the extension ", kName, " has more than ",
+                                               kMostValues, " values; give the plugin a file"));
+      }
+      plugin.cluster_config = config->dump(-1, ' ', false, Json::error_handler_t::replace);
+    }
     return absl::OkStatus();
   }
 

@@ -84,6 +84,10 @@ std::string ExecInfo(const ExecPlugin& plugin, const ClusterAccess& access, cons
       cluster["proxy-url"] =
           absl::StrCat("http://", HostAndPort(access.proxy->host, access.proxy->port));
     }
+    // null where there is none, as client-go writes it.
+    cluster["config"] = plugin.cluster_config.empty() ? Json()
+                                                      : Json::parse(plugin.cluster_config, nullptr,
+                                                                    /*allow_exceptions=*/false);
     spec["cluster"] = std::move(cluster);
   }
   const Json document = {

@@ -24,6 +24,8 @@ struct ExecPlugin {
   std::string api_version;                               // with its group
   std::string install_hint;  // shown when the command does not exist; may have several lines
   bool provide_cluster_info = false;
+  // With it: JSON, of the cluster's extension "client.authentication.k8s.io/exec"; empty: none.
+  std::string cluster_config;
   std::string kubeconfig;  // the file that names the plugin
 };
 

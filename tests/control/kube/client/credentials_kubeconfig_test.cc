@@ -236,6 +236,29 @@ TEST(KubeconfigTest, AnExecPlugin) {
   EXPECT_THAT(http->warnings, SizeIs(1));
 }
 
+// client-go makes JSON of it with sigs.k8s.io/yaml.
+TEST(KubeconfigTest, TheClustersExtensionForTheExecPlugin) {
+  const auto config = [](const std::string& extension, const std::string& provides = "true") {
+    const auto access =
+        Parse(With("{server: https://api, extensions: [{name: other, extension: 7}, 8, "
+                   "{name: client.authentication.k8s.io/exec" +
+                       extension + "}]}",
+                   Exec("v1beta1", "provideClusterInfo: " + provides)));
+    return access.ok() ? access->exec->cluster_config : std::string(access.status().message());
+  };
+  EXPECT_EQ(config(", extension: {audience: 06e3fbd18de8, nested: {list: [yes, 'yes', -7, 1.5, "
+                   "'7', ~, 2026-11-26, .inf]}, a: &a {b: c}, d: *a}"),
+            R"({"a":{"b":"c"},"audience":"06e3fbd18de8","d":{"b":"c"},"nested":{"list":)"
+            R"([true,"yes",-7,1.5,"7",null,"2026-11-26",".inf"]}})");
+  EXPECT_EQ(config(", extension: text"), R"("text")");
+  EXPECT_EQ(config(""), "null");
+  EXPECT_EQ(config(", extension: {a: 1}", "false"), "") << "it is not requested";
+  const auto without = Parse(With("server: https://api", Exec("v1",
+                                                              "interactiveMode: Never, "
+                                                              "provideClusterInfo: true")));
+  EXPECT_EQ(without->exec->cluster_config, "");
+}
+
 // "token:" without a value.
 TEST(KubeconfigTest, NullIsAbsent) {
   const auto access = Parse(
@@ -261,6 +284,10 @@ TEST(KubeconfigTest, Refused) {
     const char* reason;
   };
   const std::string server = "server: https://api";
+  const std::string info = Exec("v1beta1", "provideClusterInfo: true");
+  const std::string extension = "{name: client.authentication.k8s.io/exec";
+  std::string many = "s3cret";
+  for (int i = 0; i < 1000; ++i) many += ", s3cret";
   for (const Row& row : {
            Row{"empty", "", "no mapping"},
            Row{"a text", "s3cret", "no mapping"},
@@ -364,6 +391,25 @@ TEST(KubeconfigTest, Refused) {
            Row{"env with an equals sign",
                With(server, Exec("v1beta1", "env: [{name: a=b, value: s3cret}]")),
                "exec: env: a name is empty or has \"=\""},
+           Row{"extensions as a mapping",
+               With("{server: https://api, extensions: {a: s3cret}}", info),
+               "cluster \"k\": extensions is not a list"},
+           Row{"two extensions for the plugin",
+               With("{server: https://api, extensions: [" + extension + "}, " + extension + "}]}",
+                    info),
+               "cluster \"k\": extensions holds two with the name "
+               "client.authentication.k8s.io/exec"},
+           Row{"an extension that contains itself",
+               With("{server: https://api, extensions: [" + extension +
+                        ", extension: &s3cret "
+                        "[*s3cret]}]}",
+                    info),
+               "the extension client.authentication.k8s.io/exec has more than 1000 values"},
+           Row{"an extension of too many values",
+               With("{server: https://api, extensions: [" + extension + ", extension: [" + many +
+                        "]}]}",
+                    info),
+               "has more than 1000 values; give the plugin a file"},
            Row{"auth-provider", With(server, "auth-provider: {name: s3cret}"),
                "auth-provider is not supported"},
            Row{"as", With(server, "{token: s3cret, as: root}"),

@@ -76,9 +76,12 @@ TEST(ExecInfoTest, TheClusterIsGivenWhereItIsRequested) {
   plugin.provide_cluster_info = true;
   EXPECT_EQ(ExecInfo(plugin, access, "CA"),
             R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential",)"
-            R"("spec":{"cluster":{"certificate-authority-data":"Q0E=",)"
+            R"("spec":{"cluster":{"certificate-authority-data":"Q0E=","config":null,)"
             R"("proxy-url":"http://proxy:3128","server":"https://[fd00::1]:6443/p",)"
             R"("tls-server-name":"api"},"interactive":false}})");
+  plugin.cluster_config = R"({"audience":["06e3fbd18de8"]})";
+  EXPECT_THAT(ExecInfo(plugin, access, ""),
+              HasSubstr(R"("config":{"audience":["06e3fbd18de8"]},)"));
 }
 
 }  // namespace
