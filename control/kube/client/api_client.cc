@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "control/kube/client/api_carrier.h"
 #include "control/kube/client/url.h"
+#include "control/kube/codec/api_status.h"
 
 namespace weft::kube {
 namespace {
@@ -28,9 +30,10 @@ std::string NameOf(const ClusterAccess& access) {
 }
 
 // The server, or what it needs, is down; another server may answer the same request.
-bool CannotServe(int status) {
-  return status == 500 || status == 502 || status == 503 || status == 504;
-}
+bool CannotServe(int status) { return status == 500 || status == 502 || status == 503; }
+
+constexpr int kTimeout = 504;
+constexpr std::size_t kMostTimeoutText = std::size_t{64} << 10;
 
 }  // namespace
 
@@ -105,6 +108,7 @@ class Observed final : public Exchange, private ExchangeHandler {
   }
   ~Observed() override {
     carrier_->Abandon();
+    JudgeTimeout();
     const auto age = Clock::now() - began_;
     if (ended_ || head_at_ || !carrier_->dialled() || age < limit_) return;
     reports_.failed(
@@ -116,16 +120,22 @@ class Observed final : public Exchange, private ExchangeHandler {
   void OnHead(const HttpHead& head) override {
     head_at_ = Clock::now();
     HttpHead shown = head;
-    if (!CannotServe(head.status)) {
+    if (head.status == kTimeout) {
+      timeout_ = head;
+    } else if (!CannotServe(head.status)) {
       reports_.answered();
     } else if (reports_.failed(absl::StrCat("it answers ", head.status))) {
       shown.retry_after.reset();  // of that server
     }
     handler_.OnHead(shown);
   }
-  void OnBody(std::string_view bytes) override { handler_.OnBody(bytes); }
+  void OnBody(std::string_view bytes) override {
+    if (timeout_) timeout_text_.append(bytes.substr(0, kMostTimeoutText - timeout_text_.size()));
+    handler_.OnBody(bytes);
+  }
   void OnEnd(const absl::Status& status) override {
     ended_ = true;
+    JudgeTimeout();
     const bool cut_soon = head_at_ && Clock::now() - *head_at_ < kCutSoon;
     if (!status.ok() && carrier_->dialled() && (!head_at_ || cut_soon)) {
       // The message begins with the server's name.
@@ -136,12 +146,25 @@ class Observed final : public Exchange, private ExchangeHandler {
     handler_.OnEnd(status);
   }
 
+  // A server whose cache is behind the requested version works. Another one that has this version
+  // may have it because it still shows an etcd from before a restore.
+  void JudgeTimeout() {
+    const std::optional<HttpHead> head = std::exchange(timeout_, std::nullopt);
+    if (!head) return;
+    if (DecodeApiStatus(head->status, head->content_type, timeout_text_).resource_version_too_large)
+      reports_.answered();
+    else
+      reports_.failed(absl::StrCat("it answers ", head->status));
+  }
+
   ExchangeHandler& handler_;
   const Reports reports_;
   const std::string server_;
   const std::chrono::milliseconds limit_;
   const Clock::time_point began_ = Clock::now();
   std::optional<Clock::time_point> head_at_;
+  std::optional<HttpHead> timeout_;  // not judged yet
+  std::string timeout_text_;
   bool ended_ = false;
   std::shared_ptr<Carrier> carrier_;
 };

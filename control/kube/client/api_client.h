@@ -27,7 +27,8 @@ class Exchange {
 };
 
 // With several servers, a request goes to the one in use (ServerChoice). A server fails by no
-// connection, a TLS error, no answer in time, 500, 502, 503, 504 and an answer that is cut soon.
+// connection, a TLS error, no answer in time, 500, 502, 503, 504 (unless it says that the requested
+// version is too large) and an answer that is cut soon.
 //
 // One thread: the io_context's.
 class ApiClient {

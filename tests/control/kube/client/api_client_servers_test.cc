@@ -52,6 +52,31 @@ TEST_F(ApiClientServersTest, TheAnswerDecidesWhetherAnotherServerIsUsed) {
   }
 }
 
+// After a restore of etcd another server may still have the former, higher versions in its cache.
+TEST_F(ApiClientServersTest, AServerThatIsBehindTheRequestedVersionStaysInUse) {
+  const std::string text =
+      R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Timeout","code":504,)"
+      R"("details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}})";
+  const std::string answer = absl::StrCat(
+      "HTTP/1.1 504 x\r\nContent-Type: application/json\r\nContent-Length: ", text.size(),
+      "\r\nRetry-After: 1\r\n\r\n", text);
+  ApiClient client(io, Both(), "x");
+  first.Answer({answer});
+  const Listener listener = Request(client);
+  EXPECT_EQ(listener.body, text);
+  EXPECT_EQ(listener.head.retry_after, std::chrono::seconds(1));
+  EXPECT_EQ(client.Servers()[0].text, "in use");
+
+  // A request that is given up amid such an answer, as the list-and-watch does.
+  first.Answer({.bytes = answer.substr(0, answer.size() - 40), .ending = Ending::kHold});
+  Listener cut;
+  auto exchange = client.Start(Get(), cut);
+  RunUntil([&] { return !cut.body.empty(); });
+  exchange.reset();
+  EXPECT_EQ(client.Servers()[0].text, "failed: it answers 504");
+  EXPECT_TRUE(client.Servers()[1].in_use);
+}
+
 // The list-and-watch would wait for the time that a broken server names.
 TEST_F(ApiClientServersTest, RetryAfterOfAServerThatIsNotUsedAnyMoreIsNotReported) {
   const std::string fields = "Retry-After: 240\r\n";
