@@ -152,6 +152,7 @@ bool BridgeMachine::WasMade() {
 Sequence<Nothing> BridgeMachine::RemoveFormers() {
   former_inspected_ = true;
   former_notes_.clear();
+  co_await ConfirmIntended(*ledger_, spec_.name);
   const std::vector<KnownObject> endpoints = ledger_->Objects(Kind::kEndpoint);
   for (const KnownObject& entry : ledger_->Objects(Kind::kNetwork)) {
     if (!entry.made || !entry.id || entry.name == spec_.name || entry.name == kBaseNetworkName)

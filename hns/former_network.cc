@@ -7,6 +7,17 @@
 #include "absl/strings/str_join.h"
 
 namespace weft::hns {
+namespace {
+
+// One that was intended, and whose id is not known, is ours by name, address and boot.
+bool IsEntered(const KnownObject& entry, const Endpoint& endpoint) {
+  if (entry.id) return entry.id == endpoint.id;
+  const auto& ips = endpoint.ip_configurations;
+  return entry.this_boot && entry.name == endpoint.name && !ips.empty() &&
+         entry.shape == ips.front().address.ToString();
+}
+
+}  // namespace
 
 std::string LeftText(const FormerNetwork& former, const std::vector<std::string>& local_endpoints) {
   constexpr std::size_t kNamed = 3;
@@ -17,6 +28,21 @@ std::string LeftText(const FormerNetwork& former, const std::vector<std::string>
       "the HNS network ", former.name, ", made for an earlier net-conf, is kept: ", count,
       count == 1 ? " endpoint is in it (" : " endpoints are in it (", absl::StrJoin(names, ", "),
       count > kNamed ? ", ..." : "", "); drain this node, then flanneld deletes it");
+}
+
+Sequence<Nothing> ConfirmIntended(ObjectLedger& ledger, std::string desired) {
+  for (const KnownObject& entry : ledger.Objects(Kind::kNetwork)) {
+    if (entry.id || entry.name == desired) continue;
+    const absl::StatusOr<std::vector<Network>> networks = co_await call::Networks(entry.name);
+    if (!networks.ok()) continue;  // again after the next Recheck
+    const Network* found = nullptr;
+    for (const Network& network : *networks) {
+      if (network.name == entry.name && (found == nullptr || ShapeOf(network) == entry.shape))
+        found = &network;
+    }
+    if (found != nullptr) ledger.Confirm({Kind::kNetwork, entry.name, ShapeOf(*found)}, found->id);
+  }
+  co_return Nothing();
 }
 
 Sequence<absl::StatusOr<FormerInspection>> InspectFormer(FormerNetwork former,
@@ -32,10 +58,11 @@ Sequence<absl::StatusOr<FormerInspection>> InspectFormer(FormerNetwork former,
   for (const Endpoint& endpoint : *endpoints) {
     if (endpoint.is_remote() || endpoint.is_source_vip()) continue;
     const auto own = std::find_if(made.begin(), made.end(), [&](const KnownObject& entry) {
-      return entry.made && entry.id == endpoint.id;
+      return entry.made && IsEntered(entry, endpoint);
     });
     if (own != made.end()) {
       inspection.own.push_back(*own);
+      inspection.own.back().id = endpoint.id;
       continue;
     }
     inspection.local_endpoints.push_back(endpoint.name.empty() ? endpoint.id.ToString()

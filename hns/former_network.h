@@ -28,6 +28,11 @@ struct FormerInspection {
   std::vector<KnownObject> own;              // local endpoints of `made`, deleted with the network
 };
 
+// Enters in the ledger the ids of networks that were intended and exist: the process was killed, or
+// lost the answer, while it created one. The ledger decides by shape and boot whether such a
+// network is ours. Not that of the name `desired`, which the keeper confirms itself.
+Sequence<Nothing> ConfirmIntended(ObjectLedger& ledger, std::string desired);
+
 // Makes no modifying call. `made`: our own endpoints, from the ledger (the bridge's .2).
 Sequence<absl::StatusOr<FormerInspection>> InspectFormer(FormerNetwork former,
                                                          std::vector<KnownObject> made = {});

@@ -113,6 +113,7 @@ Sequence<absl::StatusOr<OverlayMachine::Listing>> OverlayMachine::List() {
 
 // Inspects the ledger's other networks: the base network and those of earlier specs.
 Sequence<Nothing> OverlayMachine::InspectLedger(const Listing& listing, TimePoint now) {
+  co_await ConfirmIntended(*ledger_, spec_.name);
   for (const KnownObject& entry : ledger_->Objects(Kind::kNetwork)) {
     if (entry.name == spec_.name) continue;
     absl::StatusOr<std::vector<Network>> named;
