@@ -39,6 +39,7 @@ class Held {
   Interface* operator->() const { return pointer_; }
   Interface* get() const { return pointer_; }
   Interface** out() { return &pointer_; }
+  void Swap(Held& other) { std::swap(pointer_, other.pointer_); }
 
  private:
   Interface* pointer_ = nullptr;
@@ -309,6 +310,59 @@ class Rules {
 
 bool IsNotThere(HRESULT code) { return code == HRESULT_FROM_WIN32(ERROR_FILE_NOT_FOUND); }
 
+// All rules, as IEnumVARIANT; `S_OK` alone means that `rule` is the next one.
+class EachRule {
+ public:
+  explicit EachRule(const Rules& rules) {
+    Held<IUnknown> list;
+    opened_ = rules->get__NewEnum(list.out());
+    if (SUCCEEDED(opened_))
+      opened_ = list->QueryInterface(__uuidof(IEnumVARIANT), reinterpret_cast<void**>(all_.out()));
+  }
+  HRESULT Next(Held<INetFwRule>& rule) const {
+    if (FAILED(opened_)) return opened_;
+    VARIANT item;
+    ::VariantInit(&item);
+    HRESULT code = all_->Next(1, &item, nullptr);
+    if (code == S_OK) {
+      code = item.vt != VT_DISPATCH
+                 ? E_UNEXPECTED
+                 : item.pdispVal->QueryInterface(__uuidof(INetFwRule),
+                                                 reinterpret_cast<void**>(rule.out()));
+    }
+    ::VariantClear(&item);
+    return code;
+  }
+
+ private:
+  HRESULT opened_ = S_OK;
+  Held<IEnumVARIANT> all_;
+};
+
+// The rule of this name: ours if there is one, else the one that Item returns. Names are not
+// unique, so if that is another program's, the others are searched.
+absl::StatusOr<RuleOwner> FindRule(const Rules& rules, const std::string& name,
+                                   std::string_view what, Held<INetFwRule>& found) {
+  const std::wstring wide = Utf16(name);
+  HRESULT code = rules->Item(Text(wide).get(), found.out());
+  if (FAILED(code) && !IsNotThere(code)) return Refused(what, "querying it", code);
+  const absl::StatusOr<RuleOwner> first = OwnerOf(found.get(), what);
+  if (!first.ok() || *first != RuleOwner::kOther) return first;
+  const EachRule all(rules);
+  for (;;) {
+    Held<INetFwRule> rule;
+    code = all.Next(rule);
+    if (FAILED(code)) return Refused(what, "listing all rules", code);
+    if (code != S_OK) return RuleOwner::kOther;
+    OwnedText its_name;
+    if (FAILED(rule->get_Name(its_name.out())) || its_name.text() != wide) continue;
+    const absl::StatusOr<RuleOwner> owner = OwnerOf(rule.get(), what);
+    if (owner.ok() && *owner == RuleOwner::kOther) continue;
+    found.Swap(rule);
+    return owner;
+  }
+}
+
 // Creates an object of `class_id` in this process.
 template <typename Interface>
 HRESULT Make(const CLSID& class_id, Interface** out) {
@@ -331,17 +385,14 @@ absl::StatusOr<std::string> AllowUdpInByFirewall(const FirewallCom& com, const F
   if (!rules.status().ok()) return rules.status();
 
   std::string corrected;
-  const Text name{Utf16(rule.name)};
   Held<INetFwRule> there;
-  HRESULT code = rules->Item(name.get(), there.out());
-  if (FAILED(code) && !IsNotThere(code)) return Refused(what, "querying it", code);
-  const absl::StatusOr<RuleOwner> owner = OwnerOf(there.get(), what);
+  const absl::StatusOr<RuleOwner> owner = FindRule(rules, rule.name, what, there);
   if (!owner.ok()) return owner.status();
   (void)rules->Remove(LeavingName(rule.name).get());  // a removal that was cut short
   absl::Status judged;
   if (!there.get()) {
     Held<INetFwRule> made;
-    code = com.make_rule(made.out());
+    HRESULT code = com.make_rule(made.out());
     if (FAILED(code) || !made.get()) return Refused(what, "a new rule", code);
     code = Fill(*made.get(), rule);
     if (SUCCEEDED(code)) code = rules->Add(made.get());
@@ -364,11 +415,8 @@ absl::StatusOr<RuleOwner> FindInFirewall(const FirewallCom& com, const std::stri
   const std::string what = absl::StrCat("look up the firewall rule ", name);
   const Rules rules(com, what);
   if (!rules.status().ok()) return rules.status();
-  const Text text{Utf16(name)};
   Held<INetFwRule> there;
-  const HRESULT code = rules->Item(text.get(), there.out());
-  if (FAILED(code) && !IsNotThere(code)) return Refused(what, "querying it", code);
-  return OwnerOf(there.get(), what);
+  return FindRule(rules, name, what, there);
 }
 
 // A removal that is cut short leaves a disabled rule under another name, which the next call
@@ -377,18 +425,16 @@ absl::Status RemoveFromFirewall(const FirewallCom& com, const std::string& name)
   const std::string what = absl::StrCat("remove the firewall rule ", name);
   const Rules rules(com, what);
   if (!rules.status().ok()) return rules.status();
-  const Text text{Utf16(name)}, leaving = LeavingName(name);
+  const Text leaving = LeavingName(name);
   Held<INetFwRule> there;
-  HRESULT code = rules->Item(text.get(), there.out());
-  if (FAILED(code) && !IsNotThere(code)) return Refused(what, "querying it", code);
-  const absl::StatusOr<RuleOwner> owner = OwnerOf(there.get(), what);
+  const absl::StatusOr<RuleOwner> owner = FindRule(rules, name, what, there);
   if (!owner.ok()) return owner.status();
   if (*owner == RuleOwner::kOurs) {
-    code = there->put_Enabled(VARIANT_FALSE);
+    HRESULT code = there->put_Enabled(VARIANT_FALSE);
     if (SUCCEEDED(code)) code = there->put_Name(leaving.get());
     if (FAILED(code)) return Refused(what, "renaming it", code);
   }
-  code = rules->Remove(leaving.get());  // also what an earlier call only renamed
+  const HRESULT code = rules->Remove(leaving.get());  // also what an earlier call only renamed
   return SUCCEEDED(code) || IsNotThere(code) ? absl::OkStatus()
                                              : Refused(what, "removing it", code);
 }

@@ -29,8 +29,7 @@ struct FirewallCom {
 
 // Host's AllowUdpIn, for all profiles. PermissionDenied: group policy, or a block of all incoming
 // connections, voids the rule. Like the functions below, initialises COM on the calling thread for
-// the duration of the call. Where several rules have the name, each sees the one that INetFwRules
-// returns.
+// the duration of the call. Where several rules have the name, each sees ours.
 absl::StatusOr<std::string> AllowUdpInByFirewall(const FirewallCom& com, const FirewallRule& rule);
 absl::StatusOr<RuleOwner> FindInFirewall(const FirewallCom& com, const std::string& name);
 absl::Status RemoveFromFirewall(const FirewallCom& com, const std::string& name);

@@ -34,18 +34,21 @@ std::wstring WithNetmasks(const std::wstring& addresses) {
 
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"  // COM's interfaces have none
 
-// IUnknown's counting, and an IDispatch, which no C++ caller uses.
+// IUnknown's counting.
 template <typename Interface>
-class Object : public Interface {
+class Counted : public Interface {
  public:
-  explicit Object(FakeFirewall& firewall) : firewall_(firewall) { ++firewall_.objects; }
-  virtual ~Object() { --firewall_.objects; }
-  Object(const Object&) = delete;
-  Object& operator=(const Object&) = delete;
+  explicit Counted(FakeFirewall& firewall) : firewall_(firewall) { ++firewall_.objects; }
+  virtual ~Counted() { --firewall_.objects; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
 
-  HRESULT STDMETHODCALLTYPE QueryInterface(REFIID, void** out) override {
+  HRESULT STDMETHODCALLTYPE QueryInterface(REFIID id, void** out) override {
     *out = nullptr;
-    return E_NOINTERFACE;
+    if (id != __uuidof(Interface)) return E_NOINTERFACE;
+    *out = static_cast<Interface*>(this);
+    AddRef();
+    return S_OK;
   }
   ULONG STDMETHODCALLTYPE AddRef() override { return ++references_; }
   ULONG STDMETHODCALLTYPE Release() override {
@@ -53,6 +56,20 @@ class Object : public Interface {
     if (left == 0) delete this;
     return left;
   }
+
+ protected:
+  FakeFirewall& firewall_;
+
+ private:
+  ULONG references_ = 1;
+};
+
+// With an IDispatch, which no C++ caller uses.
+template <typename Interface>
+class Object : public Counted<Interface> {
+ public:
+  using Counted<Interface>::Counted;
+
   HRESULT STDMETHODCALLTYPE GetTypeInfoCount(UINT*) override { return E_NOTIMPL; }
   HRESULT STDMETHODCALLTYPE GetTypeInfo(UINT, LCID, ITypeInfo**) override { return E_NOTIMPL; }
   HRESULT STDMETHODCALLTYPE GetIDsOfNames(REFIID, LPOLESTR*, UINT, LCID, DISPID*) override {
@@ -64,10 +81,7 @@ class Object : public Interface {
   }
 
  protected:
-  FakeFirewall& firewall_;
-
- private:
-  ULONG references_ = 1;
+  using Counted<Interface>::firewall_;
 };
 
 // A test that needs one of these fails by the product's error.
@@ -83,6 +97,10 @@ class Rule final : public Object<INetFwRule> {
 
   HRESULT STDMETHODCALLTYPE put_Name(BSTR name) override {
     return Set("put_Name", rule_->name, TextOf(name));
+  }
+  HRESULT STDMETHODCALLTYPE get_Name(BSTR* name) override {
+    *name = ::SysAllocString(rule_->name.c_str());
+    return firewall_.Enter("get_Name");
   }
   HRESULT STDMETHODCALLTYPE put_Protocol(LONG protocol) override {
     return Set("put_Protocol", rule_->protocol, protocol);
@@ -147,7 +165,6 @@ class Rule final : public Object<INetFwRule> {
     *profiles = rule_->profiles;
     return S_OK;
   }
-  NOT_USED(get_Name, BSTR*);
   NOT_USED(get_Description, BSTR*);
   NOT_USED(get_ApplicationName, BSTR*);
   NOT_USED(put_ApplicationName, BSTR);
@@ -174,6 +191,27 @@ class Rule final : public Object<INetFwRule> {
     return code;
   }
   const std::shared_ptr<FakeRule> rule_;
+};
+
+class EachRule final : public Counted<IEnumVARIANT> {
+ public:
+  using Counted::Counted;
+
+  HRESULT STDMETHODCALLTYPE Next(ULONG count, VARIANT* items, ULONG* fetched) override {
+    if (count != 1 || fetched != nullptr) return E_NOTIMPL;
+    const HRESULT code = firewall_.Enter("Next");
+    if (FAILED(code)) return code;
+    if (next_ == firewall_.stored().size()) return S_FALSE;
+    items->vt = VT_DISPATCH;
+    items->pdispVal = new Rule(firewall_, firewall_.stored()[next_++]);
+    return S_OK;
+  }
+  NOT_USED(Skip, ULONG);
+  NOT_USED(Reset);
+  NOT_USED(Clone, IEnumVARIANT**);
+
+ private:
+  std::size_t next_ = 0;
 };
 
 class Rules final : public Object<INetFwRules> {
@@ -213,7 +251,12 @@ class Rules final : public Object<INetFwRules> {
     }
     return HRESULT_FROM_WIN32(ERROR_FILE_NOT_FOUND);
   }
-  NOT_USED(get__NewEnum, IUnknown**);
+  HRESULT STDMETHODCALLTYPE get__NewEnum(IUnknown** out) override {
+    *out = nullptr;
+    const HRESULT code = firewall_.Enter("get__NewEnum");
+    if (SUCCEEDED(code)) *out = new EachRule(firewall_);
+    return code;
+  }
 };
 
 class Policy final : public Object<INetFwPolicy2> {

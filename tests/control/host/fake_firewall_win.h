@@ -37,7 +37,8 @@ class FakeFirewall {
   std::vector<FakeRule> rules() const;
 
   // Each call of this name returns this: "CoInitializeEx", "CoCreateInstance policy",
-  // "CoCreateInstance rule", "get_Rules", "Item", "Add", "Remove", "put_Name", ...
+  // "CoCreateInstance rule", "get_Rules", "Item", "get__NewEnum", "Next", "Add", "Remove",
+  // "put_Name", ...
   void Fail(const std::string& call, HRESULT code) { failures_[call] = code; }
   void Heal() { failures_.clear(); }
   int calls(const std::string& call) { return calls_[call]; }

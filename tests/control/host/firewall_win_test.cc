@@ -250,6 +250,33 @@ TEST_F(WindowsFirewallTest, ARuleIsFoundByItsNameAndItsOwnerByItsGroup) {
   EXPECT_EQ(*Find(), RuleOwner::kOther);
 }
 
+// Item returns the first one.
+TEST_F(WindowsFirewallTest, OursIsFoundBehindAnotherProgramsRuleOfItsName) {
+  firewall_.Put(Foreign());
+  firewall_.Put(Other());
+  firewall_.Put(Right(L"8472"));
+  EXPECT_EQ(*Find(), RuleOwner::kOurs);
+  EXPECT_EQ(*Allow(), "it is not for port 4789");
+  EXPECT_THAT(firewall_.rules(), ElementsAre(Foreign(), Other(), Right()));
+  EXPECT_TRUE(Remove().ok());
+  EXPECT_THAT(firewall_.rules(), ElementsAre(Foreign(), Other()));
+  EXPECT_EQ(*Find(), RuleOwner::kOther);
+  for (const char* const call : {"get__NewEnum", "Next"}) {
+    firewall_.Fail(call, E_ACCESSDENIED);
+    EXPECT_THAT(std::string(Find().status().message()), HasSubstr(": listing all rules: ")) << call;
+    EXPECT_TRUE(absl::IsUnavailable(Remove())) << "ours may be there: " << call;
+    firewall_.Heal();
+  }
+  firewall_.Fail("get_Name", E_FAIL);
+  EXPECT_EQ(*Find(), RuleOwner::kOther) << "a rule without a readable name is not ours";
+  firewall_.Heal();
+  firewall_.stored().erase(firewall_.stored().begin());
+  const int lists = firewall_.calls("get__NewEnum");
+  EXPECT_TRUE(Allow().ok());
+  EXPECT_EQ(*Find(), RuleOwner::kOurs);
+  EXPECT_EQ(firewall_.calls("get__NewEnum"), lists) << "only where Item returns another's";
+}
+
 TEST_F(WindowsFirewallTest, OurRuleIsRemovedEvenIfMissingAndNoOther) {
   for (const bool all : {false, true}) {
     firewall_.removes_all = all;
