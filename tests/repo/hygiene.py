@@ -117,11 +117,26 @@ def loops_keep_what_they_walk(root, names):
                 yield f"{name}:{number}: the loop walks inside a temporary; give that a name before the loop"
 
 
+def unproven_items_have_steps(root, names):
+    """Each item of ARCHITECTURE.md's "Unproven on real Windows" ends with its steps in deploy/windows/prove.md."""
+    document, walk = "ARCHITECTURE.md", "deploy/windows/prove.md"
+    if document not in names or walk not in names:
+        return
+    steps = set(re.findall(r"^\| (\d+) \|", (root / walk).read_text(), re.MULTILINE))
+    section = re.search(r"^## Unproven on real Windows\n(.*?)^## ", (root / document).read_text(), re.MULTILINE | re.DOTALL)
+    items = re.split(r"^- ", section[1], flags=re.MULTILINE)[1:]
+    for item in items:
+        named = re.search(r"\sSteps?\s([\d, and\n]+)\.\s*$", item)
+        if not named or set(re.findall(r"\d+", named[1])) - steps:
+            yield f"{document}: \"{item[:60].strip()}...\" does not end with \"Step N.\", a step of {walk}"
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     names = files(root)
     rules = (no_registry_hosts, no_anonymous_todo, no_forbidden_folder, scripts_are_executable, ends_in_newline,
-             tests_write_apart, tests_are_built, loops_keep_what_they_walk, documents_name_what_exists)
+             tests_write_apart, tests_are_built, loops_keep_what_they_walk, documents_name_what_exists,
+             unproven_items_have_steps)
     found = [reason for rule in rules for reason in rule(root, names)]
     print("\n".join(found + [f"{len(names)} files, {len(found)} findings"]))
     return 1 if found or not names else 0
