@@ -11,14 +11,6 @@ from cluster.cluster import weft_only
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 
 
-def servers(a):
-    return {each["server"].split(" ")[0]: each for each in a.status()["source"]["servers"]}
-
-
-def used(a):
-    return [url for url, each in servers(a).items() if each["inUse"]]
-
-
 @weft_only
 def test_two_servers(cluster):
     """The one in use crashes and the other takes over, back and forth; Nodes change while one of them is away and while both are."""
@@ -27,7 +19,7 @@ def test_two_servers(cluster):
         a, b = cluster.add("a"), cluster.add("b")
         a.flags["kube-api-url"] = f"{control.url},{second.url}"
         cluster.start(a, b)
-        command.expect_equal(used(a), [control.url], "the server in use at first")
+        command.expect_equal(a.servers_in_use(), [control.url], "the server in use at first")
         for turn, (stop, start, api, url, before) in enumerate((
                 (control.stop_apiserver, cluster.site.start_apiserver, second.api, second.url, control.url),
                 (second.stop, second.start, control.api, control.url, second.url)) * 2):
@@ -38,12 +30,12 @@ def test_two_servers(cluster):
             if turn:
                 api.delete_node(f"far-{turn - 1}")
             cluster.settle(f"{before} has crashed", timeout=40, since=began, of=a)
-            command.expect_equal(used(a), [url], f"the server in use without {before}")
-            text = servers(a)[before]["text"]
+            command.expect_equal(a.servers_in_use(), [url], f"the server in use without {before}")
+            text = a.servers()[before]["text"]
             command.expect("failed: " in text, f"{before}: {text}")
             command.expect(f"{url} (" in a.health("/readyz?verbose")[1], "/readyz does not name the server in use")
             start()
-        command.expect_equal(used(a), [control.url], "the server in use: it works, although the other one is back")
+        command.expect_equal(a.servers_in_use(), [control.url], "the server in use: it works, although the other one is back")
         cluster.api = control.api
         control.stop_apiserver()
         second.stop()

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import os
+import shutil
 import signal
 import ssl
 
@@ -84,6 +85,18 @@ class ControlPlane:
         ending, self.etcd = self.etcd, None
         ending.stop(signal.SIGKILL)
 
+    def backup_etcd(self):
+        """Of its present state, for restore_etcd."""
+        self.stop_etcd()
+        shutil.copytree(self.path("etcd"), self.path("backup"))
+        self.start_etcd()
+
+    def restore_etcd(self):
+        self.stop_etcd()
+        shutil.rmtree(self.path("etcd"))
+        os.rename(self.path("backup"), self.path("etcd"))
+        self.start_etcd()
+
     def start_apiserver(self, *flags):
         self.starts += 1
         self.apiserver = self._run_apiserver(PORT, *flags)
@@ -101,17 +114,17 @@ class ControlPlane:
             f"--audit-policy-file={self.path('audit.yaml')}", f"--audit-log-path={self.log_path('audit')}", *flags)
 
     @contextlib.contextmanager
-    def second(self):
+    def second(self, *flags):
         """While open, another API server on the same etcd; yields it."""
-        made = Second(self)
+        made = Second(self, flags)
         made.start()
         try:
             yield made
         finally:
             made.stop()
 
-    def run_second(self):
-        return self._run_apiserver(SECOND_PORT)
+    def run_second(self, *flags):
+        return self._run_apiserver(SECOND_PORT, *flags)
 
     def stop_apiserver(self, how=signal.SIGKILL):
         """Kills it: a crash to its clients. It has no state beyond etcd's."""
@@ -209,14 +222,16 @@ class ControlPlane:
 class Second:
     """An API server next to the first one."""
 
-    def __init__(self, control):
-        self.control, self.running = control, None
+    port = SECOND_PORT
+
+    def __init__(self, control, flags):
+        self.control, self.flags, self.running = control, flags, None
         self.url = f"https://{control.address}:{SECOND_PORT}"
         self.api = api.Api(control.where, control.address, SECOND_PORT, control.tls)
 
     def start(self):
         self.control.starts += 1
-        self.running = self.control.run_second()
+        self.running = self.control.run_second(*self.flags)
         command.wait_until(self.api.ready, lambda: f"the second kube-apiserver is not ready; see {self.control.log_path('kube-apiserver')}", timeout=60)
 
     def stop(self):

@@ -289,6 +289,13 @@ class Weft(Member):
         """Its exit code, which shows health, is ignored."""
         return json.loads(self.flannelctl("status", "-o", "json", check=False))
 
+    def servers(self):
+        """The state of each API server, by its URL."""
+        return {each["server"].split(" ")[0]: each for each in self.status()["source"]["servers"]}
+
+    def servers_in_use(self):
+        return [url for url, each in self.servers().items() if each["inUse"]]
+
     def table(self, family="ipv4"):
         """{subnet: (MAC, public IP)} of the peers in use, as far as the kernel has their routes too."""
         routes = self.routes(family)
