@@ -15,6 +15,7 @@ struct DirectionCounts {
   // By verdict; a superframe or aggregate counts as the wire packets it stands for.
   std::array<std::uint64_t, kVerdictCount> packets{};
   std::uint64_t bytes = 0;  // inner IP bytes forwarded
+  friend bool operator==(const DirectionCounts&, const DirectionCounts&) = default;
 };
 
 struct CounterValues {
@@ -22,6 +23,7 @@ struct CounterValues {
   DirectionCounts to_pods;
   std::uint64_t icmp_errors_sent = 0;
   std::uint64_t strict_would_drop = 0;
+  friend bool operator==(const CounterValues&, const CounterValues&) = default;
 };
 
 class Counters {

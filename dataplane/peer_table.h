@@ -34,6 +34,7 @@ struct PeerCounts {
   // Received with the peer's inner MAC and address, but not from its outer address.
   std::uint64_t other_source_packets = 0;
   std::optional<IpAddress> other_source;  // the last such
+  friend bool operator==(const PeerCounts&, const PeerCounts&) = default;
 };
 
 // The control thread adds slots; the worker writes them (relaxed atomics, one writer) and finds
