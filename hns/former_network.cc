@@ -37,8 +37,7 @@ Sequence<Nothing> ConfirmIntended(ObjectLedger& ledger, std::string desired) {
     if (!networks.ok()) continue;  // again after the next Recheck
     const Network* found = nullptr;
     for (const Network& network : *networks) {
-      if (network.name == entry.name && (found == nullptr || ShapeOf(network) == entry.shape))
-        found = &network;
+      if (found == nullptr || ShapeOf(network) == entry.shape) found = &network;
     }
     if (found != nullptr) ledger.Confirm({Kind::kNetwork, entry.name, ShapeOf(*found)}, found->id);
   }

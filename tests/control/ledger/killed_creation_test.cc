@@ -91,13 +91,13 @@ struct Node {
 
   std::vector<std::string> Networks() {
     std::vector<std::string> names;
-    const auto networks = stranger.Networks();
+    const auto networks = foreign.Networks();
     for (const hns::Network& network : networks.value()) names.push_back(network.name);
     return names;
   }
   std::vector<std::string> Endpoints() {
     std::vector<std::string> names;
-    const auto endpoints = stranger.Endpoints();
+    const auto endpoints = foreign.Endpoints();
     for (const hns::Endpoint& endpoint : endpoints.value()) names.push_back(endpoint.name);
     return names;
   }
@@ -116,7 +116,7 @@ struct Node {
   testing::EthernetNode node{clock};
   testing::NodeHost host{node};
   hns::WatchedApi api{node.hns()};
-  hns::Client stranger{node.hns()};
+  hns::Client foreign{node.hns()};
 
  private:
   template <typename Keeper, typename Tell>
@@ -167,21 +167,29 @@ class KilledCreationTest : public ::testing::TestWithParam<Change> {
     else
       EXPECT_THAT(node.Endpoints(), IsEmpty());
   }
+  // On a new node each time: `run` has a process killed before or after its call of this number,
+  // then one with `to` is left alone.
+  template <typename Run>
+  static void AtEachCall(std::size_t calls, const Spec& to, const Run& run) {
+    for (std::size_t number = 1; number <= calls; ++number) {
+      for (const bool before : {true, false}) {
+        SCOPED_TRACE("call " + std::to_string(number) + (before ? ", before" : ", after"));
+        Node node(Folder());
+        run(node, number, before);
+        node.Run(to);
+        ExpectOnly(node, to);
+      }
+    }
+  }
 };
 
 TEST_P(KilledCreationTest, AtAnyCallNothingOfItIsLeft) {
   const auto& [name, from, to] = GetParam();
   const std::size_t calls = CallsOf(from).all;
   EXPECT_GE(calls, 4u);
-  for (std::size_t number = 1; number <= calls; ++number) {
-    for (const bool before : {true, false}) {
-      SCOPED_TRACE("call " + std::to_string(number) + (before ? ", before" : ", after"));
-      Node node(Folder());
-      node.RunKilled(from, number, before);
-      node.Run(to);
-      ExpectOnly(node, to);
-    }
-  }
+  AtEachCall(calls, to, [from = from](Node& node, std::size_t number, bool before) {
+    node.RunKilled(from, number, before);
+  });
 }
 
 TEST_P(KilledCreationTest, NorIfTheNextProcessIsKilledToo) {
@@ -194,16 +202,10 @@ TEST_P(KilledCreationTest, NorIfTheNextProcessIsKilledToo) {
   whole.api.calls = 0;
   whole.Run(to);
   const std::size_t calls = whole.api.calls;
-  for (std::size_t number = 1; number <= calls; ++number) {
-    for (const bool before : {true, false}) {
-      SCOPED_TRACE("call " + std::to_string(number) + (before ? ", before" : ", after"));
-      Node node(Folder());
-      prepare(node);
-      node.RunKilled(to, number, before);
-      node.Run(to);
-      ExpectOnly(node, to);
-    }
-  }
+  AtEachCall(calls, to, [&, to = to](Node& node, std::size_t number, bool before) {
+    prepare(node);
+    node.RunKilled(to, number, before);
+  });
 }
 
 // After a reboot another program may have made the same, and one of another shape is not ours.
@@ -226,7 +228,7 @@ TEST_P(KilledCreationTest, AForeignNetworkOfItsNameStays) {
     hns::OverlaySpec other = hns::Spec();
     other.name = NameOf(from);
     other.subnet = hns::Cidr("10.9.0.0/24");
-    ASSERT_TRUE(node.stranger.Create(hns::OverlayNetwork(other)).ok());
+    ASSERT_TRUE(node.foreign.Create(hns::OverlayNetwork(other)).ok());
     node.Run(to);
     EXPECT_THAT(node.Networks(), UnorderedElementsAre(NameOf(from), NameOf(to)));
     EXPECT_THAT(node.Entered(), ElementsAre(NameOf(to)));
@@ -242,9 +244,9 @@ TEST_P(KilledCreationTest, AForeignEndpointKeepsIt) {
   node.RunKilled(from, bridge ? calls.endpoint_made : calls.network_made, bridge);
   hns::Endpoint pod;
   pod.name = bridge ? "cbr0_ep" : "pod1";
-  pod.network = node.stranger.Networks().value().at(0).id;
+  pod.network = node.foreign.Networks().value().at(0).id;
   pod.ip_configurations = {{hns::Ip("10.244.3.9"), 24}};
-  ASSERT_TRUE(node.stranger.CreateEndpoint(pod).ok());
+  ASSERT_TRUE(node.foreign.CreateEndpoint(pod).ok());
   node.Run(to);
   EXPECT_THAT(node.Networks(), UnorderedElementsAre(NameOf(from), NameOf(to)));
 }

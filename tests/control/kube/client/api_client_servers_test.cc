@@ -67,7 +67,7 @@ TEST_F(ApiClientServersTest, AServerThatIsBehindTheRequestedVersionStaysInUse) {
   EXPECT_EQ(listener.head.retry_after, std::chrono::seconds(1));
   EXPECT_EQ(client.Servers()[0].text, "in use");
 
-  // A request that is given up amid such an answer, as the list-and-watch does.
+  // A request that is given up during such an answer, as the list-and-watch does.
   first.Answer({.bytes = answer.substr(0, answer.size() - 40), .ending = Ending::kHold});
   Listener cut;
   auto exchange = client.Start(Get(), cut);
