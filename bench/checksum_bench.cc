@@ -22,6 +22,9 @@ void Sum(benchmark::State& state) {
     }
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));
+  state.counters["packet"] =
+      benchmark::Counter(static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 void CopyAndSum(benchmark::State& state) {

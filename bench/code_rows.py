@@ -10,24 +10,32 @@ from lab import command
 import machine
 import summary
 
-# key: (what, unit, name of its benchmark, {further figure: name of its benchmark})
+# key: (what, unit, name of its benchmark, {further figure, or reference: name of its benchmark})
 ROWS = {  # 256 flows: one for each packet of a batch; 100,000: another lease with every packet
     "C1": ("encapsulate 64 bytes, look-up among 100,000 leases", "ns/packet",
            "C1/encapsulate/bytes:64/leases:100000/flows:256/manual_time",
            {"value_100000_flows": "C1/encapsulate/bytes:64/leases:100000/flows:100000/manual_time",
-            "value_partial_checksum": "encapsulate/partial/bytes:64/leases:100000/flows:256/manual_time"}),
+            "value_partial_checksum": "encapsulate/partial/bytes:64/leases:100000/flows:256/manual_time",
+            "naive": "naive/encapsulate/bytes/64"}),
     "C2": ("encapsulate 1450 bytes, look-up among 100,000 leases", "ns/packet",
            "C2/encapsulate/bytes:1450/leases:100000/flows:256/manual_time",
            {"value_100000_flows": "C2/encapsulate/bytes:1450/leases:100000/flows:100000/manual_time",
-            "value_partial_checksum": "encapsulate/partial/bytes:1450/leases:100000/flows:256/manual_time"}),
+            "value_partial_checksum": "encapsulate/partial/bytes:1450/leases:100000/flows:256/manual_time",
+            "naive": "naive/encapsulate/bytes/1450"}),
     "C3": ("decapsulate 64 bytes, check the sender among 100,000", "ns/packet",
            "C3/decapsulate/bytes:64/leases:100000/flows:256/manual_time",
            {"value_100000_flows": "C3/decapsulate/bytes:64/leases:100000/flows:100000/manual_time"}),
+    "C5": ("Internet checksum of 1450 bytes", "ns", "C5/sum/bytes/1450", {}),
     "L1": ("longest prefix match among 100,000 leases", "ns/lookup",
            "L1/throughput/clustered/leases:100000", {"value_dependent": "L1/dependent/clustered/leases:100000"}),
+    "L2": ("the same of subnets from /16 to /28, within each other", "ns/lookup",
+           "L2/throughput/mixed/leases:100000", {"value_dependent": "L2/dependent/mixed/leases:100000"}),
+    "L3": ("the same in batches while 10,000 leases a second change", "ns/lookup", "L3/changing/manual_time",
+           {"at rest": "L3/quiet/manual_time", "value_worst": "L3/changing/worst/manual_time", "value_worst_quiet": "L3/quiet/worst/manual_time"}),
     "T1": ("lease table: a Node reported for the first time, of 100,000", "ns/lease",
            "T1/first/v4", {"value_again": "T1/again/v4", "value_changed": "T1/changed"}),
 }
+REFERENCES = ("naive", "at rest")
 COUNTERS = ("packet", "lookup", "lease")  # the benches' own, in seconds
 
 
@@ -74,7 +82,7 @@ def timed(path, *options):
 
 
 def results(found):
-    """Rows without a reference, because the kernel has none."""
+    """Rows that are compared with the naive encapsulation, with a table at rest, or with nothing: the kernel has none."""
     made = {}
     for key, (what, unit, main, others) in ROWS.items():
         for name in (main, *others.values()):
@@ -82,6 +90,10 @@ def results(found):
         made[key] = {"what": what, **figures(found[main], "value"), "unit": unit, "reference": None, "ratio": None, "better": "lower",
                      "runs": len(found[main]), "noisy_samples": sum(each.noisy for each in found[main]), "sample_count": len(found[main])}
         for figure, name in others.items():
+            if figure in REFERENCES:
+                reference = summary.median([each.nanoseconds for each in found[name]])
+                made[key].update(reference=round(reference, 3), reference_kind=figure, ratio=round(made[key]["value"] / reference, 3))
+                continue
             made[key].update(figures(found[name], figure, figure.removeprefix("value")))
         made[key]["samples"] = {"weft": [{"value": round(each.nanoseconds, 3), "noisy": each.noisy} for each in found[main]]}
     return made

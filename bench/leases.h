@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lease sets for benches: N nodes with a /24 each, from a fixed seed.
+// Lease sets for benches: N nodes with a subnet each, from a fixed seed.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,10 @@
 
 namespace weft::bench {
 
-// kClustered: consecutive from 10.0.0.0, like a cluster's PodCIDRs. kSpread: random in 0.0.0.0/1,
-// the worst case for the index.
-enum class Layout : std::uint8_t { kClustered, kSpread };
+// kClustered: consecutive /24s from 10.0.0.0, like a cluster's PodCIDRs. kSpread: random /24s in
+// 0.0.0.0/1, the worst case for the index. kMixed: /16 to /28, random there, longer ones within
+// shorter ones.
+enum class Layout : std::uint8_t { kClustered, kSpread, kMixed };
 
 inline MacAddress MacOf(std::uint32_t number) {
   std::byte bytes[6]{std::byte{2}};
@@ -44,8 +45,14 @@ inline std::vector<dataplane::RemoteSpec> MakeLeases(std::size_t count, Layout l
   slash24s.resize(count);
   std::vector<dataplane::RemoteSpec> leases;
   leases.reserve(count);
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < count; ++i) {
     leases.push_back(LeaseOf(static_cast<std::uint32_t>(i), slash24s[i]));
+    if (layout == Layout::kMixed) {
+      const int length = 16 + static_cast<int>(random() % 13);
+      leases.back().subnet =
+          *IpPrefix::From(IpAddress::V4(slash24s[i] << 8 | (random() & 0xff)), length);
+    }
+  }
   return leases;
 }
 
