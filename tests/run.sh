@@ -7,8 +7,8 @@ usage() {
 usage: tests/run.sh [--all | --tidy | --soak [NAME | all] | --help]
 
   (nothing)     bootstrap, dev build, ctest, tests/netns      (< 8 min when built, < 20 min on a bare machine)
-  --all         ctest in dev, under sanitizers and under Wine; namespaces, demo and clusters on the release build; fuzzing;
-                short soaks; benches once through. Ends by itself within 85 minutes
+  --all         ctest under sanitizers and under Wine, and of release what these cannot have; namespaces, demo and clusters on the
+                release build; fuzzing; short soaks; benches once through. Ends by itself within 85 minutes
   --tidy        clang-tidy over what ships
   --soak        lists the soak tests; with a name runs one, with `all` each of them
 
@@ -175,10 +175,10 @@ build_ahead() {
       kill -0 "$parent" 2>/dev/null || exit
       SECONDS=0
       {
-        case $name in release | asan) ;; *) cmake/bootstrap.sh "$name" ;; esac &&
+        case $name in asan) ;; *) cmake/bootstrap.sh "$name" ;; esac &&
           case $name in
             peers) ;;
-            tidy) tests/repo/tidy.py ;;
+            tidy) cmake --preset dev && tests/repo/tidy.py ;;
             *) cmake --preset "$name" && cmake --build --preset "$name" ;;
           esac
       } >"$logs/ahead-$name.log" 2>&1
@@ -245,12 +245,14 @@ end_beside() {
 }
 
 # What ships is what is proven: namespaces and clusters have the release build. What mostly waits runs next to what computes.
+# No dev build: of its tests each runs under a sanitizer, under Wine or in release.
 everything() {
   whole_limit=5040
-  bootstrap build test netns && compile dev || return
-  build_ahead release windows peers asan tsan fuzz bench tidy
-  ctest_suite ctest-dev dev
-  built release || return
+  bootstrap build test netns &&
+    must configure-release cmake --preset release -DWEFT_TESTS=ON -DWEFT_TESTS_ONLY=UNSANITIZED &&
+    must build-release cmake --build --preset release --target flanneld flannelctl node_stream traffic unsanitized_tests || return
+  build_ahead windows peers asan tsan fuzz bench tidy
+  ctest_suite ctest-release release
   export WEFT_BUILD=build/release
   start_beside namespaces
   built windows && windows
@@ -258,6 +260,7 @@ everything() {
   built peers && start_beside clusters
   if built asan; then
     ctest_suite ctest-asan asan -LE repo
+    counted soak soak-schedules env WEFT_BUILD=build/asan tests/soak/schedules.sh --short
     end_beside
     start_beside counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
   fi
@@ -281,7 +284,6 @@ namespaces() {
   must demo deploy/demo.sh --no-build
   counted netns netns-release tests/netns/run.sh
   counted netns-of-the-kernel netns-kernel tests/netns/run.sh --subject=kernel
-  counted soak soak-schedules tests/soak/schedules.sh --short
   counted soak soak-transfer tests/soak/transfer.sh --short
   counted soak soak-load tests/soak/load.sh --short
 }

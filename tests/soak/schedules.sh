@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # 10,000 random schedules of a cluster and an API server that misbehave: the lease table comes to equal the truth
-#   tests/soak/schedules.sh [--short]        WEFT_SEED: the first one's seed (4096)
+#   tests/soak/schedules.sh [--short]        WEFT_SEED: the first one's seed (4096); WEFT_BUILD: a build folder that has the test (else build/dev, built here)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 total=10000 first=${WEFT_SEED:-4096} workers=$(nproc)
 [ "${1:-}" != --short ] || total=200
 [ "$first" != random ] || first=$((RANDOM << 15 | RANDOM))
-cmake/bootstrap.sh build test && cmake --preset dev >/dev/null &&
-  cmake --build --preset dev --target list_watch_schedules_test || exit 1
+[ -n "${WEFT_BUILD:-}" ] || { cmake/bootstrap.sh build test && cmake --preset dev >/dev/null &&
+  cmake --build --preset dev --target list_watch_schedules_test; } || exit 1
+program=${WEFT_BUILD:-build/dev}/bin/list_watch_schedules_test
 
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
@@ -17,14 +18,14 @@ trap 'rm -rf "$results"' EXIT
 share() {
   local from=$1 left=$2 passed=0 failed=0 seed log
   while [ "$left" -gt 0 ]; do
-    if log=$(WEFT_SCHEDULES=$left WEFT_SEED=$from build/dev/bin/list_watch_schedules_test 2>&1); then
+    if log=$(WEFT_SCHEDULES=$left WEFT_SEED=$from $program 2>&1); then
       passed=$((passed + left))
       break
     fi
     failed=$((failed + 1))
     seed=$(grep -o -m1 'WEFT_SEED=[0-9]*' <<<"$log")
     seed=${seed#*=}
-    echo "not ok: ${seed:+WEFT_SCHEDULES=1 WEFT_SEED=$seed }build/dev/bin/list_watch_schedules_test" >&2
+    echo "not ok: ${seed:+WEFT_SCHEDULES=1 WEFT_SEED=$seed }$program" >&2
     head -n 40 <<<"$log" >&2
     [ -n "$seed" ] || break  # it died at an unknown schedule
     passed=$((passed + seed - from))
