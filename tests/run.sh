@@ -192,7 +192,7 @@ build_ahead() {
 built() {
   local name=$1 status took
   say "$name, built ahead ..."
-  limited "waiting for $name" sh -c 'until [ -f "$1" ]; do sleep 0.2; done' - "$logs/ahead-$name.status"
+  stage_limit=0 limited "waiting for $name" sh -c 'until [ -f "$1" ]; do sleep 0.2; done' - "$logs/ahead-$name.status"
   status=$?
   if [ $status = 0 ]; then
     read -r status took <"$logs/ahead-$name.status"
