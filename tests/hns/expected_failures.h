@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <iterator>
@@ -52,6 +53,14 @@ void ExpectEachRowNamesOneOf(const Kinds& kinds, std::string_view prefix) {
       return Fits(row.hns, kind.name);
     })) << row.hns;
   }
+}
+
+// WEFT_MATRIX_EVERY=7 in the environment: of a matrix every seventh case runs; without it each one.
+inline std::size_t MatrixSample() {
+  const char* const text = std::getenv("WEFT_MATRIX_EVERY");
+  const std::size_t every = text == nullptr ? 1 : std::strtoul(text, nullptr, 10);
+  EXPECT_GT(every, 0u) << "WEFT_MATRIX_EVERY is no number";
+  return std::max<std::size_t>(every, 1);
 }
 
 struct CaseName {

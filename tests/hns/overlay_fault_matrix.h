@@ -2,7 +2,7 @@
 // Every fault, at every call of every start, on every kind of HNS: generated, not listed. After
 // each case all is as desired, foreign objects are unchanged, and no outcome was wrong, or
 // expected_failures.h gives the reason. Include, instantiate: in process all of it, where calls are
-// expensive a sample. WEFT_MATRIX_EVERY=7 in the environment runs every seventh case only.
+// expensive a sample.
 #pragma once
 
 #include <algorithm>
@@ -233,18 +233,12 @@ class OverlayFaultMatrixTest : public ::testing::TestWithParam<MatrixRun> {
     if (every_ == hns().every) judge_.ExpectEachRowHolds(hns().name, Test());
   }
 
-  static std::size_t Sample() {
-    const char* const text = std::getenv("WEFT_MATRIX_EVERY");
-    const std::size_t every = text == nullptr ? 1 : std::strtoul(text, nullptr, 10);
-    EXPECT_GT(every, 0u) << "WEFT_MATRIX_EVERY is no number";
-    return std::max<std::size_t>(every, 1);
-  }
   static std::string Test() {
     const std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
     return name.substr(0, name.find('/'));
   }
 
-  const std::size_t every_ = GetParam().every * hns().every * Sample();
+  const std::size_t every_ = GetParam().every * hns().every * MatrixSample();
   CaseJudge judge_;
   std::size_t drawn_ = 0, cases_ = 0;
   bool unjudged_ = false;         // a call, with its keeper
