@@ -91,8 +91,8 @@ def results(found):
                      "runs": len(found[main]), "noisy_samples": sum(each.noisy for each in found[main]), "sample_count": len(found[main])}
         for figure, name in others.items():
             if figure in REFERENCES:
-                reference = summary.median([each.nanoseconds for each in found[name]])
-                made[key].update(reference=round(reference, 3), reference_kind=figure, ratio=round(made[key]["value"] / reference, 3))
+                reference = figures(found[name], figure)[figure]
+                made[key].update(reference=reference, reference_kind=figure, ratio=round(made[key]["value"] / reference, 3))
                 continue
             made[key].update(figures(found[name], figure, figure.removeprefix("value")))
         made[key]["samples"] = {"weft": [{"value": round(each.nanoseconds, 3), "noisy": each.noisy} for each in found[main]]}

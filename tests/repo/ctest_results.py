@@ -36,7 +36,7 @@ def results(log):
     """(verdict, name, lines) of each test."""
     programs, ended_tests, all_tests = {}, 0, None
     for line in log:
-        line = line.rstrip("\r\n")  # what runs under Wine ends its lines with both
+        line = line.rstrip("\n")
         if printed := re.match(r"(\d+): ?(.*)", line):
             programs.setdefault(printed[1], Program()).take(printed[2])
         elif ended := VERDICT.match(line):

@@ -7,8 +7,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 total=10000 first=${WEFT_SEED:-4096} workers=$(nproc)
 [ "${1:-}" != --short ] || total=200
 [ "$first" != random ] || first=$((RANDOM << 15 | RANDOM))
-[ -n "${WEFT_BUILD:-}" ] || { cmake/bootstrap.sh build test && cmake --preset dev >/dev/null &&
-  cmake --build --preset dev --target list_watch_schedules_test; } || exit 1
+if [ -z "${WEFT_BUILD:-}" ]; then
+  cmake/bootstrap.sh build test && cmake --preset dev >/dev/null &&
+    cmake --build --preset dev --target list_watch_schedules_test || exit 1
+fi
 program=${WEFT_BUILD:-build/dev}/bin/list_watch_schedules_test
 
 results=$(mktemp -d)
@@ -18,7 +20,7 @@ trap 'rm -rf "$results"' EXIT
 share() {
   local from=$1 left=$2 passed=0 failed=0 seed log
   while [ "$left" -gt 0 ]; do
-    if log=$(WEFT_SCHEDULES=$left WEFT_SEED=$from $program 2>&1); then
+    if log=$(WEFT_SCHEDULES=$left WEFT_SEED=$from "$program" 2>&1); then
       passed=$((passed + left))
       break
     fi
