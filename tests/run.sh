@@ -64,6 +64,12 @@ logged() {
   limited "$@" >"$logs/$1.log" 2>&1
 }
 
+# A counted stage's failed tests with their reasons; otherwise its log's end.
+show_failed() {
+  grep -q '^not ok ' "$logs/$1.log" || show_tail "$1"
+  awk '/^(ok|left out) |^[0-9]+ passed, /{ shown = 0 } /^not ok /{ shown = 40 } shown-- > 0' "$logs/$1.log"
+}
+
 show_tail() {
   echo "---- end of $logs/$1.log"
   tail -n 30 "$logs/$1.log"
@@ -142,7 +148,7 @@ tally() {
   cat "$logs/$name.tsv" >>"$results"
   good=$(grep -c '^passed' "$logs/$name.tsv") bad=$(grep -c '^failed' "$logs/$name.tsv") skipped=$(grep -c '^skipped' "$logs/$name.tsv")
   say "$name: $good passed, $bad failed$([ "$skipped" = 0 ] || echo ", $skipped skipped as tests/skips.txt says")"
-  [ "$bad" = 0 ] && [ "$status" = 0 ] || show_tail "$name"
+  [ "$bad" = 0 ] && [ "$status" = 0 ] || show_failed "$name"
   grep '^failed' "$logs/$name.tsv" | cut -f2 | sed 's/^/failed: /'
   if [ "$status" = 124 ]; then
     failed_stage "$name" "$(why 124 "$3")"

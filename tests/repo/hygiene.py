@@ -117,6 +117,15 @@ def loops_keep_what_they_walk(root, names):
                 yield f"{name}:{number}: the loop walks inside a temporary; give that a name before the loop"
 
 
+def no_lost_wake_up(root, names):
+    """GCC 12's std::latch, std::barrier and semaphores read the value before they lock, where there is no futex: on Windows
+    a wake-up in between is lost, and the wait never ends."""
+    for name in names:
+        if pathlib.Path(name).suffix in (".cc", ".h") and "linux" not in name \
+                and re.search(r"#include <(latch|barrier|semaphore)>", (root / name).read_text(errors="replace")):
+            yield f"{name}: std::latch and its like hang on Windows with GCC 12; wait for a std::promise"
+
+
 def unproven_items_have_steps(root, names):
     """Each item of ARCHITECTURE.md's "Unproven on real Windows" ends with its steps in deploy/windows/prove.md."""
     document, walk = "ARCHITECTURE.md", "deploy/windows/prove.md"
@@ -135,7 +144,7 @@ def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     names = files(root)
     rules = (no_registry_hosts, no_anonymous_todo, no_forbidden_folder, scripts_are_executable, ends_in_newline,
-             tests_write_apart, tests_are_built, loops_keep_what_they_walk, documents_name_what_exists,
+             tests_write_apart, tests_are_built, loops_keep_what_they_walk, no_lost_wake_up, documents_name_what_exists,
              unproven_items_have_steps)
     found = [reason for rule in rules for reason in rule(root, names)]
     print("\n".join(found + [f"{len(names)} files, {len(found)} findings"]))

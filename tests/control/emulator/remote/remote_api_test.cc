@@ -11,7 +11,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <future>
-#include <latch>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -83,17 +82,17 @@ TEST_F(RemoteApiTest, TheAnswerComesBackWhole) {
 }
 
 TEST_F(RemoteApiTest, ASlowCallDelaysNoOther) {
-  std::latch arrived(1), go(1);
+  std::promise<void> arrived, go;
   service_.before_enumerate = [&](const std::string& query) {
     if (query != "slow") return;
-    arrived.count_down();
-    go.wait();
+    arrived.set_value();
+    go.get_future().wait();
   };
   std::thread slow([this] { EXPECT_TRUE(client_->Enumerate(Kind::kNetwork, "slow").ok()); });
-  arrived.wait();
+  arrived.get_future().wait();
   EXPECT_TRUE(client_->Enumerate(Kind::kNetwork, "of the same client").ok());
   EXPECT_TRUE(RemoteApi(server_->path()).Enumerate(Kind::kNetwork, "of another").ok());
-  go.count_down();
+  go.set_value();
   slow.join();
 }
 
@@ -173,15 +172,14 @@ TEST_F(RemoteApiTest, ARestartedServerIsUsed) {
 }
 
 TEST_F(RemoteApiTest, ACallInProgressFailsWhenTheServerStops) {
-  std::latch arrived(1);
-  std::promise<void> go;
+  std::promise<void> arrived, go;
   service_.before_enumerate = [&](const std::string&) {
-    arrived.count_down();
+    arrived.set_value();
     go.get_future().wait();
   };
   Reply reply;
   std::thread caller([&] { reply = client_->Enumerate(Kind::kNetwork, ""); });
-  arrived.wait();
+  arrived.get_future().wait();
   std::thread ender([&] { server_.reset(); });
   caller.join();  // before the call's end: the connection ends at once
   EXPECT_EQ(reply.code, hresult::kRpcCallFailed);
