@@ -26,13 +26,16 @@ void Counters::Direction::Count(const Batch& batch) {
       forwarded += wire_packets;
       forwarded_bytes += InnerBytes(packet);
     } else {
-      Add(packets[static_cast<std::size_t>(packet.verdict)], wire_packets - packet.left);
+      packets[static_cast<std::size_t>(packet.verdict)].fetch_add(wire_packets - packet.left,
+                                                                  std::memory_order_relaxed);
       forwarded += packet.left;
       forwarded_bytes += std::uint64_t{packet.left} * (packet.segment_size - packet.inner_offset);
     }
   }
-  Add(packets[static_cast<std::size_t>(Verdict::kForward)], forwarded);
-  Add(bytes, forwarded_bytes);
+  if (forwarded == 0) return;
+  packets[static_cast<std::size_t>(Verdict::kForward)].fetch_add(forwarded,
+                                                                 std::memory_order_relaxed);
+  bytes.fetch_add(forwarded_bytes, std::memory_order_relaxed);
 }
 
 CounterValues Counters::Read() const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of the data plane, by verdict. One writer (the worker), any number of readers.
+// Counters of the data plane, by verdict. Any number of workers write them, and any thread reads
+// them.
 #pragma once
 
 #include <array>
@@ -33,7 +34,7 @@ class Counters {
     std::atomic<std::uint64_t> bytes{0};
 
     // Counts every packet of `batch` by its verdict. Bytes before a packet's inner_offset do not
-    // count as inner bytes. Worker's thread.
+    // count as inner bytes.
     void Count(const Batch& batch);
   };
   Direction to_wire;

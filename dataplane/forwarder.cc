@@ -15,10 +15,9 @@ Forwarder::Impl::Impl(const ForwarderConfig& desired, const RemoteTable& table,
       quick(desired.wire == PortKind::kWireDatagram && !own.has_more_v4()),
       usual_headers(desired.local.vni, desired.local.mac, quick ? own.first_v4() : V4Subnet{}),
       remotes(table),
-      peers(peer_table),
       counters(counts),
       snapshot(table.snapshot()) {
-  no_remote.peer = &peers.slot(kNoPeer);
+  no_remote.slots = peer_table.slots(kNoPeer);
   no_remote.vtep = IpAddress::V6(std::array<std::byte, 16>{});
   for (const IpFamily outer : {IpFamily::kV4, IpFamily::kV6}) {
     const std::uint32_t overhead = EncapsulationOverhead(outer);
@@ -53,7 +52,7 @@ void Forwarder::LearnPathMtu(const PathMtuNotice& notice, Timestamp now) {
   if (notice.outer_mtu == 0 || path_mtu >= impl.config.link_mtu.bytes()) return;
   std::uint32_t index = impl.snapshot->FirstAtVtep(notice.destination);
   while (index != 0) {
-    PeerTable::Slot& slot = *impl.snapshot->At(index)->peer;
+    PeerTable::Slot& slot = impl.SlotOf(*impl.snapshot->At(index));
     const std::uint32_t known = slot.path_mtu.load(std::memory_order_relaxed);
     const bool expired = now.count() >= slot.path_mtu_expiry.load(std::memory_order_relaxed);
     if (known == 0 || expired || path_mtu <= known) {

@@ -45,6 +45,7 @@ struct ForwarderConfig {
   // Maximum number of segments of a pod's UDP superframe: the limit of this kernel's sockets.
   std::uint32_t max_udp_segments = 128;
   PortKind wire = PortKind::kWireDatagram;
+  std::size_t worker = 0;  // which of each peer's slots it writes
 };
 
 // RFC 1191 section 6.3.

@@ -15,6 +15,7 @@ void Forwarder::Impl::Decapsulate(Batch& batch) {
   const RemoteSnapshot::V4View remotes_v4 = snapshot->v4();
   const UsualHeaders headers = usual_headers;
   const std::uint32_t pod_mtu = config.pod_mtu.bytes();
+  const std::size_t worker = config.worker;
   Packet* const packets = batch.begin();
   const Remote** const remotes_found = found.data();
 
@@ -46,7 +47,7 @@ void Forwarder::Impl::Decapsulate(Batch& batch) {
       packet.verdict = Verdict::kEcnIllegal;
       return;
     }
-    PeerTable::Slot& slot = *remote.peer;
+    PeerTable::Slot& slot = remote.slots[worker];
     if (packet.length > pod_mtu || packet.segment_size != 0) [[unlikely]]
       return CountReceived(packet, slot);
     Add(slot.received_packets, 1);

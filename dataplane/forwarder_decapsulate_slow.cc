@@ -113,12 +113,12 @@ bool Forwarder::Impl::MayComeFrom(const Packet& packet, const Remote& remote) {
   const std::byte* const source_mac = packet.data - EthernetHeader::kSize + MacAddress::kSize;
   const bool by_mac = has_lease && remote.mac == MacAddress::FromBytes(source_mac);
   if (by_mac) {
-    Add(remote.peer->other_source_packets, 1);
-    remote.other_source->Store(packet.outer_address);
+    Add(SlotOf(remote).other_source_packets, 1);
+    remote.other_sources[config.worker].Store(packet.outer_address);
   }
   if (config.peer_check == PeerCheck::kStrict) return false;
   if (!by_mac && !snapshot->IsVtep(packet.outer_address)) return false;
-  Add(counters.strict_would_drop, 1);
+  counters.strict_would_drop.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 

@@ -17,6 +17,7 @@ void Forwarder::Impl::Encapsulate(Batch& batch, Batch& replies) {
   const RemoteSnapshot::V4View remotes_v4 = snapshot->v4();
   const V4Subnet own_v4 = own.first_v4();
   const std::uint32_t* const too_big_for = too_big.data();
+  const std::size_t worker = config.worker;
   Packet* const packets = batch.begin();
   const Remote** const remotes_found = found.data();
 
@@ -57,7 +58,7 @@ void Forwarder::Impl::Encapsulate(Batch& batch, Batch& replies) {
     Packet& packet = packets[i];
     const Remote& remote = *remotes_found[i];
     const EncapsulationTemplate& encapsulation = remote.encapsulation;
-    PeerTable::Slot& slot = *remote.peer;
+    PeerTable::Slot& slot = remote.slots[worker];
     const std::uint32_t length = packet.length;
     if (length >= too_big_for[encapsulation.size()] ||
         slot.path_mtu.load(std::memory_order_relaxed) != 0) [[unlikely]]

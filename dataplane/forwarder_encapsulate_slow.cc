@@ -122,7 +122,7 @@ void Forwarder::Impl::StampSlow(Packet& packet, std::size_t i, Timestamp now, Ba
 
 void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now, Batch& replies) {
   const EncapsulationTemplate& encapsulation = remote.encapsulation;
-  PeerTable::Slot& slot = *remote.peer;
+  PeerTable::Slot& slot = SlotOf(remote);
   const std::uint32_t inner_length = packet.length;
   const bool is_superframe = packet.segmentation != Segmentation::kNone;
   std::uint32_t largest = inner_length;
@@ -212,7 +212,7 @@ Verdict Forwarder::Impl::AnswerTooBig(const Packet& packet, std::uint32_t limit,
   reply.tailroom = packet.tailroom + packet.length + kAnswerHeaders - reply.length;
   std::memcpy(reply.data, answer.data(), length);
   replies.Add(reply);
-  Add(counters.icmp_errors_sent, 1);
+  counters.icmp_errors_sent.fetch_add(1, std::memory_order_relaxed);
   return Verdict::kTooBig;
 }
 

@@ -68,6 +68,7 @@ struct Forwarder::Impl {
   Verdict StripOuter(Packet& packet) const;
   bool AdmitSlow(Packet& packet, const Remote& remote);  // false: the packet is dropped
   bool MayComeFrom(const Packet& packet, const Remote& remote);
+  PeerTable::Slot& SlotOf(const Remote& remote) const { return remote.slots[config.worker]; }
   bool MergeEcn(Packet& packet) const;  // false: the packet is dropped
   void CountReceived(const Packet& packet, PeerTable::Slot& slot) const;
 
@@ -77,7 +78,6 @@ struct Forwarder::Impl {
   const bool quick;
   const UsualHeaders usual_headers;
   const RemoteTable& remotes;
-  PeerTable& peers;
   Counters& counters;
   // By size of a remote's template: the fewest bytes that do not fit the link. 0 for an empty one.
   std::array<std::uint32_t, EncapsulationTemplate::kMaxSize + 1> too_big{};
@@ -99,16 +99,18 @@ template <typename LookUp, typename Finish>
   const std::size_t size = batch.size();
   const std::size_t lead = std::min(size, kStride);
   const Remote* const* const remotes_found = found.data();
+  const auto prefetch_slot = [remotes_found, worker = config.worker](std::size_t i) {
+    Prefetch(&remotes_found[i]->slots[worker]);
+  };
 
   for (std::size_t i = 0; i < lead; ++i) look_up(i);
-  for (std::size_t i = 0; i < std::min(size, kHalf); ++i) Prefetch(remotes_found[i]->peer);
+  for (std::size_t i = 0; i < std::min(size, kHalf); ++i) prefetch_slot(i);
   for (std::size_t i = lead; i < size; ++i) {
     look_up(i);
-    Prefetch(remotes_found[i - kHalf]->peer);
+    prefetch_slot(i - kHalf);
     finish(i - kStride);
   }
-  for (std::size_t i = size - std::min(size, kHalf); i < size; ++i)
-    Prefetch(remotes_found[i]->peer);
+  for (std::size_t i = size - std::min(size, kHalf); i < size; ++i) prefetch_slot(i);
   for (std::size_t i = size - lead; i < size; ++i) finish(i);
 }
 

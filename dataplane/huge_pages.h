@@ -17,6 +17,23 @@ struct OnHugePages {
   static void operator delete(void* at, std::size_t bytes, std::align_val_t alignment);
 };
 
+// Places the elements of a container there.
+template <typename T>
+struct HugePageAllocator {
+  using value_type = T;
+  HugePageAllocator() = default;
+  template <typename U>
+  explicit HugePageAllocator(const HugePageAllocator<U>&) {}
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(
+        OnHugePages::operator new (count * sizeof(T), std::align_val_t{alignof(T)}));
+  }
+  void deallocate(T* at, std::size_t count) {
+    OnHugePages::operator delete (at, count * sizeof(T), std::align_val_t{alignof(T)});
+  }
+  friend bool operator==(const HugePageAllocator&, const HugePageAllocator&) = default;
+};
+
 namespace detail {
 // Requests huge pages for a range that starts at a huge page's boundary. No effect if the system
 // has none.

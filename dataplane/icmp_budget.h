@@ -10,7 +10,7 @@
 
 namespace weft::dataplane {
 
-// One thread.
+// One thread: several workers have a budget each.
 class IcmpBudget {
  public:
   // Linux's defaults (icmp_msgs_burst, icmp_msgs_per_sec): 50 at once, 1000 a second.

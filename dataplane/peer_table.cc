@@ -28,16 +28,15 @@ void Clear(PeerTable::Slot& slot) {
   slot.other_source_packets.store(0, std::memory_order_relaxed);
 }
 
-PeerCounts ReadSlot(const PeerTable::Slot& slot) {
-  PeerCounts counts;
-  counts.sent_packets = slot.sent_packets.load(std::memory_order_relaxed);
-  counts.sent_bytes = slot.sent_bytes.load(std::memory_order_relaxed);
-  counts.received_packets = slot.received_packets.load(std::memory_order_relaxed);
-  counts.received_bytes = slot.received_bytes.load(std::memory_order_relaxed);
-  counts.path_mtu = slot.path_mtu.load(std::memory_order_relaxed);
-  counts.fragmentable_packets = slot.fragmentable_packets.load(std::memory_order_relaxed);
-  counts.other_source_packets = slot.other_source_packets.load(std::memory_order_relaxed);
-  return counts;
+void AddSlot(const PeerTable::Slot& slot, PeerCounts& sum) {
+  sum.sent_packets += slot.sent_packets.load(std::memory_order_relaxed);
+  sum.sent_bytes += slot.sent_bytes.load(std::memory_order_relaxed);
+  sum.received_packets += slot.received_packets.load(std::memory_order_relaxed);
+  sum.received_bytes += slot.received_bytes.load(std::memory_order_relaxed);
+  sum.fragmentable_packets += slot.fragmentable_packets.load(std::memory_order_relaxed);
+  sum.other_source_packets += slot.other_source_packets.load(std::memory_order_relaxed);
+  const std::uint32_t path_mtu = slot.path_mtu.load(std::memory_order_relaxed);
+  if (path_mtu != 0 && (sum.path_mtu == 0 || path_mtu < sum.path_mtu)) sum.path_mtu = path_mtu;
 }
 
 }  // namespace
@@ -51,8 +50,8 @@ struct PeerTable::Names {
   std::vector<std::unique_ptr<Chunk>> chunks;
 };
 
-PeerTable::PeerTable() : names_(std::make_unique<Names>()) {
-  names_->chunks.push_back(std::make_unique<Chunk>());
+PeerTable::PeerTable(std::size_t workers) : workers_(workers), names_(std::make_unique<Names>()) {
+  names_->chunks.push_back(std::make_unique<Chunk>(workers_));
   chunks_[0].store(names_->chunks[0].get(), std::memory_order_release);
   names_->next = kNoPeer + 1;
 }
@@ -66,12 +65,14 @@ PeerId PeerTable::Acquire(std::string_view name) {
   if (!names_->free.empty()) {
     id = names_->free.back();
     names_->free.pop_back();
-    Clear(slot(id));
-    other_source(id).Clear();
+    for (std::size_t worker = 0; worker < workers_; ++worker) {
+      Clear(slots(id)[worker]);
+      other_sources(id)[worker].Clear();
+    }
   } else if (names_->next < kMaxPeers) {
     id = names_->next++;
     if (id % kChunk == 0) {
-      names_->chunks.push_back(std::make_unique<Chunk>());
+      names_->chunks.push_back(std::make_unique<Chunk>(workers_));
       chunks_[id / kChunk].store(names_->chunks.back().get(), std::memory_order_release);
     }
   } else {
@@ -89,18 +90,22 @@ void PeerTable::Release(std::string_view name) {
   names_->ids.erase(known);
 }
 
+PeerCounts PeerTable::CountsOf(PeerId id) const {
+  const Chunk& chunk = ChunkOf(id);
+  PeerCounts sum;
+  for (std::size_t i = id % kChunk * workers_, end = i + workers_; i < end; ++i) {
+    AddSlot(chunk.slots[i], sum);
+    if (const auto source = chunk.other_sources[i].Load()) sum.other_source = source;
+  }
+  return sum;
+}
+
 std::vector<PeerTable::Row> PeerTable::Read() const {
   const std::lock_guard lock(names_->mutex);
   std::vector<Row> rows;
   rows.reserve(names_->ids.size() + 1);
-  const auto read = [this](PeerId id) {
-    const Chunk& chunk = *chunks_[id / kChunk].load(std::memory_order_relaxed);
-    PeerCounts counts = ReadSlot(chunk.slots[id % kChunk]);
-    counts.other_source = chunk.other_sources[id % kChunk].Load();
-    return counts;
-  };
-  rows.push_back({"", read(kNoPeer)});
-  for (const auto& [name, id] : names_->ids) rows.push_back({name, read(id)});
+  rows.push_back({"", CountsOf(kNoPeer)});
+  for (const auto& [name, id] : names_->ids) rows.push_back({name, CountsOf(id)});
   std::sort(rows.begin() + 1, rows.end(),
             [](const Row& a, const Row& b) { return a.name < b.name; });
   return rows;

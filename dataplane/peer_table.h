@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Per-peer state of the packet path: counters and path MTU. A slot does not move while its peer
-// exists.
+// Per-peer state of the packet path, a slot for each worker: counters and path MTU. A slot does not
+// move while its peer exists.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace weft::dataplane {
 
-// Index of a slot. kNoPeer's slot counts packets that belong to no known peer.
+// Index of a peer's slots. kNoPeer's count packets that belong to no known peer.
 using PeerId = std::uint32_t;
 inline constexpr PeerId kNoPeer = 0;
 
@@ -37,58 +37,61 @@ struct PeerCounts {
   friend bool operator==(const PeerCounts&, const PeerCounts&) = default;
 };
 
-// The control thread adds slots; the worker writes them (relaxed atomics, one writer) and finds
-// them through the records of its snapshot; any thread may read counts.
+// The control thread adds slots; a worker writes its own of each peer (relaxed atomics, one writer)
+// and finds them through the records of its snapshot; any thread may read counts.
 class PeerTable {
  public:
   static constexpr std::size_t kMaxPeers = std::size_t{1} << 20;  // kNoPeer included
 
-  PeerTable();
+  explicit PeerTable(std::size_t workers = 1);
   ~PeerTable();
   PeerTable(const PeerTable&) = delete;
   PeerTable& operator=(const PeerTable&) = delete;
 
-  // The slot of `name`, created if new; kNoPeer if the table is full. Control thread.
+  // The slots of `name`, created if new; kNoPeer if the table is full. Control thread.
   PeerId Acquire(std::string_view name);
-  // The slot may be reused for another name, starting from zero: release it only once no snapshot
-  // refers to it. Control thread.
+  // The slots may be reused for another name, starting from zero: release them only once no
+  // snapshot refers to them. Control thread.
   void Release(std::string_view name);
 
   // A cache line of its own.
   struct alignas(64) Slot {
     std::atomic<std::uint64_t> sent_packets{0}, sent_bytes{0}, received_packets{0},
         received_bytes{0};
-    std::atomic<std::uint32_t> path_mtu{0};        // outer bytes; zero: none learnt
+    // Each worker learns it from its own packets. Outer bytes; zero: none learnt.
+    std::atomic<std::uint32_t> path_mtu{0};
     std::atomic<std::int64_t> path_mtu_expiry{0};  // Timestamp count
     std::atomic<std::uint64_t> fragmentable_packets{0}, other_source_packets{0};
   };
   static_assert(sizeof(Slot) == 64);
-  // The slot's address never changes. Control thread, and tests.
-  Slot& slot(PeerId id) {
-    return chunks_[id / kChunk].load(std::memory_order_acquire)->slots[id % kChunk];
-  }
-
+  // An array with a slot for each worker, whose address never changes. Control thread, and tests.
+  Slot* slots(PeerId id) { return &ChunkOf(id).slots[id % kChunk * workers_]; }
   // Likewise; separate, because usual packets do not access it.
-  SharedAddress& other_source(PeerId id) {
-    return chunks_[id / kChunk].load(std::memory_order_acquire)->other_sources[id % kChunk];
+  SharedAddress* other_sources(PeerId id) {
+    return &ChunkOf(id).other_sources[id % kChunk * workers_];
   }
 
   struct Row {
     std::string name;  // empty: kNoPeer
     PeerCounts counts;
   };
-  // kNoPeer first, then by name. Any thread.
+  // kNoPeer first, then by name. Sums of all workers, and their smallest path MTU. Any thread.
   std::vector<Row> Read() const;
 
  private:
   struct Names;
-  static constexpr std::size_t kChunk = 1024;  // slots
+  static constexpr std::size_t kChunk = 1024;  // peers
   // Never moved or freed while the table lives.
-  struct Chunk : OnHugePages {
-    std::array<Slot, kChunk> slots;
-    std::array<SharedAddress, kChunk> other_sources;
+  struct Chunk {
+    explicit Chunk(std::size_t workers)
+        : slots(kChunk * workers), other_sources(kChunk * workers) {}
+    std::vector<Slot, HugePageAllocator<Slot>> slots;
+    std::vector<SharedAddress> other_sources;
   };
+  Chunk& ChunkOf(PeerId id) const { return *chunks_[id / kChunk].load(std::memory_order_acquire); }
+  PeerCounts CountsOf(PeerId id) const;
 
+  const std::size_t workers_;
   std::array<std::atomic<Chunk*>, kMaxPeers / kChunk> chunks_{};
   std::unique_ptr<Names> names_;
 };

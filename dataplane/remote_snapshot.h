@@ -19,12 +19,12 @@ namespace weft::dataplane {
 
 // A remote, as the packet path reads it; two cache lines. Usual packets read only the first.
 struct alignas(128) Remote {
-  PeerTable::Slot* peer = nullptr;  // never null in a record that a look-up returns
+  PeerTable::Slot* slots = nullptr;  // the peer's; never null in a record that a look-up returns
   IpAddress vtep;
   EncapsulationTemplate encapsulation;
   // The members below are read for unusual senders only.
   MacAddress mac;
-  SharedAddress* other_source = nullptr;  // the peer's, as `peer`
+  SharedAddress* other_sources = nullptr;  // the peer's, as `slots`
 };
 static_assert(sizeof(Remote) == 128);
 static_assert(offsetof(Remote, encapsulation) + EncapsulationTemplate::kDatagramBytes <= 64);

@@ -49,8 +49,8 @@ static_assert(std::is_trivially_copyable_v<Remote>);
 
 struct RemoteTable::Impl {
   struct PeerUse {
-    PeerTable::Slot* slot = nullptr;
-    SharedAddress* other_source = nullptr;
+    PeerTable::Slot* slots = nullptr;
+    SharedAddress* other_sources = nullptr;
     std::uint32_t subnets = 0;
     std::uint64_t idle_since = 0;  // version in which the last subnet was removed
   };
@@ -153,8 +153,8 @@ std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
   Impl::PeerUse& use = peer.second;
   if (use.subnets++ == 0) {
     const PeerId id = impl_->peers.Acquire(spec.peer);
-    use.slot = &impl_->peers.slot(id);
-    use.other_source = &impl_->peers.other_source(id);
+    use.slots = impl_->peers.slots(id);
+    use.other_sources = impl_->peers.other_sources(id);
   }
   const std::uint32_t index = NewRemote();
   impl_->leases[index].use = &peer;
@@ -173,7 +173,7 @@ std::uint32_t RemoteTable::Set(const RemoteSpec& spec) {
   outer.inner_destination = spec.mac;
   outer.udp_checksum = impl_->local.udp_checksum;
   ::new (&impl_->array->remotes[index])
-      Remote{use.slot, spec.vtep, EncapsulationTemplate(outer), spec.mac, use.other_source};
+      Remote{use.slots, spec.vtep, EncapsulationTemplate(outer), spec.mac, use.other_sources};
   if (old != 0) {
     known->second = index;
     ReplacePrefix(spec.subnet, old, index);

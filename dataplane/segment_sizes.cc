@@ -94,6 +94,15 @@ bool IsTooBig(const Start& start) {
 
 SegmentSizes::SegmentSizes() : flows_(std::size_t{1} << kTableBits) {}
 
+void SegmentSizes::Set(std::uint64_t key, std::uint16_t mss) {
+  flows_[key >> (64 - kTableBits)].store((key & ~kMss) | mss, std::memory_order_relaxed);
+}
+
+std::uint16_t SegmentSizes::Find(std::uint64_t key) const {
+  const std::uint64_t flow = flows_[key >> (64 - kTableBits)].load(std::memory_order_relaxed);
+  return ((flow ^ key) & ~kMss) == 0 ? static_cast<std::uint16_t>(flow & kMss) : 0;
+}
+
 void SegmentSizes::Learn(const Packet& packet) {
   if (packet.segmentation != Segmentation::kNone) return;
   const std::optional<Start> start = StartOf(packet.bytes());
@@ -108,8 +117,7 @@ void SegmentSizes::Learn(const Packet& packet) {
     // replaces what was learnt from an earlier flow with the same ports.
     const std::uint64_t key = KeyOf(start->destination, start->source, start->address,
                                     LoadBe16(transport + 2), LoadBe16(transport));
-    const std::uint16_t mss = MssOption(start->transport);
-    flows_[key >> (64 - kTableBits)] = {key, mss};
+    Set(key, MssOption(start->transport));
     return;
   }
   if (!IsTooBig(*start)) return;
@@ -119,14 +127,13 @@ void SegmentSizes::Learn(const Packet& packet) {
   const bool v4 = quoted->address == 4;
   const std::uint32_t headers =
       (v4 ? kIpv4HeaderSize : kIpv6HeaderSize) + static_cast<std::uint32_t>(TcpHeader::kSize);
-  const std::uint32_t mss =
+  std::uint32_t mss =
       std::max(mtu > headers ? mtu - headers : 0, v4 ? kLeastFromIcmpV4 : kLeastFromIcmpV6);
   const std::uint64_t key =
       KeyOf(quoted->source, quoted->destination, quoted->address,
             LoadBe16(quoted->transport.data()), LoadBe16(quoted->transport.data() + 2));
-  Flow& flow = flows_[key >> (64 - kTableBits)];
-  const bool known = flow.key == key && flow.mss != 0;
-  flow = {key, static_cast<std::uint16_t>(known ? std::min<std::uint32_t>(flow.mss, mss) : mss)};
+  if (const std::uint16_t known = Find(key); known != 0) mss = std::min<std::uint32_t>(known, mss);
+  Set(key, static_cast<std::uint16_t>(mss));
 }
 
 std::uint32_t SegmentSizes::Cap(const Packet& packet, std::uint32_t header,
@@ -136,12 +143,12 @@ std::uint32_t SegmentSizes::Cap(const Packet& packet, std::uint32_t header,
   const std::byte* const transport = start->transport.data();
   const std::uint64_t key = KeyOf(start->source, start->destination, start->address,
                                   LoadBe16(transport), LoadBe16(transport + 2));
-  const Flow& flow = flows_[key >> (64 - kTableBits)];
-  if (flow.key != key || flow.mss == 0) return limit;
+  const std::uint16_t known = Find(key);
+  if (known == 0) return limit;
   // The MSS includes the options of every segment.
   const auto ip = static_cast<std::uint32_t>(transport - packet.data);
   const std::uint32_t options = header - ip - static_cast<std::uint32_t>(TcpHeader::kSize);
-  const std::uint32_t mss = std::max<std::uint32_t>(flow.mss, kLeastMss);
+  const std::uint32_t mss = std::max<std::uint32_t>(known, kLeastMss);
   return std::min(limit, mss > options ? mss - options : 1);
 }
 

@@ -4,6 +4,7 @@
 // (dataplane/virtual_underlay.h).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -13,7 +14,8 @@
 
 namespace weft::dataplane {
 
-// One thread. A table of fixed size, in which a newer flow replaces an older one. Allocates once.
+// Any number of workers: they share it, because one may get a flow's SYN and another the answers. A
+// table of fixed size, in which a newer flow replaces an older one. Allocates once.
 class SegmentSizes {
  public:
   SegmentSizes();
@@ -27,13 +29,14 @@ class SegmentSizes {
   std::uint32_t Cap(const Packet& packet, std::uint32_t header, std::uint32_t limit) const;
 
  private:
-  struct Flow {
-    std::uint64_t key = 0;
-    std::uint16_t mss = 0;
-  };
   static constexpr int kTableBits = 12;
+  static constexpr std::uint64_t kMss = 0xffff;
 
-  std::vector<Flow> flows_;
+  void Set(std::uint64_t key, std::uint16_t mss);
+  std::uint16_t Find(std::uint64_t key) const;  // 0: none is known
+
+  // Each the upper 48 bits of a flow's key, then its MSS.
+  std::vector<std::atomic<std::uint64_t>> flows_;
 };
 
 }  // namespace weft::dataplane

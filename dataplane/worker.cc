@@ -7,10 +7,10 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "dataplane/offload.h"
-#include "dataplane/segment_sizes.h"
 #include "dataplane/virtual_underlay.h"
 #include "dataplane/wait_set.h"
 
@@ -71,13 +71,13 @@ struct Worker::Impl {
   Forwarder& forwarder;
   Counters& counters;
   BusyPoll busy_poll;
+  const std::shared_ptr<SegmentSizes> segment_sizes;
   PollCredit poll_credit{busy_poll.percent};
   Batch from_pods{};
   Batch from_wire{};
   Batch split{};    // datagrams of aggregates
   Batch pieces{};   // a batch with its superframes cut
   Batch replies{};  // ICMP errors to pods
-  SegmentSizes segment_sizes{};
   PacketSlab cut_buffers{kCutBuffers};
   std::size_t next_buffer = 0;
 
@@ -98,8 +98,10 @@ struct Worker::Impl {
 };
 
 Worker::Worker(PacketPort& pods, PacketPort& wire, Forwarder& forwarder, Counters& counters,
-               BusyPoll busy_poll)
-    : impl_(new Impl{pods, wire, forwarder, counters, busy_poll}) {}
+               BusyPoll busy_poll, std::shared_ptr<SegmentSizes> segment_sizes)
+    : impl_(new Impl{pods, wire, forwarder, counters, busy_poll,
+                     segment_sizes ? std::move(segment_sizes) : std::make_shared<SegmentSizes>()}) {
+}
 
 Worker::~Worker() = default;
 
@@ -114,7 +116,7 @@ std::size_t Worker::Impl::PodsToWire(Timestamp now) {
   from_pods.now = replies.now = now;
   const std::size_t taken = pods.Receive(from_pods);
   if (from_pods.empty()) return taken;
-  for (const Packet& packet : from_pods) segment_sizes.Learn(packet);
+  for (const Packet& packet : from_pods) segment_sizes->Learn(packet);
   replies.clear();
   forwarder.Encapsulate(from_pods, replies);
   Send(from_pods, wire, counters.to_wire);
@@ -156,7 +158,7 @@ std::size_t Worker::Impl::WireToPods(Timestamp now) {
 void Worker::Impl::SendToPods(Batch& batch) {
   forwarder.Decapsulate(batch);
   Coalesce(batch, pods.features());
-  AcceptUnfinished(batch, forwarder.pod_mtu(), segment_sizes);
+  AcceptUnfinished(batch, forwarder.pod_mtu(), *segment_sizes);
   if (!pods.features().partial_checksum) FinishChecksums(batch);
   Send(batch, pods, counters.to_pods);
 }

@@ -12,6 +12,7 @@
 #include "dataplane/counters.h"
 #include "dataplane/forwarder.h"
 #include "dataplane/packet_port.h"
+#include "dataplane/segment_sizes.h"
 
 namespace weft::dataplane {
 
@@ -25,12 +26,13 @@ struct BusyPoll {
   friend bool operator==(const BusyPoll&, const BusyPoll&) = default;
 };
 
-// Ports, forwarder and counters outlive the worker and belong to its thread during Run. What a port
-// cannot do (segment, aggregate, coalesce) is done here through dataplane/offload.
+// Ports, forwarder and counters outlive the worker; ports and forwarder belong to its thread during
+// Run. What a port cannot do (segment, aggregate, coalesce) is done here through dataplane/offload.
 class Worker {
  public:
+  // `segment_sizes`: shared with the tunnel's other workers; null: there are none.
   Worker(PacketPort& pods, PacketPort& wire, Forwarder& forwarder, Counters& counters,
-         BusyPoll busy_poll = {});
+         BusyPoll busy_poll = {}, std::shared_ptr<SegmentSizes> segment_sizes = nullptr);
   ~Worker();
 
   // One round in each direction, without waiting; called by tests and Run. Returns how much the

@@ -46,6 +46,8 @@ class Pace {
 
 struct SinkState {
   std::uint64_t datagrams = 0, bytes = 0, corrupt = 0, duplicates = 0;
+  std::uint64_t late = 0;  // after one that was sent later
+  std::uint64_t highest = 0;
   std::vector<bool> seen;
   std::unordered_set<std::uint32_t> source_ports;
 
@@ -60,6 +62,8 @@ struct SinkState {
     }
     if (stamp.sequence >= seen.size()) seen.resize(stamp.sequence * 2 + 1024);
     if (seen[stamp.sequence]) ++duplicates;
+    if (stamp.sequence < highest) ++late;
+    highest = std::max(highest, stamp.sequence);
     seen[stamp.sequence] = true;
   }
 };
@@ -201,10 +205,10 @@ int SinkUdp(const UdpSinkOptions& options) {
   const double took = last > first ? last - first : 1e-9;
   std::printf(
       "{\"datagrams\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"corrupt\": %" PRIu64
-      ", \"duplicates\": %" PRIu64
+      ", \"duplicates\": %" PRIu64 ", \"late\": %" PRIu64
       ", \"source_ports\": %zu, \"seconds\": %.3f, \"mpps\": %.4f, \"gbit_per_second\": %.3f}\n",
-      state.datagrams, state.bytes, state.corrupt, state.duplicates, state.source_ports.size(),
-      took, static_cast<double>(state.datagrams) / took * 1e-6,
+      state.datagrams, state.bytes, state.corrupt, state.duplicates, state.late,
+      state.source_ports.size(), took, static_cast<double>(state.datagrams) / took * 1e-6,
       static_cast<double>(state.bytes) * 8e-9 / took);
   return state.corrupt == 0 && state.duplicates == 0 ? 0 : 1;
 }

@@ -54,8 +54,9 @@ class TunTapPort : public PacketPort {
  protected:
   struct Device;
   explicit TunTapPort(std::unique_ptr<Device> device);
-  static absl::StatusOr<std::unique_ptr<Device>> OpenDevice(PortKind kind,
-                                                            const TunOptions& options);
+  static absl::StatusOr<std::vector<std::unique_ptr<Device>>> OpenDevice(PortKind kind,
+                                                                         const TunOptions& options,
+                                                                         std::size_t workers);
 
  private:
   std::unique_ptr<Device> device_;
@@ -66,6 +67,9 @@ class TunPort final : public TunTapPort {
  public:
   // Needs /dev/net/tun and CAP_NET_ADMIN; fails if the name is taken.
   static absl::StatusOr<std::unique_ptr<TunPort>> Open(const TunOptions& options);
+  // One for each of `workers` threads (1, 2, 4 or 8), which divide the device's queues.
+  static absl::StatusOr<std::vector<std::unique_ptr<TunPort>>> OpenAll(const TunOptions& options,
+                                                                       std::size_t workers);
 
  private:
   using TunTapPort::TunTapPort;

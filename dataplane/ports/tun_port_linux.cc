@@ -181,8 +181,8 @@ struct TunTapPort::Device {
   // For writes: a detached queue. The kernel steers a flow to the queue that its replies are
   // written to, so with any other queue all answered flows would share it.
   FileDescriptor writer;
-  std::array<FileDescriptor, kQueues> queues;
-  FileDescriptor epoll;  // of all queues
+  std::array<FileDescriptor, kQueues> queues;  // by index; empty: another worker's
+  FileDescriptor epoll;                        // of the queues
   WaitHandle handle = -1;
   std::string name;
   std::optional<TunSteering> steering;  // empty: by the flow's hash
@@ -299,6 +299,7 @@ int OpenQueue(PortKind kind, std::string& name, bool exclusive, FileDescriptor& 
 
 int Watch(int epoll, const std::array<FileDescriptor, kQueues>& queues) {
   for (std::size_t i = 0; i < kQueues; ++i) {
+    if (!queues[i].valid()) continue;
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.u32 = static_cast<std::uint32_t>(i);
@@ -315,43 +316,51 @@ int SwitchOff(int queue) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TunTapPort::Device>> TunTapPort::OpenDevice(
-    PortKind kind, const TunOptions& options) {
+absl::StatusOr<std::vector<std::unique_ptr<TunTapPort::Device>>> TunTapPort::OpenDevice(
+    PortKind kind, const TunOptions& options, std::size_t workers) {
   if (options.name.size() >= IFNAMSIZ) {
     return absl::InvalidArgumentError(
         absl::StrCat(DeviceWord(kind), " device \"", options.name,
                      "\": the name has more than 15 bytes; choose a shorter one"));
   }
-  auto device = std::make_unique<Device>();
-  device->kind = kind;
-  device->name = options.name;
+  std::vector<std::unique_ptr<Device>> devices(workers);
+  for (auto& device : devices) device = std::make_unique<Device>();
+  std::string name = options.name;
   int error = 0;
-  for (FileDescriptor& queue : device->queues) {
-    const bool first = &queue == device->queues.data();
-    if (error == 0) error = OpenQueue(kind, device->name, /*exclusive=*/first, queue);
-  }
-  // Opened last, so that detaching it does not change the other queues' indices.
-  if (error == 0) error = OpenQueue(kind, device->name, /*exclusive=*/false, device->writer);
-  if (error == 0) error = SwitchOff(device->writer.get());
-  if (error == 0) {
+  for (std::size_t i = 0; i < kQueues && error == 0; ++i)
+    error = OpenQueue(kind, name, /*exclusive=*/i == 0, devices[i % workers]->queues[i]);
+  for (auto& device : devices) {
+    // Opened last, so that detaching it does not change the other queues' indices.
+    if (error == 0) error = OpenQueue(kind, name, /*exclusive=*/false, device->writer);
+    if (error == 0) error = SwitchOff(device->writer.get());
+    if (error != 0) break;
     device->epoll = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
     error = device->epoll.valid() ? Watch(device->epoll.get(), device->queues) : errno;
   }
   if (error != 0) return OpenError(kind, options.name, error);
-  device->handle = device->epoll.get();
-  const int any_queue = device->queues[0].get();
+  const int any_queue = devices[0]->queues[0].get();
+  std::vector<TunSteering> steerings;
   if (options.by_source && kind == PortKind::kPodL3)
-    device->steering = TunSteering::Load(any_queue);
+    steerings = TunSteering::Load(any_queue, workers);
 
   unsigned got = 0;
   for (const unsigned step : kOffloadSteps) {
     got = options.offloads ? step : 0;
     if (::ioctl(any_queue, TUNSETOFFLOAD, got) == 0 || got == 0) break;
   }
-  device->features.partial_checksum = true;  // every kernel with IFF_VNET_HDR supports it on Send
-  device->features.tcp_segmentation = (got & TUN_F_TSO4) != 0;
-  device->features.udp_segmentation = (got & kTunUso4) != 0;
-  return device;
+  PortFeatures features;
+  features.partial_checksum = true;  // every kernel with IFF_VNET_HDR supports it on Send
+  features.tcp_segmentation = (got & TUN_F_TSO4) != 0;
+  features.udp_segmentation = (got & kTunUso4) != 0;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    Device& device = *devices[worker];
+    device.kind = kind;
+    device.name = name;
+    device.handle = device.epoll.get();
+    device.features = features;
+    if (!steerings.empty()) device.steering = std::move(steerings[worker]);
+  }
+  return devices;
 }
 
 TunTapPort::TunTapPort(std::unique_ptr<Device> device) : device_(std::move(device)) {}
@@ -402,16 +411,25 @@ std::vector<NamedCount> TunTapPort::Counts() const {
           {"device-oversize", device_->oversize.load(std::memory_order_relaxed)}};
 }
 
+absl::StatusOr<std::vector<std::unique_ptr<TunPort>>> TunPort::OpenAll(const TunOptions& options,
+                                                                       std::size_t workers) {
+  auto devices = OpenDevice(PortKind::kPodL3, options, workers);
+  if (!devices.ok()) return devices.status();
+  std::vector<std::unique_ptr<TunPort>> ports;
+  for (auto& device : *devices) ports.emplace_back(new TunPort(std::move(device)));
+  return ports;
+}
+
 absl::StatusOr<std::unique_ptr<TunPort>> TunPort::Open(const TunOptions& options) {
-  auto device = OpenDevice(PortKind::kPodL3, options);
-  if (!device.ok()) return device.status();
-  return std::unique_ptr<TunPort>(new TunPort(*std::move(device)));
+  auto ports = OpenAll(options, 1);
+  if (!ports.ok()) return ports.status();
+  return std::move(ports->front());
 }
 
 absl::StatusOr<std::unique_ptr<TapPort>> TapPort::Open(const TunOptions& options) {
-  auto device = OpenDevice(PortKind::kPodL2, options);
-  if (!device.ok()) return device.status();
-  return std::unique_ptr<TapPort>(new TapPort(*std::move(device)));
+  auto devices = OpenDevice(PortKind::kPodL2, options, 1);
+  if (!devices.ok()) return devices.status();
+  return std::unique_ptr<TapPort>(new TapPort(std::move(devices->front())));
 }
 
 }  // namespace weft::dataplane

@@ -75,14 +75,17 @@ FileDescriptor LoadProgram(int map, std::int32_t shared) {
 
 }  // namespace
 
-std::optional<TunSteering> TunSteering::Load(int tun) {
-  FileDescriptor map = MakeMap();
-  if (!map.valid()) return std::nullopt;
-  const FileDescriptor program = LoadProgram(map.get(), kShared);
-  if (!program.valid()) return std::nullopt;
+std::vector<TunSteering> TunSteering::Load(int tun, std::size_t workers) {
+  const auto map = std::make_shared<const FileDescriptor>(MakeMap());
+  if (!map->valid()) return {};
+  const FileDescriptor program = LoadProgram(map->get(), kShared);
+  if (!program.valid()) return {};
   int descriptor = program.get();  // the device keeps a reference to the program
-  if (::ioctl(tun, TUNSETSTEERINGEBPF, &descriptor) != 0) return std::nullopt;
-  return TunSteering(std::move(map));
+  if (::ioctl(tun, TUNSETSTEERINGEBPF, &descriptor) != 0) return {};
+  std::vector<TunSteering> steerings;
+  for (std::size_t worker = 0; worker < workers; ++worker)
+    steerings.push_back(TunSteering(map, worker, workers));
+  return steerings;
 }
 
 void TunSteering::Observe(std::size_t queue, const Packet& last, bool more, Timestamp now) {
@@ -99,8 +102,9 @@ void TunSteering::Observe(std::size_t queue, const Packet& last, bool more, Time
   if (now - *since < kStanding) return;
   since.reset();
   const std::uint32_t source = SourceOf(last);
-  Own* unused = own_.data();
-  for (Own& own : own_) {
+  Own* unused = &own_[worker_];
+  for (std::size_t i = worker_; i < own_.size(); i += workers_) {
+    Own& own = own_[i];
     if (own.used && own.source == source) return;  // packets from before it had its own queue
     if (own.used < unused->used) unused = &own;    // an empty time is less than any other
   }
@@ -114,7 +118,7 @@ void TunSteering::Observe(std::size_t queue, const Packet& last, bool more, Time
 
 void TunSteering::Set(std::uint32_t source, std::uint32_t queue) const {
   bpf_attr element{};
-  element.map_fd = static_cast<std::uint32_t>(map_.get());
+  element.map_fd = static_cast<std::uint32_t>(map_->get());
   element.key = reinterpret_cast<std::uint64_t>(&source);
   element.value = reinterpret_cast<std::uint64_t>(&queue);
   // If this fails the source stays in its shared queue, as if there were none for it.

@@ -5,8 +5,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "dataplane/file_descriptor_linux.h"
 #include "dataplane/packet.h"
@@ -16,18 +18,23 @@ namespace weft::dataplane {
 // Selects by source address: a pod has one queue, however many flows it sends. Half of the queues
 // are shared, by the address modulo their number; the others are assigned to sources that fill a
 // shared one, so that they do not block other pods' packets. Only the last 12 bits of an address
-// are used. A pod that forges sources can select its queues. Thread: the port's.
+// are used. A pod that forges sources can select its queues.
+//
+// Of several workers each has the queues whose index modulo their number is its own, and its own
+// TunSteering on its thread: a source stays with its worker, which keeps its packets in order.
 class TunSteering {
  public:
   static constexpr std::size_t kQueues = 16;
+  static constexpr std::size_t kMostWorkers = kQueues / 2;
 
-  // `tun` is any queue of the device, whose queues were attached in the order of their indices.
+  // One for each of `workers` (a power of two, at most kMostWorkers). `tun` is any queue of the
+  // device, whose queues were attached in the order of their indices.
   // Empty if the kernel does not permit it (CAP_BPF); then the flow's hash selects the queue.
-  static std::optional<TunSteering> Load(int tun);
+  static std::vector<TunSteering> Load(int tun, std::size_t workers);
 
-  // Reports that `last` was read from `queue`, and whether it has more. If a shared queue is not
-  // empty for 2 ms, the source of `last` gets a queue of its own, if one has been unused for a
-  // second.
+  // Reports that `last` was read from `queue`, one of this worker's, and whether it has more. If a
+  // shared queue is not empty for 2 ms, the source of `last` gets a queue of its own, if one has
+  // been unused for a second.
   void Observe(std::size_t queue, const Packet& last, bool more, Timestamp now);
 
  private:
@@ -38,12 +45,14 @@ class TunSteering {
     std::optional<Timestamp> used;  // last use; empty: never assigned
   };
 
-  explicit TunSteering(FileDescriptor map) : map_(std::move(map)) {}
+  TunSteering(std::shared_ptr<const FileDescriptor> map, std::size_t worker, std::size_t workers)
+      : map_(std::move(map)), worker_(worker), workers_(workers) {}
   void Set(std::uint32_t source, std::uint32_t queue) const;
 
-  FileDescriptor map_;                                     // queue of each source; 0: a shared one
+  std::shared_ptr<const FileDescriptor> map_;  // queue of each source; 0: a shared one
+  std::size_t worker_, workers_;
   std::array<std::optional<Timestamp>, kShared> since_{};  // since when it is not empty
-  std::array<Own, kQueues - kShared> own_{};
+  std::array<Own, kQueues - kShared> own_{};               // every workers_th is used
 };
 
 }  // namespace weft::dataplane

@@ -63,6 +63,10 @@ class UdpPort final : public PacketPort {
   // Fails if the family does not match, if the port or too many source ports are taken, or if the
   // process may not open that many sockets.
   static absl::StatusOr<std::unique_ptr<UdpPort>> Open(const UdpOptions& options);
+  // One for each of `workers` threads, with one receiving port: the kernel gives a port the flows
+  // of a share of the peers' source ports. They divide sending_sockets. More than one: Linux only.
+  static absl::StatusOr<std::vector<std::unique_ptr<UdpPort>>> OpenAll(const UdpOptions& options,
+                                                                       std::size_t workers);
   ~UdpPort() override;
 
   // The receiving port, host order.

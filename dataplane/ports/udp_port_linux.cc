@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/ports/udp_port.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -32,18 +33,36 @@ struct UdpPort::Impl {
 };
 
 absl::StatusOr<std::unique_ptr<UdpPort>> UdpPort::Open(const UdpOptions& options) {
+  auto all = OpenAll(options, 1);
+  if (!all.ok()) return all.status();
+  return std::move(all->front());
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<UdpPort>>> UdpPort::OpenAll(
+    const UdpOptions& all_options, std::size_t workers) {
+  UdpOptions options = all_options;
   if (!options.bind_address.IsUnspecified() && options.bind_address.family() != options.family) {
     return absl::InvalidArgumentError(
         absl::StrCat("UDP port: address ", options.bind_address.ToString(),
                      " is not of the underlay's family; give one of that family"));
   }
-  auto socket = OpenReceivingSocket(options);
-  if (!socket.ok()) return socket.status();
-  const std::uint16_t port = BoundPort(*socket);
-  auto sender = UdpSender::Open(options, port);
-  if (!sender.ok()) return sender.status();
-  return std::unique_ptr<UdpPort>(
-      new UdpPort(std::make_unique<Impl>(*std::move(socket), port, *std::move(sender))));
+  std::vector<std::unique_ptr<UdpPort>> ports;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    auto socket = OpenReceivingSocket(options, /*beside=*/worker != 0);
+    if (!socket.ok()) return socket.status();
+    if (worker == 0) {
+      options.port = BoundPort(*socket);
+      if (workers > 1) {
+        ShareReceivingPort(*socket);
+        options.sending_sockets = std::max(options.sending_sockets / static_cast<int>(workers), 1);
+      }
+    }
+    auto sender = UdpSender::Open(options, options.port);
+    if (!sender.ok()) return sender.status();
+    ports.emplace_back(
+        new UdpPort(std::make_unique<Impl>(*std::move(socket), options.port, *std::move(sender))));
+  }
+  return ports;
 }
 
 std::uint32_t MaxUdpSegments() { return FindMaxUdpSegments(); }

@@ -220,6 +220,17 @@ struct UdpPort::Impl {
   }
 };
 
+absl::StatusOr<std::vector<std::unique_ptr<UdpPort>>> UdpPort::OpenAll(const UdpOptions& options,
+                                                                       std::size_t workers) {
+  if (workers != 1)
+    return absl::UnimplementedError("several UDP ports with one receiving port: Linux only");
+  auto port = Open(options);
+  if (!port.ok()) return port.status();
+  std::vector<std::unique_ptr<UdpPort>> ports;
+  ports.push_back(*std::move(port));
+  return ports;
+}
+
 absl::StatusOr<std::unique_ptr<UdpPort>> UdpPort::Open(const UdpOptions& options) {
   if (!options.bind_address.IsUnspecified() && options.bind_address.family() != options.family) {
     return absl::InvalidArgumentError(

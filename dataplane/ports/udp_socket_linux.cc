@@ -135,7 +135,11 @@ std::uint16_t PortOf(const sockaddr_storage& storage) {
   return LoadBe16(reinterpret_cast<const std::byte*>(&storage) + offsetof(sockaddr_in, sin_port));
 }
 
-absl::StatusOr<FileDescriptor> OpenReceivingSocket(const UdpOptions& options) {
+bool ShareReceivingPort(const FileDescriptor& socket) {
+  return Set(socket.get(), SOL_SOCKET, SO_REUSEPORT, 1);
+}
+
+absl::StatusOr<FileDescriptor> OpenReceivingSocket(const UdpOptions& options, bool beside) {
   auto socket = MakeSocket(options, options.port);
   if (!socket.ok()) return socket;
   const int fd = socket->get();
@@ -146,6 +150,7 @@ absl::StatusOr<FileDescriptor> OpenReceivingSocket(const UdpOptions& options) {
     Set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
     Set(fd, IPPROTO_UDP, kUdpNoCheck6Rx, 1);
   }
+  if (beside) ShareReceivingPort(*socket);
   Set(fd, IPPROTO_UDP, UDP_GRO, 1);  // since Linux 5.0; without it datagrams arrive one by one
   if (!Bind(fd, options, options.port)) return SocketError(options, options.port, errno);
   return socket;

@@ -27,7 +27,12 @@ IpAddress AddressOf(const sockaddr_storage& storage);
 std::uint16_t PortOf(const sockaddr_storage& storage);
 
 // Bound to the options' address and port; accepts zero checksums and aggregates, and reports ECN.
-absl::StatusOr<FileDescriptor> OpenReceivingSocket(const UdpOptions& options);
+// `beside` others for which ShareReceivingPort was called (SO_REUSEPORT).
+absl::StatusOr<FileDescriptor> OpenReceivingSocket(const UdpOptions& options, bool beside = false);
+// Further sockets may be opened beside `socket`. A program that did not ask for that still cannot
+// take the port, and neither can this call's user take one that is in use: the first socket is
+// bound alone.
+bool ShareReceivingPort(const FileDescriptor& socket);
 
 // Bound to a free port in [first_port, last_port]; receives nothing but error messages.
 absl::StatusOr<FileDescriptor> OpenSendingSocket(const UdpOptions& options,

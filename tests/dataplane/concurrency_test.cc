@@ -15,6 +15,7 @@ namespace weft::dataplane {
 namespace {
 
 constexpr std::uint32_t kNodes = 64;
+constexpr std::size_t kWorkers = 2;
 
 RemoteSpec LeaseOf(std::uint32_t node, std::uint32_t vtep) {
   return {
@@ -26,16 +27,18 @@ RemoteSpec LeaseOf(std::uint32_t node, std::uint32_t vtep) {
 TEST(Concurrency, ReadersSeeWholeStatesWhileTheWriterChurns) {
   ForwarderConfig config = DefaultConfig();
   config.wire = PortKind::kWireDatagram;
-  PeerTable peers;
+  PeerTable peers(kWorkers);
   RemoteTable remotes(config.local, peers);
   remotes.Update(std::vector{LeaseOf(0, 0)}, {});
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> forwarded{0};
+  Counters counters;
 
-  const auto work = [&](std::uint32_t seed) {
-    std::mt19937 random(seed);
-    Counters counters;
-    Forwarder forwarder(config, remotes, peers, counters);
+  const auto work = [&](std::size_t worker) {
+    std::mt19937 random(static_cast<std::uint32_t>(worker));
+    ForwarderConfig mine = config;
+    mine.worker = worker;
+    Forwarder forwarder(mine, remotes, peers, counters);
     auto batch = std::make_unique<Batch>();
     auto replies = std::make_unique<Batch>();
     while (!stop) {
@@ -59,8 +62,7 @@ TEST(Concurrency, ReadersSeeWholeStatesWhileTheWriterChurns) {
     }
   };
   std::vector<std::jthread> threads;
-  // One worker writes peers' slots; other threads only read.
-  threads.emplace_back(work, 1);
+  for (std::size_t worker = 0; worker < kWorkers; ++worker) threads.emplace_back(work, worker);
   threads.emplace_back([&] {
     while (!stop) {
       const auto snapshot = remotes.snapshot();

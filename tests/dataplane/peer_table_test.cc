@@ -21,31 +21,56 @@ TEST(PeerTable, GivesOneSlotToOneName) {
 TEST(PeerTable, SlotsStayWhereTheyAreAsTheTableGrows) {
   PeerTable peers;
   const PeerId first = peers.Acquire("first");
-  PeerTable::Slot* const slot = &peers.slot(first);
+  PeerTable::Slot* const slot = peers.slots(first);
   std::set<PeerId> ids{kNoPeer, first};
   for (int i = 0; i < 5000; ++i)
     EXPECT_TRUE(ids.insert(peers.Acquire("peer-" + std::to_string(i))).second);
-  EXPECT_EQ(&peers.slot(first), slot);
-  for (const PeerId id : ids) Add(peers.slot(id).sent_packets, id);
-  for (const PeerId id : ids) EXPECT_EQ(peers.slot(id).sent_packets.load(), id);
+  EXPECT_EQ(peers.slots(first), slot);
+  for (const PeerId id : ids) Add(peers.slots(id)[0].sent_packets, id);
+  for (const PeerId id : ids) EXPECT_EQ(peers.slots(id)[0].sent_packets.load(), id);
 }
 
 TEST(PeerTable, ASlotTakenAgainStartsFromZero) {
   PeerTable peers;
   const PeerId old = peers.Acquire("old");
-  PeerTable::Slot& slot = peers.slot(old);
+  PeerTable::Slot& slot = peers.slots(old)[0];
   slot.sent_packets = slot.sent_bytes = slot.received_packets = slot.received_bytes = 1;
   slot.path_mtu = 1400;
   slot.path_mtu_expiry = 5;
   slot.fragmentable_packets = slot.other_source_packets = 1;
-  peers.other_source(old).Store(*IpAddress::Parse("192.0.2.9"));
+  peers.other_sources(old)[0].Store(*IpAddress::Parse("192.0.2.9"));
   peers.Release("old");
   EXPECT_EQ(peers.Acquire("new"), old);
   EXPECT_EQ(slot.sent_packets + slot.sent_bytes + slot.received_packets + slot.received_bytes, 0u);
   EXPECT_EQ(slot.path_mtu, 0u);
   EXPECT_EQ(slot.path_mtu_expiry, 0);
   EXPECT_EQ(slot.fragmentable_packets + slot.other_source_packets, 0u);
-  EXPECT_EQ(peers.other_source(old).Load(), std::nullopt);
+  EXPECT_EQ(peers.other_sources(old)[0].Load(), std::nullopt);
+}
+
+TEST(PeerTable, ARowIsTheSumOfTheWorkersAndTheirSmallestPathMtu) {
+  PeerTable peers(4);
+  const PeerId id = peers.Acquire("a");
+  PeerTable::Slot* const slots = peers.slots(id);
+  for (std::size_t worker = 0; worker < 4; ++worker) {
+    Add(slots[worker].sent_packets, 1);
+    Add(slots[worker].sent_bytes, 10);
+    Add(slots[worker].received_packets, 100);
+    Add(slots[worker].received_bytes, 1000);
+    Add(slots[worker].fragmentable_packets, 2);
+    Add(slots[worker].other_source_packets, 3);
+  }
+  slots[1].path_mtu = 1400;
+  slots[2].path_mtu = 1300;
+  peers.other_sources(id)[3].Store(*IpAddress::Parse("192.0.2.9"));
+  EXPECT_EQ(peers.Read()[1].counts,
+            (PeerCounts{4, 40, 400, 4000, 1300, 8, 12, IpAddress::Parse("192.0.2.9")}));
+  peers.Acquire("its neighbour");
+  EXPECT_EQ(peers.Read()[2].counts, PeerCounts{});
+
+  peers.Release("a");
+  EXPECT_EQ(peers.Acquire("again"), id);
+  EXPECT_EQ(peers.Read()[1].counts, PeerCounts{});
 }
 
 TEST(PeerTable, ReleasingAnUnknownPeerDoesNothing) {
@@ -56,9 +81,9 @@ TEST(PeerTable, ReleasingAnUnknownPeerDoesNothing) {
 
 TEST(PeerTable, ReadsTheRowWithoutAPeerThenThePeersByName) {
   PeerTable peers;
-  Add(peers.slot(kNoPeer).received_packets, 7);
+  Add(peers.slots(kNoPeer)[0].received_packets, 7);
   const PeerId b_id = peers.Acquire("b");
-  PeerTable::Slot& b = peers.slot(b_id);
+  PeerTable::Slot& b = peers.slots(b_id)[0];
   peers.Acquire("a");
   b.sent_packets = 1;
   b.sent_bytes = 2;
@@ -67,7 +92,7 @@ TEST(PeerTable, ReadsTheRowWithoutAPeerThenThePeersByName) {
   b.path_mtu = 1400;
   b.fragmentable_packets = 5;
   b.other_source_packets = 6;
-  peers.other_source(b_id).Store(*IpAddress::Parse("192.0.2.9"));
+  peers.other_sources(b_id)[0].Store(*IpAddress::Parse("192.0.2.9"));
   const auto rows = peers.Read();
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0].name, "");

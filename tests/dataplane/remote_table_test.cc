@@ -50,7 +50,7 @@ TEST(RemoteTable, HoldsWhatTheForwarderStamps) {
   const Remote* const remote = snapshot->Find(Ip("10.244.1.9"));
   ASSERT_NE(remote, nullptr);
   EXPECT_EQ(remote->mac, Mac("02:00:00:00:00:01"));
-  EXPECT_EQ(remote->peer, &peers.slot(peers.Acquire("linux-1")));
+  EXPECT_EQ(remote->slots, peers.slots(peers.Acquire("linux-1")));
   const EncapsulationSpec spec = SpecOf(remote->encapsulation);
   EXPECT_EQ(spec.outer_source, Ip("192.0.2.2"));
   EXPECT_EQ(spec.outer_destination, Ip("192.0.2.1"));
@@ -144,10 +144,10 @@ TEST(RemoteTable, APeerKeepsItsSlotAcrossChangesAndLosesItWithItsLastSubnet) {
   PeerTable peers;
   RemoteTable table(Local(), peers);
   table.Resync(DefaultLeases());
-  const PeerTable::Slot* const slot = table.snapshot()->Find(Ip("10.244.1.1"))->peer;
+  const PeerTable::Slot* const slot = table.snapshot()->Find(Ip("10.244.1.1"))->slots;
   table.Update(std::vector{Lease("linux-1", "10.244.1.0/24", "192.0.2.77", "02:00:00:00:00:77")},
                {});
-  EXPECT_EQ(table.snapshot()->Find(Ip("10.244.1.1"))->peer, slot);
+  EXPECT_EQ(table.snapshot()->Find(Ip("10.244.1.1"))->slots, slot);
   // Replaced by another subnet in one update: the slot is kept.
   table.Update(std::vector{Lease("linux-3", "10.244.4.0/24", "192.0.2.3", "02:00:00:00:00:03")},
                std::vector{Prefix("10.244.3.0/24")});
@@ -167,10 +167,10 @@ TEST(RemoteTable, APeerThatComesBackBeforeItsSlotWasFreedKeepsIt) {
   const std::vector lease{Lease("a", "10.1.0.0/24", "192.0.2.1", "02:00:00:00:00:01")};
   table.Resync(lease);
   auto first = table.snapshot();
-  const PeerTable::Slot* const slot = first->Find(Ip("10.1.0.1"))->peer;
+  const PeerTable::Slot* const slot = first->Find(Ip("10.1.0.1"))->slots;
   table.Resync({});
   table.Resync(lease);
-  EXPECT_EQ(table.snapshot()->Find(Ip("10.1.0.1"))->peer, slot);
+  EXPECT_EQ(table.snapshot()->Find(Ip("10.1.0.1"))->slots, slot);
   auto second = table.snapshot();
   table.Resync({});
   first.reset();
@@ -264,7 +264,7 @@ TEST(RemoteTable, AgreesWithALinearSearchThroughRandomUpdates) {
       ASSERT_EQ(remote == nullptr, best == nullptr) << address.ToString() << " step " << step;
       if (best != nullptr) {
         ASSERT_EQ(remote->vtep, best->vtep);
-        ASSERT_EQ(remote->peer, &peers.slot(peers.Acquire(best->peer)));
+        ASSERT_EQ(remote->slots, peers.slots(peers.Acquire(best->peer)));
       }
     }
   }

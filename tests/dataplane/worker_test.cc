@@ -308,6 +308,42 @@ TEST(Worker, AnUncutSuperframeIsCutForAPodPortThatCannot) {
   EXPECT_EQ(rig.node.CountsOf("linux-1").received_packets, 5u);
 }
 
+// The SYN of a pod and the superframes to it may be different workers'.
+TEST(Worker, ItsNeighboursSynLimitsASuperframesSegments) {
+  PortFeatures pod;
+  pod.tcp_segmentation = pod.partial_checksum = true;
+  Node node(Rig::ConfigFor(PortKind::kWireDatagram));
+  const MemoryLink pods = MemoryLink::Make(PortKind::kPodL3, pod);
+  const MemoryLink wire = MemoryLink::Make(Rig::WireOptions(PortKind::kWireDatagram, {}));
+  const MemoryLink other_pods = MemoryLink::Make(PortKind::kPodL3, pod);
+  const MemoryLink other_wire = MemoryLink::Make(Rig::WireOptions(PortKind::kWireDatagram, {}));
+  const auto sizes = std::make_shared<SegmentSizes>();
+  Worker one(*pods.first, *wire.first, node.forwarder, node.counters, {}, sizes);
+  Worker other(*other_pods.first, *other_wire.first, node.forwarder, node.counters, {}, sizes);
+
+  ByteVector syn = PacketBuilder("10.244.2.9", "10.244.1.7")
+                       .Tcp(80, 4000, TcpHeader::kSyn | TcpHeader::kAck)
+                       .Payload(4)
+                       .Build();
+  Store8(syn.data() + 32, 6 << 4);
+  StoreBe32(syn.data() + 40, 0x0204'0000u | 700);  // the MSS option
+  Rig::Send(*pods.second, {node.buffers.Make(syn)});
+  one.Step({});
+  Rig::Send(*other_wire.second,
+            {node.buffers.Make(VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9")
+                                                .Tcp(4000, 80)
+                                                .Payload(5000)
+                                                .PartialTransportChecksum()
+                                                .Build())
+                                   .BuildPayload())});
+  other.Step({});
+  Batch received;
+  other_pods.second->Receive(received);
+  ASSERT_EQ(received.size(), 1u);
+  EXPECT_EQ(received[0].segmentation, Segmentation::kTcp);
+  EXPECT_EQ(received[0].segment_size, 700u);
+}
+
 TEST(Worker, SplitsMoreDatagramsThanABatchHolds) {
   PortFeatures wire;
   wire.datagram_aggregation = true;

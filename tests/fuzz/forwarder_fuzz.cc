@@ -313,12 +313,12 @@ class Path {
     explicit Tables(const LocalVtep& local) : remotes(local, peers) { remotes.Resync(Leases()); }
     void Reset() {
       for (PeerId id = 0; id <= Leases().size(); ++id) {
-        PeerTable::Slot& slot = peers.slot(id);
+        PeerTable::Slot& slot = peers.slots(id)[0];
         slot.sent_packets = slot.sent_bytes = slot.received_packets = slot.received_bytes = 0;
         slot.path_mtu = 0;
         slot.path_mtu_expiry = 0;
         slot.fragmentable_packets = slot.other_source_packets = 0;
-        peers.other_source(id).Clear();
+        peers.other_sources(id)[0].Clear();
       }
     }
     PeerTable peers;

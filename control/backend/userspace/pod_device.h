@@ -21,10 +21,12 @@ absl::StatusOr<bool> ClearName(const std::string& name, Vni vni, bool replace);
 // "device flannel.1 of the kernel (VNI 1)": the vxlan devices that use this UDP port; empty: none.
 std::string PortHolders(std::uint16_t port);
 
-// A TUN (kPodL3) or TAP device (kPodL2). Created down and without address; removed when the port
-// ends.
-absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::string& name,
-                                                                     dataplane::PortKind kind);
+using PodPorts = std::vector<std::unique_ptr<dataplane::PacketPort>>;
+// A TUN device with a port for each worker. Created down and without address; removed when the last
+// port ends.
+absl::StatusOr<PodPorts> OpenTunDevice(const std::string& name, int workers);
+// A TAP device, likewise.
+absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenTapDevice(const std::string& name);
 
 // "device-rx-dropped" and so on: packets that the kernel dropped on their way to or from `name`;
 // and, for the whole host, "udp-checksum-errors". Unreadable counts are omitted. Any thread.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -102,19 +103,20 @@ std::string PortHolders(std::uint16_t port) {
   return holders;
 }
 
-absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::string& name,
-                                                                     dataplane::PortKind kind) {
-  dataplane::TunOptions options;
-  options.name = name;
-  if (kind == dataplane::PortKind::kPodL2) return dataplane::TapPort::Open(options);
-  auto port = dataplane::TunPort::Open(options);
-  if (port.ok() && !(*port)->steers_by_source()) {
+absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenTapDevice(const std::string& name) {
+  return dataplane::TapPort::Open({.name = name});
+}
+
+absl::StatusOr<PodPorts> OpenTunDevice(const std::string& name, int workers) {
+  auto ports = dataplane::TunPort::OpenAll({.name = name}, static_cast<std::size_t>(workers));
+  if (!ports.ok()) return ports.status();
+  if (!ports->front()->steers_by_source()) {
     control::LogWarning(absl::StrCat(
         name,
         ": the kernel refuses BPF (CAP_BPF), so queues are chosen by flow, and a pod with many "
         "flows can starve the other pods; grant flanneld CAP_BPF"));
   }
-  return port;
+  return PodPorts(std::move_iterator(ports->begin()), std::move_iterator(ports->end()));
 }
 
 std::vector<dataplane::NamedCount> KernelCounts(const std::string& name) {

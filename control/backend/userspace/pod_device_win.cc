@@ -6,9 +6,12 @@ namespace weft::backend {
 absl::StatusOr<bool> ClearName(const std::string&, Vni, bool) { return false; }
 std::string PortHolders(std::uint16_t) { return ""; }
 
-absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPodDevice(const std::string&,
-                                                                     dataplane::PortKind) {
-  return absl::UnimplementedError("Windows has no TUN and TAP devices");  // options.h refuses them
+// options.h refuses both.
+absl::StatusOr<PodPorts> OpenTunDevice(const std::string&, int) {
+  return absl::UnimplementedError("Windows has no TUN devices");
+}
+absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenTapDevice(const std::string&) {
+  return absl::UnimplementedError("Windows has no TAP devices");
 }
 
 std::vector<dataplane::NamedCount> KernelCounts(const std::string&) { return {}; }

@@ -36,8 +36,9 @@ dataplane::LocalVtep LocalVtepOf(const TunnelConfig& config) {
   return {config.bind_address, config.vtep_mac, config.vni, config.port, config.udp_checksum};
 }
 
-dataplane::ForwarderConfig ForwarderConfigOf(const TunnelConfig& config) {
+dataplane::ForwarderConfig ForwarderConfigOf(const TunnelConfig& config, std::size_t worker) {
   dataplane::ForwarderConfig out;
+  out.worker = worker;
   out.local = LocalVtepOf(config);
   out.own_subnets = {config.subnet};
   out.own_addresses = {config.subnet.base()};
@@ -71,15 +72,14 @@ dataplane::EdgeOptions EdgeOptionsOf(const TunnelConfig& config) {
   return out;
 }
 
-absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPods(const TunnelConfig& config) {
+absl::StatusOr<PodPorts> OpenPods(const TunnelConfig& config) {
   using Kind = config::PodDevice::Kind;
-  using dataplane::PortKind;
   absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> frames;
   switch (config.pod_device.kind) {
     case Kind::kTun:
-      return OpenPodDevice(config.device, PortKind::kPodL3);
+      return OpenTunDevice(config.device, config.workers);
     case Kind::kTap:
-      frames = OpenPodDevice(config.device, PortKind::kPodL2);
+      frames = OpenTapDevice(config.device);
       break;
     case Kind::kPcap:
       const absl::StatusOr<const dataplane::PcapLibrary*> library = dataplane::PcapLibrary::Load();
@@ -89,7 +89,9 @@ absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenPods(const TunnelConf
       break;
   }
   if (!frames.ok()) return frames.status();
-  return std::make_unique<dataplane::Edge>(*std::move(frames), EdgeOptionsOf(config));
+  PodPorts ports;
+  ports.push_back(std::make_unique<dataplane::Edge>(*std::move(frames), EdgeOptionsOf(config)));
+  return ports;
 }
 
 dataplane::TracedPorts TracePorts(dataplane::TracedPorts ports,
@@ -139,31 +141,52 @@ admin::DirectionStatus DirectionOf(const dataplane::DirectionCounts& counts) {
   return out;
 }
 
+void AddCounts(const std::vector<dataplane::NamedCount>& counts,
+               std::vector<admin::KernelCount>& sums) {
+  for (const dataplane::NamedCount& count : counts) {
+    const auto sum = std::find_if(sums.begin(), sums.end(),
+                                  [&](const auto& each) { return each.name == count.name; });
+    if (sum != sums.end())
+      sum->value += count.value;
+    else
+      sums.push_back({std::string(count.name), count.value});
+  }
+}
+
 }  // namespace
 
 struct Tunnel::Parts {
-  Parts(const TunnelConfig& config, std::unique_ptr<dataplane::PacketPort> wire_port,
-        std::unique_ptr<dataplane::PacketPort> pod_port,
-        std::shared_ptr<dataplane::Counters> shared_counters)
+  Parts(const TunnelConfig& config, std::shared_ptr<dataplane::Counters> shared_counters)
       : counts(std::move(shared_counters)),
-        wire(std::move(wire_port)),
-        pods(std::move(pod_port)),
+        peers(static_cast<std::size_t>(config.workers)),
         remotes(LocalVtepOf(config), peers),
-        forwarder(ForwarderConfigOf(config), remotes, peers, *counts),
-        worker(*pods, *wire, forwarder, *counts, config.busy_poll),
         table_sink(remotes, config.family, absl::StrCat("dataplane ", config.device)) {}
 
+  // What belongs to one thread.
+  struct OfWorker {
+    OfWorker(const TunnelConfig& config, Parts& parts, dataplane::TracedPorts ports,
+             std::size_t number)
+        : wire(std::move(ports.wire)),
+          pods(std::move(ports.pods)),
+          forwarder(ForwarderConfigOf(config, number), parts.remotes, parts.peers, *parts.counts),
+          worker(*pods, *wire, forwarder, *parts.counts, config.busy_poll, parts.segment_sizes) {}
+
+    std::unique_ptr<dataplane::PacketPort> wire;
+    std::unique_ptr<dataplane::PacketPort> pods;
+    dataplane::Forwarder forwarder;
+    dataplane::Worker worker;
+  };
+
   const std::shared_ptr<dataplane::Counters> counts;
-  std::unique_ptr<dataplane::PacketPort> wire;
-  std::unique_ptr<dataplane::PacketPort> pods;
+  const std::shared_ptr<dataplane::SegmentSizes> segment_sizes =
+      std::make_shared<dataplane::SegmentSizes>();
   dataplane::PeerTable peers;
   dataplane::RemoteTable remotes;
-  dataplane::Forwarder forwarder;
-  dataplane::Worker worker;
   control::DataplaneSink table_sink;
   std::uint32_t adapter_index = 0;
   std::unique_ptr<Superframes> superframes;  // null: the system has no such way
-  std::jthread thread;
+  std::vector<std::unique_ptr<OfWorker>> workers;
+  std::vector<std::jthread> threads;
 };
 
 Tunnel::Tunnel(const TunnelConfig& config) : config_(config) {}
@@ -180,27 +203,29 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   udp.udp_checksum = config.udp_checksum;
   std::unique_ptr<Superframes> superframes = OpenSuperframes(SuperframesConfigOf(config));
   if (superframes) udp.tunnel_gso = superframes->gso();
-  absl::StatusOr<std::unique_ptr<dataplane::UdpPort>> wire = dataplane::UdpPort::Open(udp);
-  if (!wire.ok()) return wire.status();
-  absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> pods = OpenPods(config);
+  auto wires = dataplane::UdpPort::OpenAll(udp, static_cast<std::size_t>(config.workers));
+  if (!wires.ok()) return wires.status();
+  absl::StatusOr<PodPorts> pods = OpenPods(config);
   if (!pods.ok()) return pods.status();
 
-  dataplane::TracedPorts ports{*std::move(pods), *std::move(wire)};
-  if (trace) ports = TracePorts(std::move(ports), std::move(trace), config);
-
   std::unique_ptr<Tunnel> tunnel(new Tunnel(config));
-  tunnel->parts_ = std::make_unique<Parts>(config, std::move(ports.wire), std::move(ports.pods),
-                                           std::move(counters));
+  tunnel->parts_ = std::make_unique<Parts>(config, std::move(counters));
   Parts& parts = *tunnel->parts_;
+  for (std::size_t i = 0; i < wires->size(); ++i) {
+    dataplane::TracedPorts ports{std::move((*pods)[i]), std::move((*wires)[i])};
+    if (trace) ports = TracePorts(std::move(ports), trace, config);
+    parts.workers.push_back(std::make_unique<Parts::OfWorker>(config, parts, std::move(ports), i));
+  }
   const absl::StatusOr<std::uint32_t> index = PrepareDevice(config, host);
   if (!index.ok()) return index.status();
   parts.adapter_index = *index;
   parts.superframes = std::move(superframes);
-  parts.thread = std::jthread(
-      [&worker = parts.worker, on_broken = std::move(on_broken)](std::stop_token stop) {
-        const absl::Status status = worker.Run(stop);
-        if (!stop.stop_requested()) on_broken(status);
-      });
+  for (const auto& each : parts.workers) {
+    parts.threads.emplace_back([&worker = each->worker, on_broken](std::stop_token stop) {
+      const absl::Status status = worker.Run(stop);
+      if (!stop.stop_requested()) on_broken(status);
+    });
+  }
   return tunnel;
 }
 
@@ -249,11 +274,12 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
   status.peer_check = PeerCheckWord(config_.peer_check);
   if (config_.peer_check == dataplane::PeerCheck::kLease)
     status.strict_would_drop = counters.strict_would_drop;
-  for (const auto& counts :
-       {parts_->wire->Counts(), parts_->pods->Counts(), KernelCounts(config_.device)}) {
-    for (const dataplane::NamedCount& count : counts)
-      status.kernel.push_back({count.name, count.value});
+  status.workers = static_cast<std::uint32_t>(parts_->workers.size());
+  for (const auto& each : parts_->workers) {
+    AddCounts(each->wire->Counts(), status.kernel);
+    AddCounts(each->pods->Counts(), status.kernel);
   }
+  AddCounts(KernelCounts(config_.device), status.kernel);
   return status;
 }
 

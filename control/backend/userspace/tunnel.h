@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One family's userspace tunnel: its ports, forwarder, tables, sink, and the thread that moves its
-// packets. Routes into it are a HostRouteSink's.
+// One family's userspace tunnel: its tables, sink, and the threads that move its packets, each with
+// its ports and forwarder. Routes into it are a HostRouteSink's.
 #pragma once
 
 #include <cstdint>
@@ -42,24 +42,25 @@ struct TunnelConfig {
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   dataplane::BusyPoll busy_poll{};
   config::Superframes superframes = config::Superframes::kAuto;
+  int workers = 1;
   // Of pods that send Ethernet frames: the address in FLANNEL_SUBNET.
   IpAddress gateway() const { return subnet.base().Next(); }
   friend bool operator==(const TunnelConfig&, const TunnelConfig&) = default;
 };
 
-// Control thread, except for the worker's own. Members are destroyed in reverse order: the thread
-// is joined first, the device is removed last.
+// Control thread, except for the workers' own. Members are destroyed in reverse order: the threads
+// are joined first, the device is removed last.
 class Tunnel {
  public:
   // `trace`: where to write its packets; null: nowhere.
   // Binds the UDP port before it creates the device, so that a second daemon leaves nothing behind;
-  // then device up, address (kTun), thread. An adapter of kPcap stays as it is. No other tunnel
-  // writes to `counters` now. `on_broken` is called on the worker's thread if that ends by itself.
+  // then device up, address (kTun), threads. An adapter of kPcap stays as it is. `on_broken` is
+  // called on a worker's thread if that ends by itself.
   static absl::StatusOr<std::unique_ptr<Tunnel>> Open(
       const TunnelConfig& config, host::Host& host, std::shared_ptr<dataplane::Counters> counters,
       std::shared_ptr<dataplane::TraceFile> trace,
       std::function<void(const absl::Status&)> on_broken);
-  // Joins the thread and removes our device.
+  // Joins the threads and removes our device.
   ~Tunnel();
   Tunnel(const Tunnel&) = delete;
   Tunnel& operator=(const Tunnel&) = delete;

@@ -107,7 +107,7 @@ TEST_F(NodeNetworkLinuxTest, QueuesByFlowAreReported) {
   control::StartLog(control::LogFormat::kKlog, 0);
   const auto log_of = [](const std::string& name) {
     ::testing::internal::CaptureStderr();
-    const auto device = backend::OpenPodDevice(name, dataplane::PortKind::kPodL3);
+    const auto device = backend::OpenTunDevice(name, 1);
     EXPECT_TRUE(device.ok()) << device.status();
     return ::testing::internal::GetCapturedStderr();
   };

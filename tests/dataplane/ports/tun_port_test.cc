@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -392,6 +393,81 @@ TEST_F(SharedQueueTest, AnIdleOwnQueueIsReassignedAfterASecond) {
   EXPECT_EQ(ArriveNextTo(1), 0u) << "its queue is another's";
   BeLoud(11);
   EXPECT_EQ(ArriveNextTo(11), 0u) << "all have carried something";
+}
+
+// The last bytes of the IPv4 UDP packets' sources that wait in `port`.
+std::multiset<int> SourcesIn(PacketPort& port, Batch& batch) {
+  std::multiset<int> sources;
+  while (port.Receive(batch) != 0) {
+    for (const Packet& packet : batch) {
+      const auto inner = ParseInnerIp(packet.bytes());
+      if (inner && inner->is_v4() && inner->protocol == IpProtocol::kUdp)
+        sources.insert(static_cast<int>(inner->source_v4() & 0xff));
+    }
+  }
+  return sources;
+}
+
+TEST_F(TunPortTest, SeveralWorkersDivideTheSources) {
+  auto ports = TunPort::OpenAll({.name = "t0"}, 4);
+  ASSERT_TRUE(ports.ok()) << ports.status();
+  ASSERT_EQ(ports->size(), 4u);
+  ASSERT_EQ(RunIp("link set t0 mtu 1450 up"), "");
+  for (int i = 16; i < 32; ++i)
+    ASSERT_EQ(RunIp(absl::StrCat("addr add 10.9.0.", i, "/24 dev t0")), "");
+  for (int i = 16; i < 32; ++i) Flood(absl::StrCat("10.9.0.", i).c_str(), "10.9.0.2", 3);
+  for (int worker = 0; worker < 4; ++worker) {
+    SCOPED_TRACE(worker);
+    TunPort& port = *(*ports)[static_cast<std::size_t>(worker)];
+    ASSERT_TRUE(port.steers_by_source());
+    EXPECT_EQ(port.name(), "t0");
+    auto waits = WaitSet::Make(port.wait_handles());
+    ASSERT_TRUE(waits.ok());
+    EXPECT_TRUE((*waits)->Wait(std::chrono::milliseconds(0)));
+    std::multiset<int> expected;
+    for (int i = 16 + worker; i < 32; i += 4) {
+      for (int packet = 0; packet < 3; ++packet) expected.insert(i);
+    }
+    EXPECT_EQ(SourcesIn(port, batch_), expected);
+    EXPECT_FALSE((*waits)->Wait(std::chrono::milliseconds(0))) << "the others' queues are not";
+  }
+  // Each may write, and the device stays until the last port is gone.
+  for (auto& port : *ports) {
+    out_.clear();
+    Add(PacketBuilder("10.9.0.2", "10.9.0.16").Udp(9, 5000).Build());
+    port->Send(out_);
+    EXPECT_EQ(out_[0].verdict, Verdict::kForward);
+  }
+  ports->erase(ports->begin(), ports->begin() + 3);
+  EXPECT_EQ(RunIp("link show dev t0"), "");
+  ports->clear();
+  EXPECT_NE(RunIp("link show dev t0"), "");
+}
+
+// A source that gets a queue of its own stays with its worker: two would change the packets' order.
+TEST_F(TunPortTest, AnOwnQueueIsOfTheSameWorker) {
+  auto ports = TunPort::OpenAll({.name = "t0"}, 2);
+  ASSERT_TRUE(ports.ok()) << ports.status();
+  ASSERT_EQ(RunIp("link set t0 mtu 1450 up"), "");
+  for (const int source : {16, 17}) {
+    SCOPED_TRACE(source);
+    const std::string address = absl::StrCat("10.9.0.", source);
+    ASSERT_EQ(RunIp("addr add " + address + "/24 dev t0"), "");
+    TunPort& port = *(*ports)[static_cast<std::size_t>(source % 2)];
+    TunPort& other = *(*ports)[static_cast<std::size_t>(1 - source % 2)];
+    ASSERT_TRUE(port.steers_by_source());
+    Flood(address.c_str(), "10.9.0.2", 400);
+    while (port.Receive(batch_) != 0) batch_.now += std::chrono::milliseconds(2);
+    // Full, it leaves room for its neighbour in the shared queue: it has its own.
+    const std::string neighbour = absl::StrCat("10.9.0.", source + 8);
+    ASSERT_EQ(RunIp("addr add " + neighbour + "/24 dev t0"), "");
+    Flood(address.c_str(), "10.9.0.2", 1000);
+    Flood(neighbour.c_str(), "10.9.0.2", 5);
+    const std::multiset<int> sources = SourcesIn(port, batch_);
+    EXPECT_GT(sources.count(source), 100u);
+    EXPECT_EQ(sources.count(source + 8), 5u);
+    EXPECT_EQ(SourcesIn(other, batch_).count(source), 0u);
+  }
 }
 
 // Two superframes of 63 segments, which is nearly two turns.

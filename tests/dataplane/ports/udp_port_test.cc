@@ -895,6 +895,54 @@ TEST_P(UdpPortTest, OpenNamesTheErrorAndTheNextStep) {
   EXPECT_THAT(UdpPort::Open(options).status().ToString(), HasSubstr("choose 1 to 4096"));
 }
 
+TEST_P(UdpPortTest, SeveralWorkersDivideTheFlows) {
+  far_ = Open({.bind_address = GetParam().far, .port = 0, .sending_sockets = 64});
+  ASSERT_NE(far_, nullptr);
+  UdpOptions options;
+  options.family = GetParam().near.family();
+  options.bind_address = GetParam().near;
+  options.port = far_->port();
+  options.sending_sockets = 64;
+  auto ports = UdpPort::OpenAll(options, 4);
+  ASSERT_TRUE(ports.ok()) << ports.status();
+  ASSERT_EQ(ports->size(), 4u);
+  std::map<std::uint32_t, std::set<std::size_t>> workers_of_flow;
+  std::set<std::size_t> busy;
+  for (int round = 0; round < 3; ++round) {
+    out_.clear();
+    for (std::uint32_t flow = 0; flow < 64; ++flow)
+      Add(out_, flow, 100, GetParam().near).outer_port =
+          OuterSourcePort(FlowHash{flow * 0x9e37'79b1});
+    far_->Send(out_);
+    std::size_t received = 0;
+    for (std::size_t worker = 0; worker < ports->size(); ++worker) {
+      Batch batch;
+      while ((*ports)[worker]->Receive(batch) != 0) {
+        for (const Packet& packet : batch) {
+          ++received;
+          workers_of_flow[LoadBe32(packet.data)].insert(worker);
+          busy.insert(worker);
+        }
+      }
+    }
+    EXPECT_EQ(received, 64u);
+  }
+  EXPECT_EQ(busy.size(), 4u);
+  for (const auto& [flow, workers] : workers_of_flow) EXPECT_EQ(workers.size(), 1u) << flow;
+
+  for (auto& port : *ports) {
+    EXPECT_EQ(port->port(), far_->port());
+    out_.clear();
+    Add(out_, 1, 100, GetParam().far);
+    port->Send(out_);
+    EXPECT_EQ(out_[0].verdict, Verdict::kForward);
+  }
+  EXPECT_EQ(Receive(*far_, 4).size(), 4u);
+  // Another daemon does not become one of them.
+  EXPECT_TRUE(absl::IsAlreadyExists(UdpPort::Open(options).status()));
+  EXPECT_TRUE(absl::IsAlreadyExists(UdpPort::OpenAll(options, 2).status()));
+}
+
 TEST_P(UdpPortTest, TooFewDescriptorsAreNamed) {
   const pid_t child = ::fork();
   if (child == 0) {
