@@ -275,7 +275,7 @@ everything() {
   built fuzz && counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" tests/soak/fuzz.sh
   end_beside
   [ -z "$tsan" ] ||
-    counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh forwarding host_routes lifecycle net_conf three_nodes
+    counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh forwarding host_routes lifecycle net_conf three_nodes workers
   if built bench; then
     must sync bench/sync --nodes 200 --smoke --no-build
     must instructions bench/instructions

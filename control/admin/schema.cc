@@ -151,6 +151,7 @@ void Fields(V& visit, Described<V, TunnelStatus>& tunnel) {
   visit.Required("toPods", tunnel.to_pods);
   visit.Required("icmpErrors", tunnel.icmp_errors);
   visit.Required("kernel", tunnel.kernel);
+  visit.Optional("workers", tunnel.workers);
   visit.Optional("superframes", tunnel.superframes);
   visit.Optional("superframesUncut", tunnel.superframes_uncut);
   visit.Optional("peerCheck", tunnel.peer_check);

@@ -73,6 +73,7 @@
 //       packets[]       |        | {name, sentence, packets} by verdict, "forward" included
 //     icmpErrors        | number | ICMP errors sent to own pods
 //     kernel[]          |        | {name, value}: counts kept below the data plane
+//     workers?          | number | threads that carry its packets
 //     superframes?      | string | how large frames are sent: "uncut", or "cut: " and the reason
 //     superframesUncut? | number | how many were sent uncut
 //     peerCheck?        | string | how the sender of a packet is checked: --peer-check
@@ -250,7 +251,8 @@ struct TunnelStatus {
   DirectionStatus to_pods;
   std::uint64_t icmp_errors = 0;
   std::vector<KernelCount> kernel;
-  std::string superframes{};  // empty: not reported
+  std::optional<std::uint32_t> workers{};  // empty: not reported
+  std::string superframes{};               // empty: not reported
   std::optional<std::uint64_t> superframes_uncut{};
   std::string peer_check{};  // empty: not reported
   std::optional<std::uint64_t> strict_would_drop{};

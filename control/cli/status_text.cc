@@ -274,7 +274,10 @@ std::string StatusText(const Status& status, bool peers) {
   for (const admin::TunnelStatus& tunnel : status.tunnels) {
     Line(out, "tunnel",
          absl::StrCat(tunnel.device, ", over ", tunnel.family, ", VNI ", tunnel.vni, ", UDP port ",
-                      tunnel.port, ", MTU ", tunnel.mtu));
+                      tunnel.port, ", MTU ", tunnel.mtu,
+                      tunnel.workers.value_or(1) == 1
+                          ? ""
+                          : absl::StrCat(", ", *tunnel.workers, " threads")));
     Line(out, "", absl::StrCat("to wire  ", DirectionLine(tunnel.to_wire)));
     Line(out, "", absl::StrCat("to pods  ", DirectionLine(tunnel.to_pods)));
     if (tunnel.icmp_errors > 0) {

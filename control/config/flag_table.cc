@@ -86,6 +86,11 @@ constexpr FlagRow kTable[] = {
      "with --dataplane=userspace, how long after a packet flanneld looks for the next before it "
      "sleeps: shorter round trips, but a core is busy all that time",
      false, "50, for 3 % of a core at most"},
+    {kDataPlane, "workers", &V::workers, "N",
+     "with --dataplane=userspace and a TUN device, how many threads carry a family's packets: "
+     "1, 2, 4 or 8. A pod's packets stay with one of them, as do those of a flow from another "
+     "node; Linux",
+     false, "one for each four processors, at most 4"},
     {kDataPlane, "udp-checksum", &V::udp_checksum, "",
      "fill in the UDP checksum of outer IPv4 packets; outer IPv6 always has it"},
     {kDataPlane, "superframes", &V::superframes, "auto|cut",

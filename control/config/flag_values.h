@@ -55,6 +55,7 @@ struct FlagValues : PlainValues {
   std::string peer_check = "lease";
   std::string busy_poll;  // microseconds; empty: dataplane::BusyPoll's default
   std::string superframes = "auto";
+  std::string workers;  // empty: by the machine's processors
   std::string firewall_sources = "any";
   std::int64_t iptables_resync = 5;  // seconds; Linux
   std::int64_t healthz_port = 0;     // zero or less: no server

@@ -2,6 +2,8 @@
 #include "control/config/options.h"
 
 #include <algorithm>
+#include <bit>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -117,6 +119,27 @@ DataPlane ParseDataPlane(std::string_view name) {
   return DataPlane::kNone;
 }
 
+absl::Status SetWorkers(const FlagValues& values, Options& options) {
+  const char* const alone = options.pod_device.kind != PodDevice::Kind::kTun
+                                ? "with --pod-device=tap or pcap:ADAPTER"
+                            : !values.trace.empty() ? "with --trace"
+                                                    : nullptr;
+  if (values.workers.empty()) {
+    constexpr unsigned kMost = 4;
+    const unsigned desired = std::clamp(std::thread::hardware_concurrency() / 4, 1U, kMost);
+    options.workers = alone != nullptr ? 1 : static_cast<int>(std::bit_floor(desired));
+    return absl::OkStatus();
+  }
+  constexpr int kMost = 8;
+  if (!absl::SimpleAtoi(values.workers, &options.workers) || options.workers < 1 ||
+      options.workers > kMost || !std::has_single_bit(static_cast<unsigned>(options.workers))) {
+    return Wrong(absl::StrCat("--workers=", Shown(values.workers), " must be 1, 2, 4 or 8"));
+  }
+  if (options.workers == 1 || alone == nullptr) return absl::OkStatus();
+  return Wrong(absl::StrCat("--workers=", values.workers, ": ", alone,
+                            " there is one thread; leave it out"));
+}
+
 absl::Status SetDataPlane(const FlagValues& values, Options& options) {
   options.data_plane =
       values.dataplane.empty() ? DefaultDataPlane() : ParseDataPlane(values.dataplane);
@@ -140,7 +163,7 @@ absl::Status SetDataPlane(const FlagValues& values, Options& options) {
   if (options.data_plane != DataPlane::kUserspace) {
     for (const auto& [flag, value] :
          {std::pair("--pod-device=", &values.pod_device), std::pair("--trace=", &values.trace),
-          std::pair("--busy-poll=", &values.busy_poll)}) {
+          std::pair("--busy-poll=", &values.busy_poll), std::pair("--workers=", &values.workers)}) {
       if (value->empty()) continue;
       return Wrong(
           absl::StrCat(flag, Shown(*value), " is of --dataplane=userspace alone; remove it"));
@@ -161,7 +184,7 @@ absl::Status SetDataPlane(const FlagValues& values, Options& options) {
   absl::StatusOr<PodDevice> pod_device = ParsePodDevice(values.pod_device);
   if (!pod_device.ok()) return pod_device.status();
   options.pod_device = *std::move(pod_device);
-  return absl::OkStatus();
+  return SetWorkers(values, options);
 }
 
 void SetOutputs(const FlagValues& values, Options& options) {

@@ -69,6 +69,7 @@ struct Options : PlainValues {
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   dataplane::BusyPoll busy_poll;  // of kUserspace
   Superframes superframes = Superframes::kAuto;
+  int workers = 1;  // threads of each tunnel; a power of two
   FirewallSources firewall_sources = FirewallSources::kAny;
   std::chrono::seconds iptables_resync{5};
 

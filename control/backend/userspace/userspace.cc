@@ -47,6 +47,7 @@ std::vector<TunnelConfig> TunnelConfigs(const NodePlan& plan, const config::Opti
     tunnel.peer_check = options.peer_check;
     tunnel.busy_poll = options.busy_poll;
     tunnel.superframes = options.superframes;
+    tunnel.workers = options.workers;
   }
   return tunnels;
 }

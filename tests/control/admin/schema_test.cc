@@ -170,6 +170,7 @@ TEST(SchemaTest, OptionalPacketCountsAreWritten) {
   Status status = SampleStatus();
   status.tunnels[0].peer_check = "lease";
   status.tunnels[0].strict_would_drop = 0;
+  status.tunnels[0].workers = 2;
   status.tunnels[0].superframes = "uncut";
   status.tunnels[0].superframes_uncut = 5;
   status.peers[0].sent_without_df = 12;
@@ -178,6 +179,7 @@ TEST(SchemaTest, OptionalPacketCountsAreWritten) {
   const Json json = ToJson(status);
   EXPECT_EQ(json["tunnels"][0]["peerCheck"], "lease");
   EXPECT_EQ(json["tunnels"][0]["strictWouldDrop"], 0);
+  EXPECT_EQ(json["tunnels"][0]["workers"], 2);
   EXPECT_EQ(json["tunnels"][0]["superframes"], "uncut");
   EXPECT_EQ(json["tunnels"][0]["superframesUncut"], 5);
   EXPECT_EQ(json["peers"][0]["sentWithoutDF"], 12);

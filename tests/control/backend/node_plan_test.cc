@@ -225,8 +225,10 @@ TEST_F(NodePlanTest, OptionsReachTheTunnel) {
   options_.udp_checksum = false;
   options_.peer_check = dataplane::PeerCheck::kStrict;
   options_.busy_poll = {std::chrono::microseconds(70), 100};
+  options_.workers = 4;
   EXPECT_FALSE(Tunnels()[0].udp_checksum);
   EXPECT_EQ(Tunnels()[0].busy_poll, options_.busy_poll);
+  EXPECT_EQ(Tunnels()[0].workers, 4);
   EXPECT_EQ(Tunnels()[0].peer_check, dataplane::PeerCheck::kStrict);
 }
 

@@ -162,6 +162,14 @@ TEST(StatusTextTest, ReportsWhatStrictWouldHaveDropped) {
   EXPECT_THAT(StatusText(status, false), HasSubstr("strict would have dropped 7 packets since"));
 }
 
+TEST(StatusTextTest, ReportsSeveralThreads) {
+  admin::Status status = SampleStatus();
+  status.tunnels[0].workers = 1;
+  EXPECT_THAT(StatusText(status, false), Not(HasSubstr("threads")));
+  status.tunnels[0].workers = 4;
+  EXPECT_THAT(StatusText(status, false), HasSubstr(", MTU 1450, 4 threads\n"));
+}
+
 TEST(StatusTextTest, ReportsHowSuperframesAreSent) {
   admin::Status status = SampleStatus();
   EXPECT_THAT(StatusText(status, false), Not(HasSubstr("superframes")));

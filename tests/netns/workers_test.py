@@ -1,0 +1,75 @@
+"""Several threads carry a tunnel's packets: flows and pods are divided, and each stays in order."""
+
+import os
+import re
+
+from lab import command, node, topology, traffic
+
+MIB = 1 << 20
+WORKERS = 4
+
+
+class ThreadedNode(node.WeftNode):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.options["workers"] = str(WORKERS)
+
+
+def switches(each):
+    """{thread: how often it was scheduled}."""
+    found = {}
+    for task in os.listdir(f"/proc/{each.pid()}/task"):
+        with open(f"/proc/{each.pid()}/task/{task}/status", encoding="ascii") as file:
+            found[task] = sum(int(number) for number in re.findall(r"ctxt_switches:\s+(\d+)", file.read()))
+    return found
+
+
+def busy_threads(each, before):
+    return sum(count - before.get(task, 0) >= 20 for task, count in switches(each).items())
+
+
+def threads_divide(family, **options):
+    with topology.pair(ThreadedNode, ThreadedNode, **options) as lab:
+        a, b = lab.nodes
+        pods = [a.pod] + [a.add_pod(f"pod-{number}", number) for number in (3, 4, 5)]
+        lab.up()
+        address = b.pod_ip if family == 4 else b.pod_ip6
+        device = node.DEVICE if family == 4 else node.DEVICE6
+        command.expect_equal(a.tunnel(device)["workers"], WORKERS, "threads")
+        for pod in pods:
+            traffic.ping(pod, address)
+        before = {each: switches(each) for each in (a, b)}
+        for pod in pods:
+            # Fewer at once than a TUN device's queue holds.
+            sent, received = traffic.udp(pod, b.pod, address, size=300, flows=32, count=400, rate=10000, seed=7, idle=0.15)
+            command.expect_equal(received["datagrams"], sent["datagrams"], f"datagrams of 32 flows from {pod.name}")
+            command.expect_equal((received["corrupt"], received["duplicates"]), (0, 0), "corrupt and duplicate datagrams")
+            sent, received = traffic.udp(pod, b.pod, address, size=300, count=400, rate=20000, seed=7, idle=0.15)
+            command.expect_equal((received["datagrams"], received["late"]), (sent["datagrams"], 0), f"datagrams of one flow from {pod.name}, and late ones")
+        for each in (a, b):
+            busy = busy_threads(each, before[each])
+            command.expect(busy >= WORKERS, f"{busy} threads of {each.name} were busy")
+        for pod in pods:
+            traffic.tcp(pod, b.pod, address, 32 * MIB)
+        traffic.tcp(b.pod, a.pod, a.pod_ip if family == 4 else a.pod_ip6, 32 * MIB)
+        sums = a.tunnel(device)
+        peer = next(each for each in a.status()["peers"] if each["node"] == b.name and each["device"] == device)
+        forwarded = {way: sums[way]["packets"][0]["packets"] for way in ("toWire", "toPods")}
+        command.expect(peer["sentPackets"] >= forwarded["toWire"] and peer["receivedPackets"] >= forwarded["toPods"],
+                       f"the only peer counts {peer}, all peers {forwarded}")
+
+
+def test_threads_divide_pods_and_flows():
+    threads_divide(4)
+
+
+def test_threads_divide_pods_and_flows_ipv6():
+    threads_divide(6, ipv4=False, ipv6=True)
+
+
+def test_a_kernel_peer():
+    with topology.pair(ThreadedNode, node.KernelNode) as lab:
+        lab.up()
+        a, b = lab.nodes
+        traffic.tcp(a.pod, b.pod, b.pod_ip, 64 * MIB)
+        traffic.tcp(b.pod, a.pod, a.pod_ip, 64 * MIB)
