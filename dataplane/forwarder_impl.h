@@ -32,7 +32,8 @@ inline constexpr std::uint32_t kNeverTaken = ~std::uint32_t{0};
 inline constexpr auto kPayloadSize =
     static_cast<std::uint32_t>(EncapsulationTemplate::kPayloadSize);
 
-// Always inline: GCC removes calls of a function that only prefetches, as it has no side effect.
+// Always inline, and so are its callers: GCC removes calls of a function that only prefetches, as it
+// has no side effect.
 [[gnu::always_inline]] inline void Prefetch(const void* at) { __builtin_prefetch(at); }
 
 // The ECN field for the outer header of an IPv4 packet.
@@ -99,7 +100,8 @@ template <typename LookUp, typename Finish>
   const std::size_t size = batch.size();
   const std::size_t lead = std::min(size, kStride);
   const Remote* const* const remotes_found = found.data();
-  const auto prefetch_slot = [remotes_found, worker = config.worker](std::size_t i) {
+  const auto prefetch_slot = [ remotes_found, worker = config.worker ](std::size_t i)
+      __attribute__((always_inline)) {
     Prefetch(&remotes_found[i]->slots[worker]);
   };
 
