@@ -219,16 +219,12 @@ ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size,
   if (!message.Over(Text(1)) || !message.Into(Text(2))) return {};  // the kind, the Node
   BegunMessage metadata = message;
   if (!message.Over(Text(1)) || !message.Over(Text(2))) return {};  // its metadata and spec
-  (void)metadata.Into(Text(1));
-  // NodeFields::NeedsAddresses, by the keys anywhere in the metadata.
-  const std::string_view text = metadata.Next(metadata.left());
-  for (const std::string* const key : {&keys.public_ip_overwrite, &keys.public_ipv6_overwrite,
-                                       &keys.node_public_ip, &keys.node_public_ipv6}) {
-    if (text.find(*key) != std::string_view::npos) return {};
-  }
-  // API servers write the name first.
-  const auto name_length = metadata.LengthOf(Text(1));
-  if (!name_length || metadata.Next(*name_length) == own_name) return {};
+  const auto length = metadata.LengthOf(Text(1));
+  NodeFields fields;
+  fields.own_name = own_name;
+  const auto read =
+      Decoded("metadata", [&] { ReadObjectMeta(metadata.Next(*length), keys, fields); });
+  if (!read.ok() || fields.NeedsAddresses()) return {};
   const auto status = message.LengthOf(Text(3));
   if (!status) return {};
   const std::size_t from = begun.size() - message.come();
