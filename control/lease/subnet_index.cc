@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <string>
+#include <cstring>
 
 #include "absl/hash/hash.h"
 
@@ -11,11 +11,18 @@ namespace weft::lease {
 namespace {
 
 // As a record stores it.
-std::string BytesOf(const IpPrefix& subnet) {
-  std::string bytes;
-  for (const std::byte byte : subnet.base().bytes()) bytes += std::to_integer<char>(byte);
-  return bytes += static_cast<char>(subnet.length());
-}
+class SubnetBytes {
+ public:
+  explicit SubnetBytes(const IpPrefix& subnet) : size_(subnet.base().bytes().size() + 1) {
+    std::memcpy(bytes_, subnet.base().bytes().data(), size_ - 1);
+    bytes_[size_ - 1] = static_cast<char>(subnet.length());
+  }
+  std::string_view view() const { return {bytes_, size_}; }
+
+ private:
+  char bytes_[17];
+  std::size_t size_;
+};
 
 }  // namespace
 
@@ -47,8 +54,8 @@ void SubnetIndex::Remove(RecordId lease) {
 }
 
 RecordId SubnetIndex::Holder(const IpPrefix& subnet) const {
-  const std::string bytes = BytesOf(subnet);
-  return holders_.Find(Key(bytes, family_));
+  const SubnetBytes bytes(subnet);
+  return holders_.Find(Key(bytes.view(), family_));
 }
 
 RecordId SubnetIndex::LongestHolder(const IpAddress& base, int from, int to) const {

@@ -220,11 +220,18 @@ ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size,
   BegunMessage metadata = message;
   if (!message.Over(Text(1)) || !message.Over(Text(2))) return {};  // its metadata and spec
   const auto length = metadata.LengthOf(Text(1));
-  NodeFields fields;
-  fields.own_name = own_name;
-  const auto read =
-      Decoded("metadata", [&] { ReadObjectMeta(metadata.Next(*length), keys, fields); });
-  if (!read.ok() || fields.NeedsAddresses()) return {};
+  // NodeFields::NeedsAddresses.
+  bool needed = false;
+  const auto read = Decoded("metadata", [&] {
+    ForEachField(metadata.Next(*length), [&](const Field& field) {
+      if (field.key == Text(1)) needed = needed || field.text == own_name;
+      if (field.key != Text(12)) return;
+      const std::string_view key = ReadEntry(field.text).key;
+      needed = needed || key == keys.public_ip_overwrite || key == keys.public_ipv6_overwrite ||
+               key == keys.node_public_ip || key == keys.node_public_ipv6;
+    });
+  });
+  if (!read.ok() || needed) return {};
   const auto status = message.LengthOf(Text(3));
   if (!status) return {};
   const std::size_t from = begun.size() - message.come();

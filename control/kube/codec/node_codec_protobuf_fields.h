@@ -39,7 +39,7 @@ struct Varint {
 Varint ReadAnyVarint(const char* at, const char* end);
 
 // Fast path: nearly all varints have one byte or two.
-inline std::uint64_t ReadVarint(const char*& at, const char* end) {
+[[gnu::always_inline]] inline std::uint64_t ReadVarint(const char*& at, const char* end) {
   if (at != end && static_cast<signed char>(*at) >= 0) return static_cast<unsigned char>(*at++);
   if (end - at >= 2 && static_cast<signed char>(at[1]) >= 0) {
     const std::uint64_t number =
