@@ -220,9 +220,9 @@ ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size,
   BegunMessage metadata = message;
   if (!message.Over(Text(1)) || !message.Over(Text(2))) return {};  // its metadata and spec
   const auto length = metadata.LengthOf(Text(1));
-  // NodeFields::NeedsAddresses.
+  // NodeFields::NeedsAddresses. Broken metadata is reported once the whole event has come.
   bool needed = false;
-  const auto read = Decoded("metadata", [&] {
+  Decoded("metadata", [&] {
     ForEachField(metadata.Next(*length), [&](const Field& field) {
       if (field.key == Text(1)) needed = needed || field.text == own_name;
       if (field.key != Text(12)) return;
@@ -230,8 +230,8 @@ ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size,
       needed = needed || key == keys.public_ip_overwrite || key == keys.public_ipv6_overwrite ||
                key == keys.node_public_ip || key == keys.node_public_ipv6;
     });
-  });
-  if (!read.ok() || needed) return {};
+  }).IgnoreError();
+  if (needed) return {};
   const auto status = message.LengthOf(Text(3));
   if (!status) return {};
   const std::size_t from = begun.size() - message.come();
