@@ -8,6 +8,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "control/daemon/daemon.h"
@@ -23,19 +24,24 @@ using std::chrono::steady_clock;
 constexpr steady_clock::duration kPause = std::chrono::seconds(5);
 constexpr int kShare = 50;
 
-// The halves in use of other nodes.
-std::vector<lease::Lease> LeasesInUse(const lease::LeaseTable& table) {
-  std::vector<lease::Lease> leases;
-  for (lease::LeaseRow& row : table.Rows()) {
-    if (!IsUsable(row.state)) continue;
-    if (leases.empty() || leases.back().node != row.node) {
-      lease::Lease& lease = leases.emplace_back();
+// Calls `visit` with the halves in use of each other node.
+void ForEachInUse(const lease::LeaseTable& table,
+                  absl::FunctionRef<void(const lease::Lease&)> visit) {
+  lease::Lease lease;
+  const auto take = [&] {
+    if (lease.v4 || lease.v6) visit(lease);
+    lease = {};
+  };
+  table.ForEachRow([&](lease::LeaseRow&& row) {
+    if (!IsUsable(row.state)) return;
+    if (lease.node != row.node) {
+      take();
       lease.node = std::move(row.node);
       lease.backend_type = std::move(row.backend_type);
     }
-    (row.family == IpFamily::kV4 ? leases.back().v4 : leases.back().v6) = row.lease;
-  }
-  return leases;
+    (row.family == IpFamily::kV4 ? lease.v4 : lease.v6) = row.lease;
+  });
+  take();
 }
 
 // What a start needs of our Node, with the MAC of our lease.
@@ -120,11 +126,13 @@ void Daemon::KeepJournal(bool last) {
   state.scope = JournalScope(node_name_);
   state.saved = absl::ToUnixSeconds(absl::FromChrono(std::chrono::system_clock::now()));
   state.own = OwnOf(*own, *facts_);
-  state.leases = LeasesInUse(reconciler_.table());
-  const absl::Status saved = journal_.Save(state);
+  const absl::Status saved =
+      journal_.Save(state, [this](absl::FunctionRef<void(const lease::Lease&)> visit) {
+        ForEachInUse(reconciler_.table(), visit);
+      });
   journal_condition_.Set(saved.message());
   if (saved.ok()) journaled_ = now;
-  release_memory_ = true;  // of the leases and their text
+  release_memory_ = true;  // of the text
   const steady_clock::time_point end = steady_clock::now();
   next_journal_ = end + std::max<steady_clock::duration>(kPause, kShare * (end - begin));
 }

@@ -228,7 +228,7 @@ std::string NetConfText(const control::NetConf& conf) {
   return text;
 }
 
-std::string Text(const State& state) {
+std::string Text(const State& state, ForEachLease leases) {
   Json own = ToJson(state.own.node);
   Set(own, "backend", state.own.backend_type);
   if (state.own.v4 != lease::OwnNodeFamily()) own["ipv4"] = ToJson(state.own.v4);
@@ -239,17 +239,20 @@ std::string Text(const State& state) {
   head["source"] = state.scope.source;
   head["netConf"] = state.scope.net_conf;
   head["own"] = std::move(own);
-  head["leases"] = state.leases.size();
-  std::string text;
-  AppendLine(text, head);
-  for (const lease::Lease& lease : state.leases) {
+  std::string lines;
+  std::size_t count = 0;
+  leases([&](const lease::Lease& lease) {
     Json line = ToJson(lease.node);
     Set(line, "backend", lease.backend_type);
     if (lease.v4) line["ipv4"] = ToJson(*lease.v4);
     if (lease.v6) line["ipv6"] = ToJson(*lease.v6);
-    AppendLine(text, line);
-  }
-  return text;
+    AppendLine(lines, line);
+    ++count;
+  });
+  head["leases"] = count;
+  std::string text;
+  AppendLine(text, head);
+  return lines.insert(0, text);
 }
 
 absl::StatusOr<State> Parse(std::string_view text) {
@@ -326,7 +329,7 @@ absl::StatusOr<std::optional<State>> Journal::Load() const {
   return *std::move(state);
 }
 
-absl::Status Journal::Save(const State& state) const {
+absl::Status Journal::Save(const State& state, ForEachLease leases) const {
   const auto failed = [this](const absl::Status& why) {
     return absl::Status(
         why.code(),
@@ -334,7 +337,7 @@ absl::Status Journal::Save(const State& state) const {
                      "; a restart without the source of leases would start without peers; give "
                      "flanneld a folder it may write to with --state-dir"));
   };
-  const std::string text = Text(state);
+  const std::string text = Text(state, leases);
   if (text.size() > kMostText)
     return failed(absl::ResourceExhaustedError("the leases exceed its 64 MiB"));
   if (const auto made = control::MakeOwnFolder(folder_); !made.ok()) return failed(made.status());

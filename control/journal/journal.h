@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/lease/lease.h"
@@ -42,8 +43,12 @@ struct State {
   friend bool operator==(const State&, const State&) = default;
 };
 
-// A line of JSON for the state and one for each lease, so that a long one is read line by line.
-std::string Text(const State& state);
+// Calls the function that it is given with each lease.
+using ForEachLease = absl::FunctionRef<void(absl::FunctionRef<void(const lease::Lease&)>)>;
+
+// A line of JSON for the state and one for each lease, so that a long one is read and written line
+// by line: 100,000 leases at once take 60 MB. `state.leases` is not read.
+std::string Text(const State& state, ForEachLease leases);
 // The error names line, member and cause. FailedPrecondition: of another version of weft.
 absl::StatusOr<State> Parse(std::string_view text);
 
@@ -64,7 +69,7 @@ class Journal {
   // Empty: there is no file.
   absl::StatusOr<std::optional<State>> Load() const;
   // Replaces the file atomically; one of another user is set aside first.
-  absl::Status Save(const State& state) const;
+  absl::Status Save(const State& state, ForEachLease leases) const;
 
  private:
   const std::string folder_, path_;

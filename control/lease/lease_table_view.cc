@@ -89,17 +89,21 @@ std::vector<Peer> LeaseTable::Snapshot(IpFamily family) const {
 }
 
 std::vector<LeaseRow> LeaseTable::Rows() const {
+  std::vector<LeaseRow> rows;
+  rows.reserve(nodes_.size());
+  ForEachRow([&rows](LeaseRow&& row) { rows.push_back(std::move(row)); });
+  return rows;
+}
+
+void LeaseTable::ForEachRow(absl::FunctionRef<void(LeaseRow&&)> visit) const {
   std::vector<RecordId> all;
   all.reserve(nodes_.size());
   ForEach([&all](RecordId lease) { all.push_back(lease); });
-  std::vector<LeaseRow> rows;
-  rows.reserve(nodes_.size());
   for (const RecordId lease : InOrder(std::move(all))) {
     for (const IpFamily family : kFamilies) {
-      if (Read(lease).has(family)) rows.push_back(RowOf(lease, family, Judge(lease, family)));
+      if (Read(lease).has(family)) visit(RowOf(lease, family, Judge(lease, family)));
     }
   }
-  return rows;
 }
 
 std::vector<LeaseRow> LeaseTable::RowsOf(const NodeKey& node) const {

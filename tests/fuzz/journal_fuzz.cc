@@ -22,7 +22,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& half : {lease.v4, lease.v6})
       Require(!half || !half->vtep_mac || !half->vtep_mac->IsGroup(), "the MAC of a node");
   }
-  const auto again = weft::journal::Parse(weft::journal::Text(*state));
+  const auto again = weft::journal::Parse(weft::journal::Text(*state, [&](auto visit) {
+    for (const weft::lease::Lease& lease : state->leases) visit(lease);
+  }));
   Require(again.ok() && *again == *state, "it is read back");
   return 0;
 }
