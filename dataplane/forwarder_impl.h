@@ -32,8 +32,8 @@ inline constexpr std::uint32_t kNeverTaken = ~std::uint32_t{0};
 inline constexpr auto kPayloadSize =
     static_cast<std::uint32_t>(EncapsulationTemplate::kPayloadSize);
 
-// Always inline, and so are its callers: GCC removes calls of a function that only prefetches, as it
-// has no side effect.
+// Always inline, and so are its callers: GCC removes calls of a function that only prefetches, as
+// it has no side effect.
 [[gnu::always_inline]] inline void Prefetch(const void* at) { __builtin_prefetch(at); }
 
 // The ECN field for the outer header of an IPv4 packet.
@@ -100,19 +100,18 @@ template <typename LookUp, typename Finish>
   const std::size_t size = batch.size();
   const std::size_t lead = std::min(size, kStride);
   const Remote* const* const remotes_found = found.data();
-  const auto prefetch_slot = [ remotes_found, worker = config.worker ](std::size_t i)
-      __attribute__((always_inline)) {
-    Prefetch(&remotes_found[i]->slots[worker]);
-  };
+  const std::size_t worker = config.worker;
 
   for (std::size_t i = 0; i < lead; ++i) look_up(i);
-  for (std::size_t i = 0; i < std::min(size, kHalf); ++i) prefetch_slot(i);
+  for (std::size_t i = 0; i < std::min(size, kHalf); ++i)
+    Prefetch(&remotes_found[i]->slots[worker]);
   for (std::size_t i = lead; i < size; ++i) {
     look_up(i);
-    prefetch_slot(i - kHalf);
+    Prefetch(&remotes_found[i - kHalf]->slots[worker]);
     finish(i - kStride);
   }
-  for (std::size_t i = size - std::min(size, kHalf); i < size; ++i) prefetch_slot(i);
+  for (std::size_t i = size - std::min(size, kHalf); i < size; ++i)
+    Prefetch(&remotes_found[i]->slots[worker]);
   for (std::size_t i = size - lead; i < size; ++i) finish(i);
 }
 
