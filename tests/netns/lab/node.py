@@ -208,11 +208,11 @@ class WeftNode(Node):
     def log_text(self):
         return daemon.text(self.path("flanneld.log"))
 
-    def health(self, path):
-        """Status and body, or (0, reason) while there is no listener."""
+    def health(self, path, timeout=3):
+        """Status and body, or (0, reason) while there is no listener or no answer in time."""
         try:
             with self.host.entered():
-                connection = http.client.HTTPConnection(self.health_address, self.health_port, timeout=3)
+                connection = http.client.HTTPConnection(self.health_address, self.health_port, timeout=timeout)
                 connection.connect()
             connection.request("GET", path)
             response = connection.getresponse()
