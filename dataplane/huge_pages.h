@@ -20,7 +20,7 @@ struct OnHugePages {
 // Places the elements of a container there.
 template <typename T>
 struct HugePageAllocator {
-  using value_type = T;
+  using value_type = T;  // NOLINT(readability-identifier-naming): the name that containers need
   HugePageAllocator() = default;
   template <typename U>
   explicit HugePageAllocator(const HugePageAllocator<U>&) {}
