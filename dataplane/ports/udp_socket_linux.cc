@@ -135,8 +135,8 @@ std::uint16_t PortOf(const sockaddr_storage& storage) {
   return LoadBe16(reinterpret_cast<const std::byte*>(&storage) + offsetof(sockaddr_in, sin_port));
 }
 
-bool ShareReceivingPort(const FileDescriptor& socket) {
-  return Set(socket.get(), SOL_SOCKET, SO_REUSEPORT, 1);
+void ShareReceivingPort(const FileDescriptor& socket) {
+  Set(socket.get(), SOL_SOCKET, SO_REUSEPORT, 1);
 }
 
 absl::StatusOr<FileDescriptor> OpenReceivingSocket(const UdpOptions& options, bool beside) {

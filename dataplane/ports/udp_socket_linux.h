@@ -32,7 +32,7 @@ absl::StatusOr<FileDescriptor> OpenReceivingSocket(const UdpOptions& options, bo
 // Further sockets may be opened beside `socket`. A program that did not ask for that still cannot
 // take the port, and neither can this call's user take one that is in use: the first socket is
 // bound alone.
-bool ShareReceivingPort(const FileDescriptor& socket);
+void ShareReceivingPort(const FileDescriptor& socket);
 
 // Bound to a free port in [first_port, last_port]; receives nothing but error messages.
 absl::StatusOr<FileDescriptor> OpenSendingSocket(const UdpOptions& options,
