@@ -1,7 +1,6 @@
 """Several threads carry a tunnel's packets: flows and pods are divided, and each stays in order."""
 
 import os
-import re
 
 from lab import command, node, topology, traffic
 
@@ -15,17 +14,21 @@ class ThreadedNode(node.WeftNode):
         self.options["workers"] = str(WORKERS)
 
 
-def switches(each):
-    """{thread: how often it was scheduled}."""
+def cpu_times(each):
+    """{thread: nanoseconds} of all threads but the first, which carries no packets."""
     found = {}
     for task in os.listdir(f"/proc/{each.pid()}/task"):
-        with open(f"/proc/{each.pid()}/task/{task}/status", encoding="ascii") as file:
-            found[task] = sum(int(number) for number in re.findall(r"ctxt_switches:\s+(\d+)", file.read()))
+        if int(task) == each.pid():
+            continue
+        with open(f"/proc/{each.pid()}/task/{task}/schedstat", encoding="ascii") as file:
+            found[task] = int(file.read().split()[0])
     return found
 
 
-def busy_threads(each, before):
-    return sum(count - before.get(task, 0) >= 20 for task, count in switches(each).items())
+def used_since(each, before):
+    """{thread: share of the CPU time that they used since}."""
+    used = {task: time - before.get(task, 0) for task, time in cpu_times(each).items()}
+    return {task: time / sum(used.values()) for task, time in used.items()}
 
 
 def threads_divide(family, **options):
@@ -38,17 +41,24 @@ def threads_divide(family, **options):
         command.expect_equal(a.tunnel(device)["workers"], WORKERS, "threads")
         for pod in pods:
             traffic.ping(pod, address)
-        before = {each: switches(each) for each in (a, b)}
+        receiving = cpu_times(b)
+        carriers = set()
         for pod in pods:
+            sending = cpu_times(a)
             # Fewer at once than a TUN device's queue holds.
             sent, received = traffic.udp(pod, b.pod, address, size=300, flows=32, count=400, rate=10000, seed=7, idle=0.15)
             command.expect_equal(received["datagrams"], sent["datagrams"], f"datagrams of 32 flows from {pod.name}")
             command.expect_equal((received["corrupt"], received["duplicates"]), (0, 0), "corrupt and duplicate datagrams")
             sent, received = traffic.udp(pod, b.pod, address, size=300, count=400, rate=20000, seed=7, idle=0.15)
             command.expect_equal((received["datagrams"], received["late"]), (sent["datagrams"], 0), f"datagrams of one flow from {pod.name}, and late ones")
-        for each in (a, b):
-            busy = busy_threads(each, before[each])
-            command.expect(busy >= WORKERS, f"{busy} threads of {each.name} were busy")
+            shares = used_since(a, sending)
+            carrier = max(shares, key=shares.get)
+            command.expect(shares[carrier] > 0.5, f"one thread of a carries all packets of {pod.name}; the threads' shares: {shares}")
+            carriers.add(carrier)
+        command.expect_equal(len(carriers), WORKERS, "threads of a that carry the packets of four pods")
+        shares = used_since(b, receiving)
+        busy = sum(share > 0.05 for share in shares.values())
+        command.expect(busy == WORKERS, f"flows are divided among the threads of b: {shares}")
         for pod in pods:
             traffic.tcp(pod, b.pod, address, 32 * MIB)
         traffic.tcp(b.pod, a.pod, a.pod_ip if family == 4 else a.pod_ip6, 32 * MIB)
