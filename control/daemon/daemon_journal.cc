@@ -122,12 +122,12 @@ void Daemon::KeepJournal(bool last) {
   const std::pair now(generation(), *facts_);
   const steady_clock::time_point begin = steady_clock::now();
   if (journaled_ == now || (!last && begin < next_journal_)) return;
-  journal::State state;
-  state.scope = JournalScope(node_name_);
-  state.saved = absl::ToUnixSeconds(absl::FromChrono(std::chrono::system_clock::now()));
-  state.own = OwnOf(*own, *facts_);
+  journal::Header header;
+  header.scope = JournalScope(node_name_);
+  header.saved = absl::ToUnixSeconds(absl::FromChrono(std::chrono::system_clock::now()));
+  header.own = OwnOf(*own, *facts_);
   const absl::Status saved =
-      journal_.Save(state, [this](absl::FunctionRef<void(const lease::Lease&)> visit) {
+      journal_.Save(header, [this](absl::FunctionRef<void(const lease::Lease&)> visit) {
         ForEachInUse(reconciler_.table(), visit);
       });
   journal_condition_.Set(saved.message());

@@ -192,18 +192,20 @@ lease::Lease ReadLease(const Reader& reader) {
 }
 
 // Returns the number of leases that follow.
-std::int64_t ReadHead(const Reader& reader, State& state) {
-  state.scope = {reader.Required("boot"), reader.String("node"), reader.String("pod"),
-                 reader.Required("source"), reader.Required("netConf")};
-  state.saved = reader.Number("saved", kAnyNumber).value_or(0);
-  state.own.managed = true;
+std::int64_t ReadHeader(const Reader& reader, Header& header) {
+  header.scope = {reader.Required("boot"), reader.String("node"), reader.String("pod"),
+                  reader.Required("source"), reader.Required("netConf")};
+  header.saved = reader.Number("saved", kAnyNumber).value_or(0);
+  header.own.managed = true;
   WithHalf(reader, "own", [&](const Reader& own) {
-    state.own.node = ReadNode(own);
-    state.own.backend_type = own.String("backend");
-    WithHalf(own, "ipv4", [&](const Reader& half) { state.own.v4 = ReadOwn(half, IpFamily::kV4); });
-    WithHalf(own, "ipv6", [&](const Reader& half) { state.own.v6 = ReadOwn(half, IpFamily::kV6); });
+    header.own.node = ReadNode(own);
+    header.own.backend_type = own.String("backend");
+    WithHalf(own, "ipv4",
+             [&](const Reader& half) { header.own.v4 = ReadOwn(half, IpFamily::kV4); });
+    WithHalf(own, "ipv6",
+             [&](const Reader& half) { header.own.v6 = ReadOwn(half, IpFamily::kV6); });
   });
-  if (state.own.node.name.empty()) reader.Refuse("own", "is missing");
+  if (header.own.node.name.empty()) reader.Refuse("own", "is missing");
   const auto leases = reader.Number("leases", kAnyNumber);
   if (!leases) reader.Refuse("leases", "is missing");
   return leases.value_or(0);
@@ -228,17 +230,17 @@ std::string NetConfText(const control::NetConf& conf) {
   return text;
 }
 
-std::string Text(const State& state, ForEachLease leases) {
-  Json own = ToJson(state.own.node);
-  Set(own, "backend", state.own.backend_type);
-  if (state.own.v4 != lease::OwnNodeFamily()) own["ipv4"] = ToJson(state.own.v4);
-  if (state.own.v6 != lease::OwnNodeFamily()) own["ipv6"] = ToJson(state.own.v6);
-  Json head = {{"apiVersion", kFormat}, {"saved", state.saved}, {"boot", state.scope.boot}};
-  Set(head, "node", state.scope.node);
-  Set(head, "pod", state.scope.pod);
-  head["source"] = state.scope.source;
-  head["netConf"] = state.scope.net_conf;
-  head["own"] = std::move(own);
+std::string Text(const Header& header, ForEachLease leases) {
+  Json own = ToJson(header.own.node);
+  Set(own, "backend", header.own.backend_type);
+  if (header.own.v4 != lease::OwnNodeFamily()) own["ipv4"] = ToJson(header.own.v4);
+  if (header.own.v6 != lease::OwnNodeFamily()) own["ipv6"] = ToJson(header.own.v6);
+  Json first = {{"apiVersion", kFormat}, {"saved", header.saved}, {"boot", header.scope.boot}};
+  Set(first, "node", header.scope.node);
+  Set(first, "pod", header.scope.pod);
+  first["source"] = header.scope.source;
+  first["netConf"] = header.scope.net_conf;
+  first["own"] = std::move(own);
   std::string lines;
   std::size_t count = 0;
   leases([&](const lease::Lease& lease) {
@@ -249,9 +251,9 @@ std::string Text(const State& state, ForEachLease leases) {
     AppendLine(lines, line);
     ++count;
   });
-  head["leases"] = count;
+  first["leases"] = count;
   std::string text;
-  AppendLine(text, head);
+  AppendLine(text, first);
   return lines.insert(0, text);
 }
 
@@ -273,7 +275,7 @@ absl::StatusOr<State> Parse(std::string_view text) {
       if (format != kFormat && format.starts_with(kFormats))
         return absl::FailedPreconditionError(absl::StrCat("it has the format ", Quoted(format)));
       if (format != kFormat) return OfLine(line, "it is no journal of weft");
-      desired = ReadHead(reader, state);
+      desired = ReadHeader(reader, state);
     } else {
       state.leases.push_back(ReadLease(reader));
     }
@@ -329,7 +331,7 @@ absl::StatusOr<std::optional<State>> Journal::Load() const {
   return *std::move(state);
 }
 
-absl::Status Journal::Save(const State& state, ForEachLease leases) const {
+absl::Status Journal::Save(const Header& header, ForEachLease leases) const {
   const auto failed = [this](const absl::Status& why) {
     return absl::Status(
         why.code(),
@@ -337,7 +339,7 @@ absl::Status Journal::Save(const State& state, ForEachLease leases) const {
                      "; a restart without the source of leases would start without peers; give "
                      "flanneld a folder it may write to with --state-dir"));
   };
-  const std::string text = Text(state, leases);
+  const std::string text = Text(header, leases);
   if (text.size() > kMostText)
     return failed(absl::ResourceExhaustedError("the leases exceed its 64 MiB"));
   if (const auto made = control::MakeOwnFolder(folder_); !made.ok()) return failed(made.status());

@@ -32,12 +32,16 @@ struct Scope {
 // What all nodes share of net-conf: networks, backend, VNI, port.
 std::string NetConfText(const control::NetConf& conf);
 
-// All of it is public: each Node's annotations have it.
-struct State {
+// The first line. All of the journal is public: each Node's annotations have it.
+struct Header {
   Scope scope;
   std::int64_t saved = 0;  // Unix seconds
   // Our Node without the annotations' texts and problems; its MAC is the one that peers send to.
   lease::OwnNode own;
+  friend bool operator==(const Header&, const Header&) = default;
+};
+
+struct State : Header {
   // The peers' halves in use, without the time of creation.
   std::vector<lease::Lease> leases;
   friend bool operator==(const State&, const State&) = default;
@@ -46,9 +50,9 @@ struct State {
 // Calls the function that it is given with each lease.
 using ForEachLease = absl::FunctionRef<void(absl::FunctionRef<void(const lease::Lease&)>)>;
 
-// A line of JSON for the state and one for each lease, so that a long one is read and written line
-// by line: 100,000 leases at once take 60 MB. `state.leases` is not read.
-std::string Text(const State& state, ForEachLease leases);
+// A line of JSON for the header and one for each lease, so that a long journal is read and written
+// line by line: 100,000 leases at once take 60 MB.
+std::string Text(const Header& header, ForEachLease leases);
 // The error names line, member and cause. FailedPrecondition: of another version of weft.
 absl::StatusOr<State> Parse(std::string_view text);
 
@@ -69,7 +73,7 @@ class Journal {
   // Empty: there is no file.
   absl::StatusOr<std::optional<State>> Load() const;
   // Replaces the file atomically; one of another user is set aside first.
-  absl::Status Save(const State& state, ForEachLease leases) const;
+  absl::Status Save(const Header& header, ForEachLease leases) const;
 
  private:
   const std::string folder_, path_;
