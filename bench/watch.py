@@ -3,6 +3,7 @@
 import time
 from typing import NamedTuple
 
+from lab import command
 import cpu
 
 LIMIT = 0.03  # of steal and of foreign processes, shares of the machine's CPU time
@@ -49,6 +50,13 @@ class Watch:
         self.noisy = 0
 
     def measure(self, work):
+        """A measurement that fails is made once more: a long run does not end because one contender stumbled. The sample is noisy then."""
+        try:
+            return self._sample(work, [])
+        except command.Failure as failure:
+            return self._sample(work, [f"it failed before: {failure}"])
+
+    def _sample(self, work, stumbles):
         idle = self._gate.wait()
         before = cpu.snapshot()
         result = work()
@@ -56,7 +64,7 @@ class Watch:
         time.sleep(self._after_seconds)
         later = cpu.snapshot() if self._after_seconds else end
         during = cpu.usage(before, end)
-        sample = Sample(result, during, disturbances(idle, during, cpu.usage(end, later)))
+        sample = Sample(result, during, stumbles + disturbances(idle, during, cpu.usage(end, later)))
         self.samples += 1
         self.noisy += sample.noisy
         return sample

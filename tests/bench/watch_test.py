@@ -3,6 +3,7 @@
 import unittest
 
 import support  # noqa: F401
+from lab import command
 import cpu
 import watch
 
@@ -31,6 +32,21 @@ class WatchTest(unittest.TestCase):
         sample = watching.measure(lambda: {"value": 3})
         self.assertTrue(sample.noisy)
         self.assertEqual((watching.samples, watching.noisy, sample.figure("value")), (1, 1, 3))
+
+    def test_a_failure_is_measured_once_more_and_said(self):
+        outcomes = [command.Failure("no end after 23 s"), {"value": 3}]
+
+        def work():
+            outcome = outcomes.pop(0)
+            if isinstance(outcome, command.Failure):
+                raise outcome
+            return outcome
+
+        sample = watch.Watch(Gate(idle=True), after_seconds=0).measure(work)
+        self.assertEqual((sample.figure("value"), sample.disturbances[0]), (3, "it failed before: no end after 23 s"))
+        outcomes = [command.Failure("one"), command.Failure("two")]
+        with self.assertRaisesRegex(command.Failure, "two"):
+            watch.Watch(Gate(idle=True), after_seconds=0).measure(work)
 
     def test_without_bytes_no_cpu_seconds_for_a_gigabyte(self):
         sample = watch.Watch(Gate(idle=True), after_seconds=0).measure(lambda: {"value": 3})
