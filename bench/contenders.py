@@ -21,7 +21,7 @@ class TunedKernelNode(node.KernelNode):
             where.run("ethtool", "-K", device, "gro", "on")
 
 
-BUSY_POLL_US = 100  # longer than the answer of an idle peer takes, shorter than the time between two pings
+BUSY_POLL_US = 20_000  # longer than the time between two pings: the node spins
 
 
 class BusyPollNode(node.WeftNode):
@@ -65,7 +65,8 @@ CONTENDERS = {
     "weft": Contender("weft", node.WeftNode, node.WeftNode),
     "weft-to-kernel": Contender("weft sends, kernel vxlan receives", node.WeftNode, node.KernelNode),
     "kernel-to-weft": Contender("kernel vxlan sends, weft receives", node.WeftNode, node.KernelNode, backwards=True),
-    "weft-busy-poll": Contender(f"weft with --busy-poll={BUSY_POLL_US}", BusyPollNode, BusyPollNode),
+    "weft-busy-poll": Contender(f"weft with --busy-poll={BUSY_POLL_US}, kernel peer", BusyPollNode, node.KernelNode),
+    "weft-both-busy-poll": Contender(f"both weft with --busy-poll={BUSY_POLL_US}", BusyPollNode, BusyPollNode),
     "udp": Contender("upstream flannel's udp backend", upstream_udp.UpstreamUdpNode, upstream_udp.UpstreamUdpNode),
     "ovs": Contender("Open vSwitch, userspace datapath", openvswitch.OpenVSwitchNode, openvswitch.OpenVSwitchNode),
     "pcap": Contender("weft, pods on an adapter by libpcap", frames_node.PcapNode, frames_node.PcapNode),
