@@ -26,16 +26,14 @@ void Counters::Direction::Count(const Batch& batch) {
       forwarded += wire_packets;
       forwarded_bytes += InnerBytes(packet);
     } else {
-      packets[static_cast<std::size_t>(packet.verdict)].fetch_add(wire_packets - packet.left,
-                                                                  std::memory_order_relaxed);
+      AddShared(packets[static_cast<std::size_t>(packet.verdict)], wire_packets - packet.left);
       forwarded += packet.left;
       forwarded_bytes += std::uint64_t{packet.left} * (packet.segment_size - packet.inner_offset);
     }
   }
   if (forwarded == 0) return;
-  packets[static_cast<std::size_t>(Verdict::kForward)].fetch_add(forwarded,
-                                                                 std::memory_order_relaxed);
-  bytes.fetch_add(forwarded_bytes, std::memory_order_relaxed);
+  AddShared(packets[static_cast<std::size_t>(Verdict::kForward)], forwarded);
+  AddShared(bytes, forwarded_bytes);
 }
 
 CounterValues Counters::Read() const {

@@ -51,4 +51,9 @@ inline void Add(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
   counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
 }
 
+// For counters that several workers write.
+inline void AddShared(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
+  counter.fetch_add(n, std::memory_order_relaxed);
+}
+
 }  // namespace weft::dataplane

@@ -118,7 +118,7 @@ bool Forwarder::Impl::MayComeFrom(const Packet& packet, const Remote& remote) {
   }
   if (config.peer_check == PeerCheck::kStrict) return false;
   if (!by_mac && !snapshot->IsVtep(packet.outer_address)) return false;
-  counters.strict_would_drop.fetch_add(1, std::memory_order_relaxed);
+  AddShared(counters.strict_would_drop, 1);
   return true;
 }
 

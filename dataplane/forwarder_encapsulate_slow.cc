@@ -212,7 +212,7 @@ Verdict Forwarder::Impl::AnswerTooBig(const Packet& packet, std::uint32_t limit,
   reply.tailroom = packet.tailroom + packet.length + kAnswerHeaders - reply.length;
   std::memcpy(reply.data, answer.data(), length);
   replies.Add(reply);
-  counters.icmp_errors_sent.fetch_add(1, std::memory_order_relaxed);
+  AddShared(counters.icmp_errors_sent, 1);
   return Verdict::kTooBig;
 }
 

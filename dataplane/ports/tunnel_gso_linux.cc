@@ -288,7 +288,7 @@ int TunnelGso::Send(const Packet& superframe, const Outer& outer) {
   const auto length = static_cast<std::size_t>(superframe.data + superframe.length - start);
   for (;;) {
     if (::write(tap_.get(), start, length) >= 0) {
-      sent_.fetch_add(1, std::memory_order_relaxed);
+      AddShared(sent_, 1);
       return 0;
     }
     if (errno == EINTR) continue;
