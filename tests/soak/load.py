@@ -69,17 +69,18 @@ class Member(node.WeftNode):
             "users": [{"name": "c", "user": {"token": "load"}}],
             "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}]}))
 
-    def growing_kib(self):
-        """Its resident memory without the packet buffers, whose pages are touched by the first batches that are as deep."""
-        resident, size = 0, 0
+    def memory_kib(self):
+        """Its resident memory, large mappings in full: the packet buffers' pages are touched by the first batches that are as deep."""
+        memory, size = 0, 0
         with open(f"/proc/{self.pid()}/smaps", encoding="ascii") as file:
             for line in file:
                 word, *rest = line.split()
                 if word == "Size:":
                     size = int(rest[0])
-                elif word == "Rss:" and size < PACKET_BUFFERS_KIB:
-                    resident += int(rest[0])
-        return resident
+                elif word == "Rss:":
+                    resident = int(rest[0])
+                    memory += size if resident and size >= PACKET_BUFFERS_KIB else resident
+        return memory
 
     def dropped(self):
         """What the status names as dropped, by flanneld and by the kernel."""
@@ -144,7 +145,7 @@ def judge(phases, memory, changes, lost, named, short):
            f"longest answer {worst[True]:.1f} ms, {worst[False]:.1f} without changes; a spinning thread waited {spun:.1f} ms")
     for name, (before, after) in memory.items():
         most = 8192 if short else MOST_GROWTH_KIB
-        yield (f"memory-{name}", after - before > most and f"grew by {after - before} KiB, {most} are let pass", f"{before} KiB, {after - before:+} KiB")
+        yield (f"memory-{name}", after - before > most and f"grew by {after - before} KiB, {most} are let pass", f"{before} KiB, all of the packet buffers counted, {after - before:+} KiB")
     yield "drops", lost > named and f"{lost} requests were lost, status names {named} drops", f"{lost} requests lost, {named} drops in status"
     seconds = sum(PHASE_SECONDS for each, _, _ in phases if each)
     least = 0.01 if short else 0.5
@@ -164,11 +165,11 @@ def run(a, b, server, seconds, short):
             phases.append((changing, report["latencies_us"][-1] / 1000, spinner.stop()))
             sent, answered = sent + report["sent"], answered + report["answered"]
         if memory is None and time.monotonic() - began >= seconds / 2:  # until then load fills buffers
-            memory = {each.name: each.growing_kib() for each in (a, b)}
+            memory = {each.name: each.memory_kib() for each in (a, b)}
     server.rate = 0
     gigabits = load.stop()
     print(f"   {len(phases)} phases, TCP {gigabits:.1f} Gb/s in both directions together, {server.sent} lease changes")
-    memory = {each.name: (memory[each.name], each.growing_kib()) for each in (a, b)}
+    memory = {each.name: (memory[each.name], each.memory_kib()) for each in (a, b)}
     return list(judge(phases, memory, server.sent, sent - answered, a.dropped() + b.dropped(), short))
 
 
