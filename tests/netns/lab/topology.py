@@ -20,8 +20,8 @@ def find_program(name):
     return path
 
 
-def keeps_freed_memory():
-    """Whether the programs are built with AddressSanitizer or ThreadSanitizer: then their size is meaningless."""
+def are_sanitized():
+    """Whether the programs are built with AddressSanitizer or ThreadSanitizer: slow, and their size is meaningless."""
     with open(find_program("flanneld"), "rb") as file:
         text = file.read()
     return b"__asan_init" in text or b"__tsan_init" in text
