@@ -3,6 +3,7 @@ rows may share one, so that their ratios are of figures taken within the same mi
 
 from typing import NamedTuple
 
+from contenders import BUSY_POLL_US
 import measurements
 
 
@@ -47,8 +48,8 @@ ROWS = {
     "D7o": Row("TCP, 1 stream, compared with Open vSwitch in user space", "tcp", references=("ovs", "kernel")),
     "D8": Row("ping round trip, idle", "latency", lower_is_better=True),
     "D8k": Row("ping round trip, idle, weft and a kernel peer", "latency", subject="weft-to-kernel", lower_is_better=True, quick=False),
-    "D8b": Row("ping round trip, idle, weft with --busy-poll=20000 and a kernel peer", "latency", subject="weft-busy-poll", lower_is_better=True),
-    "D8bb": Row("ping round trip, idle, both weft with --busy-poll=20000", "latency", subject="weft-both-busy-poll", lower_is_better=True,
+    "D8b": Row(f"ping round trip, idle, weft with --busy-poll={BUSY_POLL_US} and a kernel peer", "latency", subject="weft-busy-poll", lower_is_better=True),
+    "D8bb": Row(f"ping round trip, idle, both weft with --busy-poll={BUSY_POLL_US}", "latency", subject="weft-both-busy-poll", lower_is_better=True,
                 quick=False),
     "D8l10": Row("round trip next to TCP at 10 % of the contender's D1", "latency-10", lower_is_better=True, quick=False),
     "D8l50": Row("round trip next to TCP at 50 % of the contender's D1", "latency-50", lower_is_better=True),
@@ -63,8 +64,8 @@ ROWS = {
 }
 
 # Neighbours in this order are measured back to back. The kernel is next to weft and to weft with a kernel peer.
-ORDER = ("kernel-tuned", "weft-to-kernel", "kernel", "weft", "kernel-to-weft", "weft-busy-poll", "weft-both-busy-poll", "captured", "pcap", "udp", "ovs", "kernel-wire",
-         "weft-wire")
+ORDER = ("kernel-tuned", "weft-to-kernel", "kernel", "weft", "kernel-to-weft", "weft-busy-poll", "weft-both-busy-poll", "captured", "pcap",
+         "udp", "ovs", "kernel-wire", "weft-wire")
 
 
 class Length(NamedTuple):

@@ -42,18 +42,21 @@ def disturbances(idle_before, during, after):
 class Watch:
     """Measures when the gate lets it, and looks at the machine during the measurement and shortly after it."""
 
-    def __init__(self, gate, after_seconds=AFTER_SECONDS):
+    def __init__(self, gate, after_seconds=AFTER_SECONDS, repeat_failed=True):
         self._gate = gate
         self._after_seconds = after_seconds
+        self._repeat_failed = repeat_failed
         self._began = cpu.snapshot()
         self.samples = 0
         self.noisy = 0
 
     def measure(self, work):
-        """A measurement that fails is made once more: a long run does not end because one contender stumbled. The sample is noisy then."""
+        """With `repeat_failed` a measurement that fails is made once more, and its sample is noisy: one contender does not end a long run."""
         try:
             return self._sample(work, [])
         except command.Failure as failure:
+            if not self._repeat_failed:
+                raise
             return self._sample(work, [f"it failed before: {failure}"])
 
     def _sample(self, work, stumbles):

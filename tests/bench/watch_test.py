@@ -48,6 +48,15 @@ class WatchTest(unittest.TestCase):
         with self.assertRaisesRegex(command.Failure, "two"):
             watch.Watch(Gate(idle=True), after_seconds=0).measure(work)
 
+    def test_in_a_smoke_run_a_failure_is_a_failure(self):
+        def work():
+            raise command.Failure("corrupt")
+
+        calls = []
+        with self.assertRaisesRegex(command.Failure, "corrupt"):
+            watch.Watch(Gate(idle=True), after_seconds=0, repeat_failed=False).measure(lambda: (calls.append(1), work()))
+        self.assertEqual(len(calls), 1)
+
     def test_without_bytes_no_cpu_seconds_for_a_gigabyte(self):
         sample = watch.Watch(Gate(idle=True), after_seconds=0).measure(lambda: {"value": 3})
         self.assertIsNone(sample.figure("cpu_s_per_gb"))
