@@ -206,21 +206,25 @@ struct TunTapPort::Device {
            taken.wire_packets < kBatchWirePackets && !taken.broken;
   }
 
-  void FindReady() {
+  void FindReady(Timestamp now) {
     std::array<epoll_event, kQueues> events;
     const int ready = ::epoll_wait(epoll.get(), events.data(), static_cast<int>(kQueues), 0);
     for (int i = 0; i < ready; ++i) {
       const std::size_t queue = events[static_cast<std::size_t>(i)].data.u32;
-      if (!backlog.Has(queue)) fresh.Add(queue);
+      const bool may_read = !steering || steering->MayRead(queue, now);
+      if (may_read && !backlog.Has(queue)) fresh.Add(queue);
     }
   }
 
   // A queue's turn. False: it is empty.
   bool TakeTurn(std::size_t queue, Batch& batch, Taken& taken) {
     const std::size_t first = batch.size();
+    const std::size_t frames = taken.frames;
     const bool more = Read(queue, batch, taken);
-    if (steering && batch.size() != first)
-      steering->Observe(queue, batch[batch.size() - 1], more, batch.now);
+    if (steering) {
+      const Packet* last = batch.size() == first ? nullptr : &batch[batch.size() - 1];
+      steering->Observe(queue, taken.frames - frames, last, more, batch.now);
+    }
     return more;
   }
 
@@ -377,7 +381,7 @@ std::size_t TunTapPort::Receive(Batch& batch) {
   Device::Taken taken;
   // Called each time. Queues that were empty go first, as in fq_codel (RFC 8290 section 4.2), so
   // that slow senders do not wait for fast ones. A quarter of the batch is reserved for the latter.
-  device_->FindReady();
+  device_->FindReady(batch.now);
   while (!device_->fresh.empty() && device_->HasRoom(batch, taken) &&
          batch.size() < kBatchFrames * 3 / 4 && taken.bytes < kBatchBytes * 3 / 4 &&
          taken.wire_packets < kBatchWirePackets * 3 / 4) {

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "dataplane/ports/bpf_linux.h"
@@ -23,6 +24,7 @@ constexpr std::uint32_t kSources = 1 << 12;
 
 constexpr std::chrono::milliseconds kStanding{2};
 constexpr std::chrono::seconds kUnused{1};
+constexpr std::size_t kQueueLength = 500;  // TUN_READQ_SIZE, drivers/net/tun.c
 
 std::uint32_t SourceOf(const Packet& packet) {
   const bool v4 = Load8(packet.data + kVersion) < 0x60;
@@ -88,10 +90,19 @@ std::vector<TunSteering> TunSteering::Load(int tun, std::size_t workers) {
   return steerings;
 }
 
-void TunSteering::Observe(std::size_t queue, const Packet& last, bool more, Timestamp now) {
-  if (queue >= kShared) {
-    own_[queue - kShared].used = now;
-    return;
+bool TunSteering::MayRead(std::size_t queue, Timestamp now) {
+  if (queue < kShared) return true;
+  Own& own = own_[queue - kShared];
+  own.used = now;
+  return own.earlier == 0;
+}
+
+void TunSteering::Observe(std::size_t queue, std::size_t packets, const Packet* last, bool more,
+                          Timestamp now) {
+  if (queue >= kShared) return;
+  for (std::size_t i = worker_; i < own_.size(); i += workers_) {
+    if (own_[i].shared == queue)
+      own_[i].earlier = more ? own_[i].earlier - std::min(own_[i].earlier, packets) : 0;
   }
   std::optional<Timestamp>& since = since_[queue];
   if (!more) {
@@ -99,9 +110,9 @@ void TunSteering::Observe(std::size_t queue, const Packet& last, bool more, Time
     return;
   }
   if (!since) since = now;
-  if (now - *since < kStanding) return;
+  if (now - *since < kStanding || last == nullptr) return;
   since.reset();
-  const std::uint32_t source = SourceOf(last);
+  const std::uint32_t source = SourceOf(*last);
   Own* unused = &own_[worker_];
   for (std::size_t i = worker_; i < own_.size(); i += workers_) {
     Own& own = own_[i];
@@ -112,7 +123,7 @@ void TunSteering::Observe(std::size_t queue, const Packet& last, bool more, Time
     if (now - *unused->used < kUnused) return;
     Set(unused->source, 0);
   }
-  *unused = {source, now};
+  *unused = {source, now, queue, kQueueLength};
   Set(source, static_cast<std::uint32_t>(kShared + static_cast<std::size_t>(unused - own_.data())));
 }
 

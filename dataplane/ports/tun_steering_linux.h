@@ -32,17 +32,24 @@ class TunSteering {
   // Empty if the kernel does not permit it (CAP_BPF); then the flow's hash selects the queue.
   static std::vector<TunSteering> Load(int tun, std::size_t workers);
 
-  // Reports that `last` was read from `queue`, one of this worker's, and whether it has more. If a
-  // shared queue is not empty for 2 ms, the source of `last` gets a queue of its own, if one has
-  // been unused for a second.
-  void Observe(std::size_t queue, const Packet& last, bool more, Timestamp now);
+  // Reports that `queue`, one of this worker's, has packets. False: earlier packets of its source
+  // may still be in a shared queue; do not read it yet.
+  bool MayRead(std::size_t queue, Timestamp now);
+
+  // Reports that `packets` packets were read from `queue`, the last of them being `last` (null if
+  // none was valid), and whether it has more. If a shared queue is not empty for 2 ms, the source of
+  // `last` gets a queue of its own, if one has been empty for a second.
+  void Observe(std::size_t queue, std::size_t packets, const Packet* last, bool more,
+               Timestamp now);
 
  private:
   static constexpr std::size_t kShared = kQueues / 2;  // the first queues
 
   struct Own {
     std::uint32_t source = 0;
-    std::optional<Timestamp> used;  // last use; empty: never assigned
+    std::optional<Timestamp> used;  // when it last had packets; empty: never assigned
+    std::size_t shared = 0;         // the queue that its source had before,
+    std::size_t earlier = 0;        // and how many packets to read from that first, at most
   };
 
   TunSteering(std::shared_ptr<const FileDescriptor> map, std::size_t worker, std::size_t workers)

@@ -11,9 +11,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/file_descriptor_linux.h"
@@ -393,6 +396,89 @@ TEST_F(SharedQueueTest, AnIdleOwnQueueIsReassignedAfterASecond) {
   EXPECT_EQ(ArriveNextTo(1), 0u) << "its queue is another's";
   BeLoud(11);
   EXPECT_EQ(ArriveNextTo(11), 0u) << "all have carried something";
+}
+
+TEST_F(SharedQueueTest, AQueueThatHasPacketsIsNotReassigned) {
+  for (int i = 1; i <= 8; ++i) BeLoud(i);
+  Flood(Address(9).c_str(), "10.9.0.2", 200);
+  (void)port_->Receive(batch_);
+  for (int i = 1; i <= 8; ++i) Flood(Address(i).c_str(), "10.9.0.2", 100);
+  batch_.now += std::chrono::seconds(2);
+  (void)port_->Receive(batch_);  // of the eight it reads a few
+  Drain();
+  EXPECT_EQ(ArriveNextTo(9), 0u);
+  for (int i = 1; i <= 8; ++i) EXPECT_EQ(ArriveNextTo(i), 5u) << i;
+}
+
+// Numbered datagrams: what a source sends before and after it gets its own queue.
+class OwnQueueOrderTest : public SharedQueueTest {
+ protected:
+  void SetUp() override {
+    SharedQueueTest::SetUp();
+    socket_ = FileDescriptor(::socket(AF_INET, SOCK_DGRAM, 0));
+    const SocketAddress from = SocketAddress::From(Ip(Address(1)), 0);
+    const SocketAddress to = SocketAddress::From(Ip("10.9.0.2"), 9);
+    ASSERT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&from.storage), from.length),
+              0);
+    ASSERT_EQ(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.length),
+              0);
+  }
+
+  void Send(std::uint32_t count) {
+    for (const std::uint32_t end = next_ + count; next_ < end; ++next_)
+      (void)::send(socket_.get(), &next_, sizeof next_, 0);
+  }
+
+  // One Receive. Returns the number of packets of other sources.
+  std::size_t Receive() {
+    std::size_t others = 0;
+    port_->Receive(batch_);
+    for (const Packet& packet : batch_) {
+      const auto inner = ParseInnerIp(packet.bytes());
+      if (!inner || inner->source() != Ip(Address(1))) {
+        ++others;
+        continue;
+      }
+      std::uint32_t number = 0;
+      std::memcpy(&number, packet.data + 20 + UdpHeader::kSize, sizeof number);
+      received_.push_back(number);
+    }
+    return others;
+  }
+
+  FileDescriptor socket_;
+  std::uint32_t next_ = 0;
+  std::vector<std::uint32_t> received_;
+};
+
+TEST_F(OwnQueueOrderTest, IsReadAfterWhatTheSharedQueueHasOfItsSource) {
+  Send(400);
+  Receive();
+  batch_.now += std::chrono::milliseconds(2);
+  Receive();
+  const std::size_t first = received_.size();
+  ASSERT_LT(first, 200u);
+  Send(300);  // more than the shared queue has room for, if they still went there
+  while (received_.size() < next_ && !batch_.empty()) Receive();
+  std::vector<std::uint32_t> sent(next_);
+  std::iota(sent.begin(), sent.end(), 0);
+  EXPECT_EQ(received_, sent);
+}
+
+TEST_F(OwnQueueOrderTest, WaitsForOneLengthOfTheSharedQueue) {
+  Send(200);
+  Receive();
+  batch_.now += std::chrono::milliseconds(2);
+  Receive();
+  Send(1);
+  std::size_t others = 0;
+  while (received_.size() < next_ && others < 2000) {
+    Flood(Address(10).c_str(), "10.9.0.2", 64);  // so that it is never empty
+    others += Receive();
+  }
+  EXPECT_EQ(received_.size(), next_);
+  EXPECT_GT(others, 200u);
+  EXPECT_LT(others, 600u);
 }
 
 // The last bytes of the IPv4 UDP packets' sources that wait in `port`.
