@@ -37,8 +37,8 @@ class TunSteering {
   bool MayRead(std::size_t queue, Timestamp now);
 
   // Reports that `packets` packets were read from `queue`, the last of them being `last` (null if
-  // none was valid), and whether it has more. If a shared queue is not empty for 2 ms, the source of
-  // `last` gets a queue of its own, if one has been empty for a second.
+  // none was valid), and whether it has more. If a shared queue is not empty for 2 ms, the source
+  // of `last` gets a queue of its own, if one has been empty for a second.
   void Observe(std::size_t queue, std::size_t packets, const Packet* last, bool more,
                Timestamp now);
 
