@@ -14,6 +14,8 @@ namespace {
 
 constexpr unsigned kQueueBytes = 1 << 20;
 constexpr Timestamp kCountInterval = std::chrono::milliseconds(100);
+// Where each frame has room for 64 KiB and Linux gives it twice that, a buffer of 2 MiB.
+constexpr std::size_t kFewestInFullBuffer = 16;
 
 }  // namespace
 
@@ -50,7 +52,10 @@ std::span<const WaitHandle> PcapPort::wait_handles() const {
 
 std::size_t PcapPort::Receive(Batch& batch) {
   batch.clear();
-  CountDrops(batch.now);
+  if (batch.now - counted_at_ >= kCountInterval) {
+    counted_at_ = batch.now;
+    ReadDrops();
+  }
   std::size_t bytes = 0, taken = 0;
   while (!batch.full() && bytes < kBatchBytes) {
     CaptureRecord frame;
@@ -74,6 +79,10 @@ std::size_t PcapPort::Receive(Batch& batch) {
     bytes += packet.length;
     batch.Add(packet);
   }
+  // A full buffer is emptied before the worker waits, perhaps for long: what it dropped is counted
+  // then. Not after each packet, because the library reads files for it.
+  burst_ += taken;
+  if (taken == 0 && std::exchange(burst_, 0) >= kFewestInFullBuffer) ReadDrops();
   return taken;
 }
 
@@ -118,9 +127,7 @@ void PcapPort::Transmit(Batch& batch, std::size_t first, std::size_t end) {
   }
 }
 
-void PcapPort::CountDrops(Timestamp now) {
-  if (now - counted_at_ < kCountInterval) return;
-  counted_at_ = now;
+void PcapPort::ReadDrops() {
   PcapStatistics statistics;
   if (!device_->ReadStatistics(statistics)) return;
   dropped_.store(statistics.dropped, std::memory_order_relaxed);

@@ -52,7 +52,7 @@ class PcapPort final : public PacketPort {
   void SendQueued(Batch& batch);
   // Sends the queue; `first` is the index of the first packet in it.
   void Transmit(Batch& batch, std::size_t first, std::size_t end);
-  void CountDrops(Timestamp now);
+  void ReadDrops();
 
   const PortFeatures features_;
   std::unique_ptr<PcapDevice> device_;
@@ -60,6 +60,7 @@ class PcapPort final : public PacketPort {
   PacketSlab slab_;
   PcapSendQueue* queue_ = nullptr;  // null: no send queues
   Timestamp counted_at_{};
+  std::size_t burst_ = 0;  // frames since a Receive found none
   std::atomic<std::uint64_t> dropped_{0}, adapter_dropped_{0}, cut_{0}, read_errors_{0};
 };
 

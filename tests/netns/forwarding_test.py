@@ -54,7 +54,7 @@ def udp_arrives(one, other, address):
     """Small, odd and full-size datagrams, alone and as UDP_SEGMENT superframes: each arrives once and intact."""
     full = 1402 if ":" not in address else 1382
     for size, gso, rate in ((18, None, 20000), (333, None, 20000), (full, None, 10000), (18, 64, 50000), (full, 40, 20000)):
-        sent, received = traffic.udp(one.pod, other.pod, address, seed=7, size=size, count=COUNT, rate=rate, gso=gso, idle=0.15)
+        sent, received = traffic.udp(one.pod, other.pod, address, seed=7, size=size, count=COUNT, rate=rate, gso=gso, expected=COUNT, idle=5)
         command.expect_equal(received["datagrams"], sent["datagrams"], f"datagrams of {size} bytes from {one.name} (gso {gso})")
         command.expect_equal((received["corrupt"], received["duplicates"]), (0, 0), "corrupt and duplicate datagrams")
 

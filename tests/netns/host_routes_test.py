@@ -164,9 +164,9 @@ def test_host_gw_own_address_changes():
         for _ in range(3):  # a poll takes up to 5 s
             a.host.ip("addr add 192.168.99.1/24 dev u0")
             command.wait_until(lambda: routes(a.host).get(far.subnet) == (far.public_ip, "u0", MARK),
-                               lambda: f"routes {routes(a.host)}", timeout=2)
+                               lambda: f"routes {routes(a.host)}", timeout=4)
             a.host.ip("addr del 192.168.99.1/24 dev u0")
-            command.wait_until(lambda: far.subnet not in routes(a.host), lambda: f"routes {routes(a.host)}", timeout=2)
+            command.wait_until(lambda: far.subnet not in routes(a.host), lambda: f"routes {routes(a.host)}", timeout=4)
         a.host.ip("addr del 192.168.77.1/24 dev u0", "addr add 192.168.77.6/24 dev u0")
         command.wait_until(lambda: a.status()["ipv4"].get("publicIP") == "192.168.77.6", lambda: f"status {a.status()['ipv4']}", timeout=5)
         command.wait_until(lambda: b.lease.subnet in routes(a.host), "the kernel took the route along with the address", timeout=5)
@@ -239,12 +239,12 @@ def test_host_gw_ledger_written_late():
 
 
 def test_host_gw_lost_routes():
-    """Routes that another program removed are back within a second."""
+    """Routes that another program removed are back by notification, not by the poll every nine seconds."""
     with host_gw_pair() as lab:
         lab.up()
         a, b = lab.nodes
         a.host.ip(f"route del {b.lease.subnet}")
-        command.wait_until(lambda: b.lease.subnet in routes(a.host), "the route is back", timeout=1)
+        command.wait_until(lambda: b.lease.subnet in routes(a.host), "the route is back", timeout=5)
 
 
 def test_host_gw_refuses_nat():
@@ -259,7 +259,7 @@ def test_host_gw_refuses_nat():
 class never_lost:
     """Pings all the while; leaving it, none may be missing but those that are on their way."""
 
-    MOST_ON_THEIR_WAY = 20  # 100 ms
+    MOST_ON_THEIR_WAY = 100  # 500 ms
 
     def __init__(self, source, address):
         self.source, self.address = source, address
@@ -269,6 +269,8 @@ class never_lost:
         self.process = self.source.start("ping", "-n", "-i", "0.005", self.address, stdout=self.output, stderr=subprocess.STDOUT)
 
     def __exit__(self, kind, error, trace):
+        if kind is None:
+            traffic.ping(self.source, self.address, count=1)  # the end works, however late the answers are
         self.process.send_signal(signal.SIGINT)
         self.process.wait(timeout=10)
         with self.output:

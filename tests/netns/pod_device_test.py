@@ -82,7 +82,7 @@ def test_pcap_books_balance():
             return a.pod.devices()["e0"]["stats64"]["tx"]["packets"]
 
         command.wait_until(lambda: taken() == sent(), lambda: f"{taken()} frames taken of {sent()} sent")
-        sent_, received = traffic.udp(a.pod, b.pod, b.pod_ip, size=100, count=20000, rate=20000)
+        sent_, received = traffic.udp(a.pod, b.pod, b.pod_ip, size=100, count=20000, rate=20000, idle=3)
         command.wait_until(lambda: taken() + a.count("pcap-dropped") == sent(), lambda: f"{taken()} frames taken of {sent()} sent")
         command.expect_equal(received["datagrams"] + a.count("pcap-dropped"), sent_["datagrams"], "datagrams")
 

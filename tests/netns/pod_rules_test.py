@@ -186,7 +186,7 @@ def test_the_table_is_restored():
         whole = ruleset(a)
         for change in ("delete table inet weft", "flush ruleset"):
             a.host.run("nft", *change.split())
-            command.wait_until(lambda: ruleset(a) == whole, lambda: f"after {change}: {ruleset(a)!r}", timeout=3)
+            command.wait_until(lambda: ruleset(a) == whole, lambda: f"after {change}: {ruleset(a)!r}", timeout=10)
         command.expect("another program removed or changed nftables' table inet weft" in a.log_text(), a.last_words())
         command.expect_equal(env_line(a), "FLANNEL_IPMASQ=true", "subnet.env")
 
@@ -240,10 +240,10 @@ def forward(kind):
         drop_by_policy(b.host, kind)
         for each in (a, b):
             command.wait_until(lambda each=each: all(each.host.run(program, "-S", "FORWARD").count("weft-forward") == 2 for program in PROGRAMS[kind]),
-                               lambda each=each: f"rules of {each.name}: {rules_of(each.host)}", timeout=10)
+                               lambda each=each: f"rules of {each.name}: {rules_of(each.host)}", timeout=30)
         talk(a, b)
         a.host.run(PROGRAMS[kind][0], "-F", "FORWARD")
-        command.wait_until(lambda: a.host.run(PROGRAMS[kind][0], "-S", "FORWARD").count("weft-forward") == 2, "the rules are back", timeout=10)
+        command.wait_until(lambda: a.host.run(PROGRAMS[kind][0], "-S", "FORWARD").count("weft-forward") == 2, "the rules are back", timeout=30)
         talk(a, b)
         a.down()
         command.expect(rules_of(a.host) != before, "the rules did not outlive the daemon")

@@ -30,7 +30,7 @@ def restart_under_traffic(how, exit_code):
             # The new daemon counts from zero: had the stream been over before, it would have nothing to count.
             command.expect(moved(a, direction) >= 32 * MIB, f"{direction}: only {moved(a, direction)} bytes after the restart")
         for one, other in ((a, b), (b, a)):
-            ledger.balance_udp(one, other, size=64, flows=16, count=20_000, rate=20_000, idle=0.5)
+            ledger.balance_udp(one, other, size=64, flows=16, count=20_000, rate=20_000, expected=20_000, idle=3)
 
 
 def test_terminated():

@@ -90,9 +90,13 @@ def test_ecn_to_wire():
         lab.up()
         a, b = lab.nodes
         with Capture(lab, b.host) as capture:
+            def requests():
+                return capture.rows(["ip.dsfield.ecn"], f"ip.src == {a.lease.public_ip} && icmp.type == 8")
+
             for ecn in range(4):
-                a.pod.run("ping", "-n", "-c", "1", "-W", "2", "-Q", str(ecn), b.pod_ip)
-        rows = capture.rows(["ip.dsfield.ecn"], f"ip.src == {a.lease.public_ip} && icmp.type == 8")
+                a.pod.run("ping", "-n", "-c", "1", "-W", "10", "-Q", str(ecn), b.pod_ip)
+            command.wait_until(lambda: len(requests()) >= 4, lambda: f"requests captured: {requests()}", timeout=10)
+        rows = requests()
         command.expect_equal([row["ip.dsfield.ecn"] for row in rows], [[str(ecn)] * 2 for ecn in range(4)], "ECN outer, inner")
 
 

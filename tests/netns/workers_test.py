@@ -6,6 +6,7 @@ from lab import command, node, topology, traffic
 
 MIB = 1 << 20
 WORKERS = 4
+COUNT = 400  # fits into a TUN device's queue of 500
 FLOWS = 128  # of each pod: the kernel's choice of a receiving thread is random for each flow
 
 
@@ -49,13 +50,12 @@ def threads_divide(family, **options):
         carriers = set()
         for pod in pods:
             sending, before = cpu_times(a), cpu_times(b)
-            # Fewer at once than a TUN device's queue holds.
-            sent, received = traffic.udp(pod, b.pod, address, size=300, flows=FLOWS, count=400, rate=10000, seed=7, idle=0.15)
+            sent, received = traffic.udp(pod, b.pod, address, size=300, flows=FLOWS, count=COUNT, rate=10000, seed=7, expected=COUNT, idle=5)
             command.expect_equal(received["datagrams"], sent["datagrams"], f"datagrams of {FLOWS} flows from {pod.name}")
             command.expect_equal((received["corrupt"], received["duplicates"]), (0, 0), "corrupt and duplicate datagrams")
             for task, time in used_since(b, before).items():
                 receiving[task] += time
-            sent, received = traffic.udp(pod, b.pod, address, size=300, count=400, rate=20000, seed=7, idle=0.15)
+            sent, received = traffic.udp(pod, b.pod, address, size=300, count=COUNT, rate=20000, seed=7, expected=COUNT, idle=5)
             command.expect_equal((received["datagrams"], received["late"]), (sent["datagrams"], 0), f"datagrams of one flow from {pod.name}, and late ones")
             shares = shares_of(used_since(a, sending))
             carrier = max(shares, key=shares.get)

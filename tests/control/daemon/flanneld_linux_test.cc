@@ -316,7 +316,7 @@ TEST_F(FlanneldTest, SigtermEndsItCleanly) {
   const auto begin = std::chrono::steady_clock::now();
   program.Signal(SIGTERM);
   EXPECT_EQ(program.Wait(), 0) << program.error;
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
   EXPECT_THAT(program.error, ::testing::EndsWith("] exiting cleanly\n"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "admin.sock"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "subnet.env"));

@@ -62,10 +62,18 @@ def balance_udp(one, other, timeout=20, **options):
     before = read((one, other))
     sent, received = traffic.udp(one.pod, other.pod, other.pod_ip, seed=21, timeout=timeout, **options)
     command.expect_equal((received["corrupt"], received["duplicates"]), (0, 0), "corrupt and duplicate datagrams")
-    losses = difference(before, read((one, other)))
-    books = f"sent {sent['datagrams']} = received {received['datagrams']} + {losses or 'nothing'}"
-    command.expect(sent["datagrams"] == received["datagrams"] + sum(losses.values()), f"the books do not balance: {books}")
-    return books, received
+    losses = {}
+
+    def balance():
+        losses.clear()
+        losses.update(difference(before, read((one, other))))
+        return sent["datagrams"] == received["datagrams"] + sum(losses.values())
+
+    def books():
+        return f"sent {sent['datagrams']} = received {received['datagrams']} + {losses or 'nothing'}"
+
+    command.wait_until(balance, lambda: f"the books do not balance: {books()}", timeout=10)
+    return books(), received
 
 
 def difference(before, after):
