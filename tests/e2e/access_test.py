@@ -14,7 +14,7 @@ def expect_reported(a, *words):
     def shown():
         text = a.flannelctl("status", check=False)
         return all(word in text for word in words)
-    command.wait_until(shown, lambda: f"status of a says {words}: {a.flannelctl('status', check=False)}", timeout=15)
+    command.wait_until(shown, lambda: f"status of a says {words}: {a.flannelctl('status', check=False)}", timeout=60)
     a.daemon.expect_running()
 
 

@@ -92,6 +92,7 @@ def test_rke2(cluster):
               {"NODE_NAME": "a", "PATH": PATH},
               {f"{folder}/flannel.kubeconfig": RKE2.format(token=a.token), f"{folder}/server-ca.crt": read(cluster.control.path("ca.crt")),
                f"{folder}/flanneld-net-conf.json": NET_CONF})
+    command.wait_until(a.subnet_env, "subnet.env is whole")
     command.expect_equal(a.subnet_env()["FLANNEL_IPMASQ"], "true", "FLANNEL_IPMASQ")
 
 

@@ -29,7 +29,7 @@ def expect_published_once(cluster, events, mac):
 def test_nothing_before_the_management_ip(cluster):
     """A new network has a MAC at once, and its management IP, from which on both count, later."""
     a = cluster.add("a", kind=HnsNode)
-    a.hns("set", 'settings={"management_ip_ms":1500}')
+    a.hns("set", 'settings={"management_ip_ms":5000}')
     with cluster.api.watching() as events:
         a.spawn()
         waits_for(a, "management IP")

@@ -10,7 +10,7 @@ import subprocess
 
 from lab import capture, command, daemon, frames_node, lease, node, topology, traffic
 
-from cluster.windows import WINE, our, windows_path
+from cluster.windows import WINE, our, start_in_wine, windows_path
 
 MIB = 1 << 20
 PIPE = r"\\.\pipe\weft"
@@ -34,8 +34,12 @@ class WineNode(frames_node.PcapNode):
     def spawn(self, **options):
         chosen = {**self.options, **{key.replace("_", "-"): value for key, value in options.items()}}
         flags = [f"--{key}={value}" for key, value in chosen.items() if value is not None]
-        with open(self.path("flanneld.log"), "a", encoding="utf-8") as log:
-            process = self.host.start(*self.words(our("flanneld"), *flags), stdout=log, stderr=log)
+
+        def start():
+            with open(self.path("flanneld.log"), "a", encoding="utf-8") as log:
+                return self.host.start(*self.words(our("flanneld"), *flags), stdout=log, stderr=log)
+
+        process = start_in_wine(start, self.path("flanneld.log"))
         # To Wine SIGTERM is no word to the program.
         self.daemon = daemon.Daemon(f"flanneld.exe of {self.name}", process, self.path("flanneld.log"), -signal.SIGTERM)
 
@@ -123,7 +127,7 @@ def test_killed_under_traffic(_):
         receiving = traffic.Sink(b.pod, "tcp-sink")
         with a.pod.start(topology.find_program("traffic"), "tcp-send", f"--to={b.pod_ip}", f"--bytes={200 * MIB}", "--seed=1") as sending:
             before = b.pod.devices()["e0"]["stats64"]["rx"]["bytes"]
-            command.wait_until(lambda: b.pod.devices()["e0"]["stats64"]["rx"]["bytes"] > before + 10 * MIB, "no traffic")
+            command.wait_until(lambda: b.pod.devices()["e0"]["stats64"]["rx"]["bytes"] > before + 10 * MIB, "no traffic", timeout=20)
             command.expect(sending.poll() is None, "all was sent before the kill")
             a.down(signal.SIGKILL)
             a.up()

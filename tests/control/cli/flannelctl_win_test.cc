@@ -58,7 +58,8 @@ class FlannelctlWindowsTest : public ::testing::Test {
     EXPECT_FALSE(error) << error.message();
   }
 
-  std::unique_ptr<Program> StartFlanneld() {
+  // Wine's own start-up ends a program without a word, once in thousands: it is started once more.
+  std::unique_ptr<Program> StartFlanneld(bool again = true) {
     const std::string folder = folder_.string();
     auto program = std::make_unique<Program>(
         FLANNELD,
@@ -72,14 +73,22 @@ class FlannelctlWindowsTest : public ::testing::Test {
     while (program->error().find("] ready\n") == std::string::npos && program->Running() &&
            std::chrono::steady_clock::now() < deadline)
       std::this_thread::yield();
+    if (again && !program->Running() && program->error().empty()) {
+      program.reset();
+      return StartFlanneld(false);
+    }
     EXPECT_THAT(program->error(), HasSubstr("] ready\n"));
     return program;
   }
   Answer RunFlannelctl(std::vector<std::string> words) {
     words.push_back("--admin=" + pipe_);
-    const Program program(FLANNELCTL, words, folder_ / "out", folder_ / "err");
-    const DWORD code = program.Wait();
-    return {code, program.output(), program.error()};
+    const auto run = [&]() -> Answer {
+      const Program program(FLANNELCTL, words, folder_ / "out", folder_ / "err");
+      const DWORD code = program.Wait();
+      return {code, program.output(), program.error()};
+    };
+    const Answer answer = run();
+    return answer.code != 0 && answer.out.empty() && answer.err.empty() ? run() : answer;
   }
 
   const fs::path folder_ = weft::testing::TestPath();

@@ -111,7 +111,7 @@ class Cluster:
         return [f"{one.name} does not reach {other.name} by {family}" for one in talking for other in talking for family in self.families
                 if one is not other and not reaches(one.pod, other.pod_address(family))]
 
-    def settle(self, what, timeout=30, since=None, with_traffic=True, of=None):
+    def settle(self, what, timeout=90, since=None, with_traffic=True, of=None):
         """Waits until every running node (or this one) agrees with the API server and all pods reach one another; prints how long that took."""
         began = since or time.monotonic()
         left = []
@@ -131,7 +131,7 @@ class Cluster:
         for source, sink in ((one, other), (other, one)):
             traffic.ping(source.pod, sink.pod_ip, size=1450, fragment=False)
             traffic.tcp(source.pod, sink.pod, sink.pod_ip, size)
-            sent, received = traffic.udp(source.pod, sink.pod, sink.pod_ip, seed=7, size=1402, count=2000, rate=10000, idle=0.3)
+            sent, received = traffic.udp(source.pod, sink.pod, sink.pod_ip, seed=7, size=1402, count=400, rate=10000, expected=400, idle=5)
             command.expect_equal(received["datagrams"], sent["datagrams"], f"datagrams from {source.name}")
             command.expect_equal((received["corrupt"], received["duplicates"]), (0, 0), "corrupt and duplicate datagrams")
 

@@ -87,15 +87,17 @@ class Member:
 
     def _start(self, *words):
         command.expect(self.daemon is None, f"flanneld of {self.name} was not ended")
+        self.daemon = daemon.Daemon(f"{self.kind} flanneld of {self.name}", self._start_process(*words), self.log_path(), self.on_sigterm)
+
+    def _start_process(self, *words):
         with open(self.log_path(), "a", encoding="utf-8") as log:
-            process = self.host.start(*words, env=self.environment, stdout=log, stderr=log)
-        self.daemon = daemon.Daemon(f"{self.kind} flanneld of {self.name}", process, self.log_path(), self.on_sigterm)
+            return self.host.start(*words, env=self.environment, stdout=log, stderr=log)
 
     def up(self):
         self.spawn()
         self.wait_ready()
 
-    def wait_ready(self, timeout=20):
+    def wait_ready(self, timeout=60):
         """Ready by /readyz; without /readyz, once the daemon has written subnet.env."""
         command.wait_until(self.ready_or_dead, lambda: f"{self.name} is not ready: {self.last_words()}", timeout=timeout)
         self.join_pod()

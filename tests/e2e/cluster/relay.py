@@ -19,9 +19,14 @@ class Relay:
         with contextlib.suppress(OSError):  # closed
             while True:
                 client, _ = self.listener.accept()
-                with self.where.entered():
-                    server = socket.create_connection(self.server)
-                self.sockets += [client, server]
+                self.sockets.append(client)
+                try:
+                    with self.where.entered():
+                        server = socket.create_connection(self.server)
+                except OSError:  # the server is away: so is this connection
+                    client.close()
+                    continue
+                self.sockets.append(server)
                 for one, other in ((client, server), (server, client)):
                     threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
 

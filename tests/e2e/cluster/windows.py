@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 
 from lab import command, daemon, lease, peers, topology
 
@@ -22,6 +23,22 @@ def windows_path(path):
 def our(program, emulated_host=False):
     """A Windows program of the build."""
     return os.path.join(topology.ROOT, "build", "windows", "bin", program + ("_emulated_host" if emulated_host else "") + ".exe")
+
+
+def start_in_wine(start, log_path, patience=10):
+    """The process that `start()` returns, once it has written to the end of `log_path`. Wine's own start-up ends a process without a word, once
+    in thousands: then it is started once more."""
+    def size():
+        return os.path.getsize(log_path) if os.path.exists(log_path) else 0
+
+    for last in (False, True):
+        before, deadline = size(), time.monotonic() + patience
+        process = start()
+        while process.poll() is None and size() == before and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if last or process.poll() in (None, 0) or size() != before:
+            return process
+        print(f"   once more, for it ended without a word: the program of {log_path}", flush=True)
 
 
 class Node(member.Member):
@@ -44,11 +61,10 @@ class Node(member.Member):
         self.flags |= {"iface": self.address, "healthz-port": None, "healthz-ip": None}
         # One server and its services first: programs would else hand them their output.
         self.wine("cmd", "/c", "exit")
-        with open(self.program_log("hns"), "w", encoding="utf-8") as log:
-            emulator = self.host.start(*self.words(our("flannelctl"), "hns", "emulate", f"--listen={EMULATOR}", f"--adapter=eth0={self.address}"),
-                                       stdout=subprocess.PIPE, stderr=log)
+        emulator = self._start_to(self.program_log("hns"), our("flannelctl"), "hns", "emulate", f"--listen={EMULATOR}", f"--adapter=eth0={self.address}")
         self.emulator = daemon.Daemon(f"HNS emulator of {name}", emulator, self.program_log("hns"), self.on_sigterm)
-        command.expect_equal(emulator.stdout.readline().strip(), f"listening on {EMULATOR}", "the emulator's first line")
+        listening = f"listening on {EMULATOR}"
+        command.wait_until(lambda: listening in daemon.text(self.program_log("hns")), lambda: f"the emulator: {self.emulator.last_words()}", timeout=30)
 
     def _write_registry(self, key, name, text):
         """Before the prefix's first program."""
@@ -94,11 +110,24 @@ class Node(member.Member):
         variables = [f"{key}={value}" for key, value in self.environment.items()]
         return ["env", "-i", *variables, "/bin/sh", "-ec", '/usr/lib/wine/wineserver -p60 || true; exec "$@"', "sh", WINE, *words]
 
+    def _start_to(self, log_path, *words):
+        """A running program; its output is added to the log."""
+        def start():
+            with open(log_path, "a", encoding="utf-8") as log:
+                return self.host.start(*self.words(*words), stdout=log, stderr=log)
+
+        return start_in_wine(start, log_path)
+
+    def _start_process(self, *words):
+        return start_in_wine(lambda: super(Node, self)._start_process(*words), self.log_path())
+
     def wine(self, *words, stdin=None, check=True, **environment):
         """A program's standard output."""
         code, texts = self._run(words, stdin, environment)
-        if code != 0 and not any(texts):  # Wine's own start-up fails so, once in thousands; a program says why
-            print(f"   once more, for it ended without a word: {words[0]}", flush=True)
+        # Wine's own start-up fails without a word, once in thousands. On a busy machine it sometimes fails to start a second program; the CNI
+        # plugin that needed it has made nothing yet.
+        if code != 0 and (not any(texts) or all(word in "".join(texts) for word in ("fork/exec", "Internal error"))):
+            print(f"   once more: {words[0]} ended with {' '.join(texts) or 'no word'}", flush=True)
             code, texts = self._run(words, stdin, environment)
         command.expect(not check or code == 0, f"{words[0]}: exit {code}: {' '.join(texts)[-400:]}")
         return texts[0]
@@ -155,7 +184,7 @@ class Node(member.Member):
         with open(path, encoding="utf-8") as file:
             return dict(line.split("=", 1) for line in file.read().splitlines())
 
-    def wait_ready(self, timeout=40):
+    def wait_ready(self, timeout=60):
         def ready():
             self.daemon.expect_running()
             return self.subnet_env()
@@ -164,8 +193,7 @@ class Node(member.Member):
 
     def start_program(self, name, *words, program=None):
         """Another peer program next to flanneld.exe, until the node's end; `program`: where it lies."""
-        with open(self.program_log(name), "w", encoding="utf-8") as log:
-            process = self.host.start(*self.words(program or peers.find(name), *words), stdout=log, stderr=log)
+        process = self._start_to(self.program_log(name), program or peers.find(name), *words)
         self.programs.append(daemon.Daemon(f"{name} of {self.name}", process, self.program_log(name), self.on_sigterm))
 
     def program_log(self, name):
@@ -173,18 +201,8 @@ class Node(member.Member):
 
     def plugin(self, name, verb, config, container, namespace):
         """A CNI plugin run as the runtime runs it: its answer."""
-        def run():
-            return self.wine(peers.find(name), stdin=json.dumps(config), CNI_COMMAND=verb, CNI_CONTAINERID=container, CNI_NETNS=namespace,
-                             CNI_IFNAME="eth0", CNI_PATH=windows_path(os.path.dirname(os.path.realpath(peers.find("host-local.exe")))))
-
-        try:
-            text = run()
-        except command.Failure as failure:
-            # On a busy machine Wine sometimes fails to start a second program; the plugin that needed it has made nothing yet.
-            if "fork/exec" not in str(failure) or "Internal error" not in str(failure):
-                raise
-            print(f"   once more: {failure}", flush=True)
-            text = run()
+        text = self.wine(peers.find(name), stdin=json.dumps(config), CNI_COMMAND=verb, CNI_CONTAINERID=container, CNI_NETNS=namespace,
+                         CNI_IFNAME="eth0", CNI_PATH=windows_path(os.path.dirname(os.path.realpath(peers.find("host-local.exe")))))
         return json.loads(text) if text.strip() else None
 
     def write(self, name, text):

@@ -98,10 +98,11 @@ def wait_until(condition, what, timeout=5, interval=0.02):
     """Polls until `condition()` is truthy and returns that value."""
     deadline = time.monotonic() + timeout
     while True:
+        late = time.monotonic() > deadline  # before the condition, which a stall of this process must not outdate
         value = condition()
         if value:
             return value
-        if time.monotonic() > deadline:
+        if late:
             raise Failure(f"waited {timeout} s in vain: {what() if callable(what) else what}")
         time.sleep(interval)
 
