@@ -23,7 +23,13 @@ def run_one(site, subject, name, function):
     """None, or why it failed. An interruption leaves everything to the site's end."""
     scene = Cluster(site, subject, name)
     reasons = [cases.judge(function, scene), cases.judge(scene.inspect), cases.judge(scene.close)]
-    return "\nand then: ".join(filter(None, reasons)) or None
+    failure = "\nand then: ".join(filter(None, reasons))
+    return "\n".join([failure, *map(last_lines, scene.members.values())]) if failure else None
+
+
+def last_lines(member):
+    lines = member.log_text().splitlines()[-8:] if os.path.exists(member.log_path()) else ["none"]
+    return "\n".join([f"last lines of {member.name}'s flanneld:", *(f"    {line[:300]}" for line in lines)])
 
 
 def main():
