@@ -1,16 +1,13 @@
 """A node changes from upstream's flanneld to weft and back, twice, while its pods talk; measured against upstream's own restart."""
 
-import re
 import signal
-import subprocess
 
-from lab import command
+from lab import command, traffic
 
 from cluster import member
 from cluster.cluster import weft_only
 
 INTERVAL = 0.01  # seconds between pings
-MOST_ON_THEIR_WAY = 50  # pings when they are ended
 
 
 class Either(member.Weft):
@@ -56,26 +53,11 @@ class Either(member.Weft):
         self.up()
 
 
-class Pings:
-    """From one pod to another until finish, whose result is the numbers of the pings that were not answered."""
-
-    def __init__(self, source, address):
-        self.process = source.start("ping", "-n", "-i", str(INTERVAL), address, stdout=subprocess.PIPE)
-
-    def finish(self):
-        self.process.send_signal(signal.SIGINT)
-        text = self.process.communicate(timeout=10)[0]
-        sent = int(re.search(r"(\d+) packets transmitted", text)[1])
-        answered = {int(number) for number in re.findall(r"icmp_seq=(\d+) ttl", text)}
-        on_their_way = max(answered, default=0) + 1 if sent - max(answered, default=0) <= MOST_ON_THEIR_WAY else sent
-        return [number for number in range(1, on_their_way) if number not in answered]
-
-
 def lost_while(a, b, action):
     """How many pings from b's pod to a's, and back, are lost while a changes."""
-    pings = [Pings(b.pod, a.pod_ip), Pings(a.pod, b.pod_ip)]
+    pings = [traffic.Pings(b.pod, a.pod_ip, INTERVAL), traffic.Pings(a.pod, b.pod_ip, INTERVAL)]
     action()
-    return sum(len(each.finish()) for each in pings)
+    return sum(len(each.finish()[0]) for each in pings)
 
 
 def migrate(cluster, **backend):

@@ -2,7 +2,7 @@
 
 import re
 
-from lab import command, flood, node, topology
+from lab import command, flood, node, topology, traffic
 
 PINGS = 120
 MOST_ON_THEIR_WAY = 25
@@ -28,10 +28,8 @@ def ping(source, address, count, interval=0.02):
     output = source.run("ping", "-n", "-i", str(interval), "-c", str(count), "-w", str(seconds), "-W", "1", address, check=False,
                         timeout=seconds + 10)
     times = sorted(float(each) for each in re.findall(r"time=([\d.]+)", output))
-    sent = int(re.search(r"(\d+) packets transmitted", output)[1])
-    # What was never sent because the machine was busy was not lost on the way, nor the last ones, which may be on it.
-    last = max((int(number) for number in re.findall(r"icmp_seq=(\d+) .*time=", output)), default=0)
-    lost = last - len(times) + (sent - last if sent - last > MOST_ON_THEIR_WAY else 0)
+    # What was never sent because the machine was busy was not lost on the way.
+    lost = len(traffic.unanswered(output, MOST_ON_THEIR_WAY)[0])
     return lost, (times[min(len(times) - 1, len(times) * 9 // 10)] if times else float("inf"))
 
 

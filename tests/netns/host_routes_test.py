@@ -3,10 +3,7 @@
 import contextlib
 import dataclasses
 import os
-import re
 import signal
-import subprocess
-import tempfile
 
 from lab import command, daemon, footprint, lease, namespace, node, topology, traffic
 
@@ -130,7 +127,7 @@ def test_host_gw_peer_moves():
         a, b = lab.nodes
         b.host.ip("addr add 192.168.77.22/24 dev u0")
         moved = dataclasses.replace(b.lease, public_ip="192.168.77.22")
-        with never_lost(a.pod, b.pod_ip):
+        with traffic.nothing_lost((a.pod, b.pod_ip), interval=0.005):
             for each in (moved, b.lease, moved):
                 a.use([a.lease, each])
                 command.wait_until(lambda each=each: routes(a.host) == {each.subnet: (each.public_ip, "u0", MARK)},
@@ -256,36 +253,6 @@ def test_host_gw_refuses_nat():
         command.wait_until(lambda: reported in a.health("/readyz")[1], lambda: f"readyz: {a.health('/readyz')}")
 
 
-class never_lost:
-    """Pings all the while; leaving it, none may be missing but those that are on their way."""
-
-    MOST_ON_THEIR_WAY = 100  # 500 ms
-
-    def __init__(self, source, address):
-        self.source, self.address = source, address
-
-    def __enter__(self):
-        self.output = tempfile.TemporaryFile("w+")
-        self.process = self.source.start("ping", "-n", "-i", "0.005", self.address, stdout=self.output, stderr=subprocess.STDOUT)
-
-    def __exit__(self, kind, error, trace):
-        if kind is None:
-            traffic.ping(self.source, self.address, count=1)  # the end works, however late the answers are
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait(timeout=10)
-        with self.output:
-            self.output.seek(0)
-            reported = self.output.read()
-        if kind is not None:
-            return
-        answered = {int(number) for number in re.findall(r"icmp_seq=(\d+) ttl", reported)}
-        sent = re.search(r"(\d+) packets transmitted", reported)
-        command.expect(answered and sent, f"ping {self.address}: {reported[-300:]}")
-        last = max(answered)
-        command.expect_equal(sorted(set(range(1, last)) - answered), [], f"lost of {sent[1]} pings to {self.address}")
-        command.expect(int(sent[1]) - last <= self.MOST_ON_THEIR_WAY, f"ping {self.address}: {sent[1]} sent, the last answer was to {last}")
-
-
 def direct_lab():
     """a, weft with DirectRouting; b on its link; c behind b, which routes. b and c are the kernel's."""
     lab = topology.Lab()
@@ -337,7 +304,7 @@ def test_direct_routing_moves():
         a.host.ip("route add 192.168.79.2 via 192.168.77.2")
         lab.up()
         moved = dataclasses.replace(b.lease, public_ip="192.168.79.2")
-        with never_lost(a.pod, b.pod_ip):
+        with traffic.nothing_lost((a.pod, b.pod_ip), interval=0.005):
             for each, way in ((moved, ("", node.DEVICE, MARK)), (b.lease, (b.lease.public_ip, "u0", MARK))) * 2:
                 a.use([a.lease, each, c.lease])
                 command.wait_until(lambda way=way: routes(a.host)[b.lease.subnet] == way, lambda: f"routes {routes(a.host)}")

@@ -1,48 +1,12 @@
 """Which lease is used: a peer that restarts as upstream does loses nothing, no Node takes another Node's pods by its annotations, and
 none takes this host's own network."""
 
-import contextlib
 import dataclasses
 import json
 import re
-import signal
 import subprocess
 
 from lab import command, lease, node, topology, traffic
-
-
-class Ping:
-    """A ping every 10 ms for as long as the body lasts; `lost()`: the numbers of those without an answer, but for the last ones under way."""
-
-    def __init__(self, source, address):
-        self.name, self.source, self.address = f"{source.name} to {address}", source, address
-        self.process = source.start("ping", "-n", "-i", "0.01", address, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
-    def lost(self):
-        traffic.ping(self.source, self.address, count=1)  # the end works, however late the answers are
-        self.process.send_signal(signal.SIGINT)
-        output, _ = self.process.communicate(timeout=10)
-        answered = {int(number) for number in re.findall(r"icmp_seq=(\d+) ttl=", output)}
-        sent = int(re.search(r"(\d+) packets transmitted", output)[1])
-        command.expect(len(answered) > 20, f"{self.name}: only {len(answered)} pings answered")
-        command.expect(sent - max(answered) <= 50, f"{self.name}: nothing answered after {max(answered)} of {sent}")
-        return sorted(set(range(1, max(answered) + 1)) - answered), len(answered)
-
-
-@contextlib.contextmanager
-def nothing_lost(*ways):
-    """`ways`: (pod, address). Not one ping is lost while the body runs."""
-    pings = [Ping(*way) for way in ways]
-    try:
-        yield
-    except BaseException:
-        for each in pings:
-            command.stop(each.process, signal.SIGKILL)
-        raise
-    found = [(each.name, *each.lost()) for each in pings]
-    for name, lost, answered in found:
-        command.expect(not lost, f"ping {name}: lost {len(lost)} of {len(lost) + answered}: {lost[:10]}")
-    print("   " + "; ".join(f"{name}: {answered} answered, 0 lost" for name, _, answered in found), flush=True)
 
 
 def state_of(a, name, family="ipv4"):
@@ -78,7 +42,7 @@ def test_peer_restarts_as_upstream():
         a, b = lab.nodes
         whole, blank = b.lease.node(), dataclasses.replace(b.lease, mac="").node()
         traffic.ping(a.pod, b.pod_ip)
-        with nothing_lost((a.pod, b.pod_ip)):
+        with traffic.nothing_lost((a.pod, b.pod_ip)):
             for published, state in ((blank, "kept-lease"), (whole, "usable")) * 3:
                 a.write_nodes([a.lease.node(), published])
                 wait_for_state(a, "b", state)
@@ -132,7 +96,7 @@ def test_one_nodes_claims():
         for source, address in ways:
             traffic.ping(source, address, count=1)
         command.expect_equal(ctl(a, "status")[0], 0, "exit code before")
-        with nothing_lost(*ways):
+        with traffic.nothing_lost(*ways):
             for what, claim, state in claims(b, c):
                 for each in (a, b):
                     each.write_nodes([claim.node(), *real])
@@ -179,7 +143,7 @@ def test_one_nodes_claims_ipv6():
         ways = [(one.pod, other.pod_ip6) for one in lab.nodes for other in lab.nodes if one is not other]
         for source, address in ways:
             traffic.ping(source, address, count=1)
-        with nothing_lost(*ways):
+        with traffic.nothing_lost(*ways):
             for what, claim, state in claims6(b, c):
                 for each in (a, b):
                     each.write_nodes([claim.node(), *real])
@@ -229,7 +193,7 @@ def test_a_pod_cidr_around_peers_behind_a_router():
         lab.up()
         traffic.ping(a.pod, b.pod_ip)
         thief = lease.lease("0-thief", "203.0.113.9", "192.168.78.0/24")
-        with nothing_lost((a.pod, b.pod_ip)):
+        with traffic.nothing_lost((a.pod, b.pod_ip)):
             a.write_nodes([thief.node(), a.lease.node(), b.lease.node()])
             wait_for_state(a, "0-thief", "overlap")
             traffic.ping(a.pod, b.pod_ip, count=60, interval=0.01)
@@ -246,13 +210,13 @@ def test_a_network_is_widened_node_by_node():
         far = lease.lease("far", "192.168.77.9", "10.245.9.0/24")
         lab.up([*[each.lease for each in lab.nodes], far])
         command.expect_equal(state_of(a, "far"), "outside-network", "far, before")
-        with nothing_lost((a.pod, b.pod_ip), (a.pod, c.pod_ip)):
+        with traffic.nothing_lost((a.pod, b.pod_ip), (a.pod, c.pod_ip)):
             conf = a.net_conf()
             for network, state in (("10.244.0.0/15", "usable"), ("10.244.0.0/16", "host-changed"), ("10.244.0.0/15", "usable")):
                 lease.write_text(a.path("net-conf.json"), json.dumps({**conf, "Network": network}))
                 wait_for_state(a, "far", state)
         # This host gets an address inside a peer's subnet: reported, and no lease is dropped for it.
-        with nothing_lost((a.pod, c.pod_ip)):
+        with traffic.nothing_lost((a.pod, c.pod_ip)):
             a.host.ip("addr add 10.244.2.77/32 dev lo")
             wait_for_state(a, "b", "host-changed")
             traffic.ping(a.pod, b.pod_ip, count=60, interval=0.01)

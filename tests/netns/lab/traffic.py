@@ -5,6 +5,7 @@ import json
 import re
 import signal
 import subprocess
+import tempfile
 
 from . import command, topology
 
@@ -33,6 +34,54 @@ def ping_fails(source, address, timeout=1, size=84):
     """Whether none of three is answered."""
     output = source.run("ping", "-n", "-i", "0.1", "-c", "3", "-W", "1", "-w", str(timeout), "-s", str(size - 28), address, check=False)
     return " 0 received" in output
+
+
+def unanswered(output, most_on_their_way):
+    """(Numbers of the pings without an answer, how many have one), of what an ending ping prints. The last ones may be on their way: they do not
+    count, unless they are more than that."""
+    answered = {int(number) for number in re.findall(r"icmp_seq=(\d+) ttl=", output)}
+    sent, last = int(re.search(r"(\d+) packets transmitted", output)[1]), max(answered, default=0)
+    counted = last if answered and sent - last <= most_on_their_way else sent
+    return sorted(set(range(1, counted + 1)) - answered), len(answered)
+
+
+class Pings:
+    """One each `interval` seconds, until `finish` or `kill`."""
+
+    def __init__(self, source, address, interval=0.01):
+        self.source, self.address, self.interval = source, address, interval
+        self.output = tempfile.TemporaryFile("w+")
+        self.process = source.start("ping", "-n", "-i", str(interval), address, stdout=self.output, stderr=subprocess.STDOUT)
+
+    def finish(self):
+        """As `unanswered`; half a second of pings may be on their way."""
+        command.stop(self.process, signal.SIGINT)
+        with self.output:
+            self.output.seek(0)
+            return unanswered(self.output.read(), round(0.5 / self.interval))
+
+    def kill(self):
+        command.stop(self.process, signal.SIGKILL)
+        self.output.close()
+
+
+@contextlib.contextmanager
+def nothing_lost(*ways, interval=0.01):
+    """`ways`: (pod, address). Not one ping is lost while the body runs."""
+    pings = [Pings(*way, interval) for way in ways]
+    try:
+        yield
+        for each in pings:
+            ping(each.source, each.address, count=1)  # the end works, however late the answers are
+    except BaseException:
+        for each in pings:
+            each.kill()
+        raise
+    for each, (lost, answered) in [(each, each.finish()) for each in pings]:
+        way = f"{each.source.name} to {each.address}"
+        command.expect(answered > 20, f"ping {way}: only {answered} answered")
+        command.expect(not lost, f"ping {way}: lost {len(lost)} of {len(lost) + answered}: {lost[:10]}")
+        print(f"   {way}: {answered} answered, 0 lost", flush=True)
 
 
 class Sink:
