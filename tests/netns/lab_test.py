@@ -4,7 +4,7 @@ import os
 import signal
 import tempfile
 
-from lab import cases, command, daemon, footprint, namespace, topology
+from lab import cases, command, daemon, footprint, namespace, topology, traffic
 
 LEAK = "==7==ERROR: LeakSanitizer: detected memory leaks"
 
@@ -164,3 +164,13 @@ def test_left_routes():
     others = ["route dst 10.3.0.0/24 gateway 10.0.0.7 dev u0 is gone", "route dst 10.4.0.0/24 gateway 10.0.0.7 dev u0 protocol static is new",
               "route dst 10.5.0.0/24 gateway 10.0.0.7 dev u0 protocol 87 is gone", "device flannel.4096 is new"]
     command.expect_equal(footprint.without_left_routes([ours, replaced, *others]), others, "what is left")
+
+
+def test_unanswered_pings():
+    """Holes count, and so does an end without answers that is longer than what may be on its way."""
+    def said(sent, answered):
+        return "\n".join([*(f"64 bytes from 10.0.0.1: icmp_seq={number} ttl=63 time=0.1 ms" for number in answered),
+                          f"{sent} packets transmitted, {len(answered)} received"])
+
+    for sent, answered, expected in ((5, [1, 2, 3, 4, 5], []), (5, [1, 3, 4, 5], [2]), (5, [1, 2, 3], []), (5, [1, 2], [3, 4, 5]), (2, [], [1, 2])):
+        command.expect_equal(traffic.unanswered(said(sent, answered), 2), (expected, len(answered)), f"of {sent}, answered {answered}")
