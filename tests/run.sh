@@ -4,32 +4,38 @@ set -uo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: tests/run.sh [--all | --tidy | --soak [NAME | all] | --help]
+usage: tests/run.sh [--all | --nightly [PART] | --soak [NAME | all] | --flaky [NAME...] [--count N] | --help]
 
-  (nothing)     bootstrap, dev build, ctest, tests/netns      (< 8 min when built, < 20 min on a bare machine)
-  --all         ctest under sanitizers and under Wine, and of release what these cannot have; namespaces, demo and clusters on the
-                release build; fuzzing; short soaks; benches once through. Ends by itself within 85 minutes
-  --tidy        clang-tidy over what ships
+  (nothing)     bootstrap, dev build, ctest, tests/netns      (< 12 min on a bare machine)
+  --all         the gate: what a change must pass             (< 30 min when built, < 60 min on a bare machine)
+  --nightly     all that exists, in parts (tests/parts.tsv): those that have not passed on these files; with a name that part
   --soak        lists the soak tests; with a name runs one, with `all` each of them
+  --flaky       runs what depends on time N times (100) beside a CPU load, and prints each test's failures per thousand;
+                NAME: netns:FILE.TEST, e2e:FILE.TEST or ctest:PROGRAM, or the first part of some. WEFT_BUILD: the build folder
 
 Needs Debian 12 and root. Logs: build/logs.
-A stage that cannot run, and a test that skips itself without a line in tests/skips.txt, have failed. Exit status 0: nothing failed.
+A stage that cannot run, and a test that skips itself without a line in tests/skips.txt, have failed. A late test, and one that
+only a peer failed, is repeated at the end (CONTRIBUTING.md, Chance). Exit status 0: nothing failed.
 TEXT
 }
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 export WEFT_DEPS=${WEFT_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}
 logs=$PWD/build/logs
-results=$logs/results.tsv  # a line a test that ran: verdict, suite:test, stage
-times=$logs/times          # a line a stage: seconds, name
-failures=$logs/failures    # a line a stage that failed: name, why
+results=$logs/results.tsv    # a line a test that ran: verdict, suite:test, stage, seconds, text
+commands=$logs/commands.tsv  # a line a stage of tests that can be repeated: name, suite, command
+times=$logs/times            # a line a stage: seconds, name
+failures=$logs/failures      # a line a stage that failed: name, why
 stage_limit=1800 whole_limit=0  # seconds; 0: none
 running= ahead= beside=
 
 say() { printf '[%4ds] %s\n' $SECONDS "$*"; }
 
 # record VERDICT TEST STAGE
-record() { printf '%s\t%s\t%s\n' "$@" >>"$results"; }
+record() { printf '%s\t%s\t%s\t0\t\n' "$@" >>"$results"; }
+
+# repeatable STAGE SUITE COMMAND...: how its tests are run again.
+repeatable() { printf '%s\t%s\tenv WEFT_BUILD=%q%s\n' "$1" "$2" "${WEFT_BUILD:-build/dev}" "$(printf ' %q' "${@:3}")" >>"$commands"; }
 
 # failed_stage NAME WHY
 failed_stage() {
@@ -93,31 +99,34 @@ must() {
   return 1
 }
 
-# counted SUITE STAGE COMMAND...: prints `ok TEST ...` or `not ok TEST: ...` for each of its tests, and at last
-# `N passed, N failed`.
+# counted SUITE STAGE COMMAND...: prints `ok TEST (SECONDS s)` or `not ok TEST: REASON` for each of its tests, and at last
+# `N passed, N failed`. A reason that begins with `late: ` or `peer: ` is all that is wrong with the test.
 counted() {
   local suite=$1 name=$2 status sum
   shift 2
+  repeatable "$name" "$suite" "$@"
   logged "$name" "$@"
   status=$?
-  sed -nE "s/^ok ([^ :]+).*/passed\t$suite:\1\t$name/p; s/^not ok ([^ :]+).*/failed\t$suite:\1\t$name/p" \
-    "$logs/$name.log" >"$logs/$name.tsv"
+  sed -nE "s/^ok ([^ :]+)( \(([0-9.]+) s.*)?.*/passed\t$suite:\1\t$name\t0\3\t/p
+    s/^not ok ([^ :]+): (late|peer): (.*)/\2\t$suite:\1\t$name\t0\t\2: \3/p; t
+    s/^not ok ([^ :]+)(: (.*))?.*/failed\t$suite:\1\t$name\t0\t\3/p" "$logs/$name.log" >"$logs/$name.tsv"
   tally "$name" $status "the one after: $(grep -E '^(not )?ok ' "$logs/$name.log" | tail -n 1 | cut -c1-80)"
   sum=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$logs/$name.log" | tail -n 1)
-  [ "$status" != 0 ] || [ "$sum" = "$(grep -c '^passed' "$logs/$name.tsv") passed, $(grep -c '^failed' "$logs/$name.tsv") failed" ] ||
+  [ "$status" != 0 ] || [ "$sum" = "$(grep -c '^passed' "$logs/$name.tsv") passed, $(grep -vc '^passed' "$logs/$name.tsv") failed" ] ||
     failed_stage "$name" "it says '$sum', and its tests do not add up to that"
 }
 
 # ctest_suite STAGE PRESET [ARGUMENT...]
 ctest_suite() {
-  local name=$1 preset=$2 status verdict test
+  local name=$1 preset=$2 status verdict test rest
   shift 2
+  repeatable "$name" ctest ctest --preset "$preset" --verbose "$@"
   logged "$name" ctest --preset "$preset" --verbose "$@"
   status=$?
   # A test that skipped itself is ignored if tests/skips.txt lists it.
-  tests/repo/ctest_results.py "$logs/$name.log" | while IFS=$'\t' read -r verdict test; do
+  tests/repo/ctest_results.py "$logs/$name.log" | while IFS=$'\t' read -r verdict test rest; do
     [ "$verdict" != skipped ] || known_skip "$test" || verdict=failed
-    printf '%s\tctest:%s\t%s\n' "$verdict" "$test" "$name"
+    printf '%s\tctest:%s\t%s\t%s\n' "$verdict" "$test" "$name" "$rest"
   done >"$logs/$name.tsv"
   tally "$name" $status "$(unfinished "$logs/$name.log")"
   grep -q '^failed' "$logs/$name.tsv" || return 0
@@ -144,17 +153,19 @@ known_skip() {
 
 # tally STAGE STATUS UNDER-WAY: adds build/logs/STAGE.tsv to the results.
 tally() {
-  local name=$1 status=$2 good bad skipped
+  local name=$1 status=$2 good bad late skipped
   cat "$logs/$name.tsv" >>"$results"
-  good=$(grep -c '^passed' "$logs/$name.tsv") bad=$(grep -c '^failed' "$logs/$name.tsv") skipped=$(grep -c '^skipped' "$logs/$name.tsv")
-  say "$name: $good passed, $bad failed$([ "$skipped" = 0 ] || echo ", $skipped skipped as tests/skips.txt says")"
-  [ "$bad" = 0 ] && [ "$status" = 0 ] || show_failed "$name"
-  grep '^failed' "$logs/$name.tsv" | cut -f2 | sed 's/^/failed: /'
+  good=$(grep -c '^passed' "$logs/$name.tsv") bad=$(grep -c '^failed' "$logs/$name.tsv")
+  late=$(grep -cE '^(late|peer)' "$logs/$name.tsv") skipped=$(grep -c '^skipped' "$logs/$name.tsv")
+  say "$name: $good passed, $bad failed$([ "$late" = 0 ] || echo ", $late to repeat")$([ "$skipped" = 0 ] ||
+    echo ", $skipped skipped as tests/skips.txt says")"
+  [ "$bad" = 0 ] && { [ "$status" = 0 ] || [ "$late" != 0 ]; } || show_failed "$name"
+  sed -nE 's/^(failed|late|peer)\t([^\t]+).*/\1: \2/p' "$logs/$name.tsv"
   if [ "$status" = 124 ]; then
     failed_stage "$name" "$(why 124 "$3")"
-  elif [ "$status" != 0 ] && [ "$bad" = 0 ]; then
+  elif [ "$status" != 0 ] && [ "$((bad + late))" = 0 ]; then
     failed_stage "$name" "$(why "$status")"
-  elif [ "$((good + bad + skipped))" = 0 ]; then
+  elif [ "$((good + bad + late + skipped))" = 0 ]; then
     failed_stage "$name" "it ran no test"
   fi
 }
@@ -170,7 +181,7 @@ compile() {
   must "configure-$1" cmake --preset "$1" && must "build-$1" cmake --build --preset "$@"
 }
 
-# build_ahead NAME...: presets, `peers` and `tidy`, one after the other, at low priority, next to tests that mostly wait.
+# build_ahead NAME...: presets and `peers`, one after the other, at low priority, next to tests that mostly wait.
 build_ahead() {
   local name
   for name; do rm -f "$logs/ahead-$name."*; done
@@ -184,7 +195,6 @@ build_ahead() {
         case $name in asan) ;; *) cmake/bootstrap.sh "$name" ;; esac &&
           case $name in
             peers) ;;
-            tidy) cmake --preset dev && tests/repo/tidy.py ;;
             *) cmake --preset "$name" && cmake --build --preset "$name" ;;
           esac
       } >"$logs/ahead-$name.log" 2>&1
@@ -210,28 +220,11 @@ built() {
   return 1
 }
 
-soak() {
-  local name
-  stage_limit=0
-  case ${1:-} in
-    "") for name in tests/soak/*.sh; do printf '%-24s %s\n' "$(basename "$name" .sh)" "$(sed -n '2s/^# *//p' "$name")"; done
-      exit 0 ;;
-    all) for name in tests/soak/*.sh; do counted soak "soak-$(basename "$name" .sh)" "$name"; done ;;
-    *) counted soak "soak-$1" "tests/soak/$1.sh" ;;
-  esac
-}
-
 everyday() {
   bootstrap build test netns && compile dev || return
   start_beside counted netns netns tests/netns/run.sh
   ctest_suite ctest-dev dev
   end_beside
-}
-
-clusters() {
-  counted e2e e2e tests/e2e/run.sh
-  counted e2e-of-upstream e2e-upstream tests/e2e/run.sh --subject=upstream
-  counted soak soak-churn tests/soak/churn.sh --short
 }
 
 # start_beside FUNCTION [ARGUMENT...]: runs it next to what follows, up to end_beside: for stages that mostly wait.
@@ -250,14 +243,16 @@ end_beside() {
   cat "$logs/beside.log"
 }
 
+# ---- The gate
+
 # What ships is what is proven: namespaces and clusters have the release build. What mostly waits runs next to what computes.
-# No dev build: of its tests each runs under a sanitizer, under Wine or in release.
-everything() {
+# Of the unit tests each runs in what ships for Windows, and under one sanitizer: TSan where there are threads, else ASan.
+gate() {
   whole_limit=5040
   bootstrap build test netns &&
     must configure-release cmake --preset release -DWEFT_TESTS=ON -DWEFT_TESTS_ONLY=UNSANITIZED &&
     must build-release cmake --build --preset release --target flanneld flannelctl node_stream traffic unsanitized_tests || return
-  build_ahead windows peers asan tsan fuzz bench tidy
+  build_ahead windows peers asan tsan bench
   ctest_suite ctest-release release
   export WEFT_BUILD=build/release
   start_beside namespaces
@@ -268,14 +263,13 @@ everything() {
     ctest_suite ctest-asan asan -LE repo
     counted soak soak-schedules env WEFT_BUILD=build/asan tests/soak/schedules.sh --short
     end_beside
-    start_beside counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
+    start_beside counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh --tier=gate
   fi
   local tsan=
   built tsan && tsan=built && ctest_suite ctest-tsan tsan -LE repo
-  built fuzz && counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" tests/soak/fuzz.sh
   end_beside
   [ -z "$tsan" ] ||
-    counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh forwarding host_routes lifecycle net_conf three_nodes workers
+    counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh "${thread_tests[@]}"
   if built bench; then
     must sync bench/sync --nodes 200 --smoke --no-build
     must instructions bench/instructions
@@ -283,15 +277,20 @@ everything() {
     must bench bench/run --smoke --no-build --json build/bench/results.json --html build/bench/report.html &&
       sed -n '/^| | what/,/^$/p' "$logs/bench.log"
   fi
-  built tidy
 }
+
+thread_tests=(forwarding host_routes lifecycle net_conf three_nodes workers)  # of tests/netns, those in which flanneld has several threads
 
 namespaces() {
   must demo deploy/demo.sh --no-build
   counted netns netns-release tests/netns/run.sh
-  counted netns-of-the-kernel netns-kernel tests/netns/run.sh --subject=kernel
   counted soak soak-transfer tests/soak/transfer.sh --short
   counted soak soak-load tests/soak/load.sh --short
+}
+
+clusters() {
+  counted e2e e2e tests/e2e/run.sh
+  counted soak soak-churn tests/soak/churn.sh --short
 }
 
 windows() {
@@ -302,14 +301,145 @@ windows() {
   [ ! -s "$WEFT_WINE_RERUNS" ] || { say "under Wine $(wc -l <"$WEFT_WINE_RERUNS") programs ended without output and were repeated:"; cat "$WEFT_WINE_RERUNS"; }
 }
 
+# ---- Parts: what --nightly runs. part_NAME, or tests/soak/NAME.sh; each builds what it needs.
+
+part_gate() { gate; }
+
+part_sanitizers() {
+  bootstrap build test netns tsan && compile asan || return
+  ctest_suite ctest-asan-threads asan -LE repo
+  counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
+  compile tsan && counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh
+}
+
+part_labs() {
+  bootstrap build test netns peers windows && compile_release || return
+  counted netns-of-the-kernel netns-kernel tests/netns/run.sh --subject=kernel
+  counted e2e-of-upstream e2e-upstream tests/e2e/run.sh --subject=upstream
+}
+
+part_tidy() {
+  bootstrap build test windows tidy && compile dev && must configure-windows cmake --preset windows &&
+    must tidy tests/repo/tidy.py && record passed stage:tidy tidy
+}
+
+part_fuzz() {
+  counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" tests/soak/fuzz.sh
+  counted soak soak-fuzz tests/soak/fuzz.sh
+}
+
+part_oldest() {
+  bootstrap build test netns windows && compile_release || return
+  counted e2e-with-the-oldest e2e-oldest env WEFT_PEERS=oldest tests/e2e/run.sh
+}
+
+compile_release() {
+  must configure-release cmake --preset release && must build-release cmake --build --preset release || return
+  export WEFT_BUILD=build/release
+}
+
+part() {
+  if declare -F "part_$1" >/dev/null; then "part_$1"; else counted soak "soak-$1" "tests/soak/$1.sh"; fi
+}
+
+part_names() { sed -nE 's/^([a-z][^\t]*)\t.*/\1/p' tests/parts.tsv; }
+
+# part_key NAME: of all that the part builds or reads, in HEAD. Fails where one of these files is not committed.
+part_key() {
+  local paths group
+  paths=$(sed -nE "s/^$1\t([^\t]*)\t.*/\1/p" tests/parts.tsv)
+  for group in $(sed -nE 's/^=([A-Z]*)\t.*/\1/p' tests/parts.tsv); do
+    paths=" $paths "
+    paths=${paths/ $group / $(sed -nE "s/^=$group\t//p" tests/parts.tsv) }
+  done
+  # shellcheck disable=SC2086  # paths
+  set -- tests/run.sh tests/repo/chance.py tests/repo/ctest_results.py $paths
+  [ -z "$(git status --porcelain -- "$@")" ] || return
+  git ls-tree -r HEAD -- "$@" | sha256sum | cut -c1-16
+}
+
+# nightly [PART]: a part that passed on these very files is not repeated.
+nightly() {
+  local name key began bad store=$WEFT_DEPS/nightly chosen
+  mapfile -t chosen < <(part_names)
+  if [ -n "${1:-}" ]; then
+    part_names | grep -qxF -- "$1" || { echo "tests/run.sh: no part $1; there are:" $(part_names) >&2; exit 2; }
+    chosen=("$1")
+  fi
+  mkdir -p "$store"
+  for name in "${chosen[@]}"; do
+    key=$(part_key "$name") || { key=; say "$name: a file that it reads is not committed, so its result is not recorded"; }
+    if [ -n "$key" ] && [ -f "$store/$name-$key" ]; then
+      say "$name: passed $(cat "$store/$name-$key")"
+      record passed "part:$name" nightly
+      continue
+    fi
+    say "part $name ..."
+    began=$SECONDS bad=$(grep -cE '^(failed|late|peer)' "$results") stage_limit=0 whole_limit=$((SECONDS + 7200))
+    part "$name"
+    whole_limit=0
+    settle
+    if [ "$(grep -c '^failed' "$results")" = "$bad" ]; then
+      record passed "part:$name" nightly
+      [ -z "$key" ] || echo "on $(git rev-parse --short HEAD), $(date -u +%F), in $((SECONDS - began)) s" >"$store/$name-$key"
+    else
+      record failed "part:$name" nightly
+    fi
+  done
+  echo "parts on these files:"
+  for name in $(part_names); do
+    key=$(part_key "$name") || key=none
+    printf '  %-12s %s\n' "$name" "$([ -f "$store/$name-$key" ] && echo "passed $(cat "$store/$name-$key")" || echo missing)"
+  done
+}
+
+soak() {
+  local name
+  stage_limit=0
+  case ${1:-} in
+    "") for name in tests/soak/*.sh; do printf '%-24s %s\n' "$(basename "$name" .sh)" "$(sed -n '2s/^# *//p' "$name")"; done
+      exit 0 ;;
+    all) for name in tests/soak/*.sh; do counted soak "soak-$(basename "$name" .sh)" "$name"; done ;;
+    *) counted soak "soak-$1" "tests/soak/$1.sh" ;;
+  esac
+}
+
+# flaky [NAME...] [--count N]
+flaky() {
+  local count=100 names=() preset=${WEFT_BUILD:-build/dev}
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --count) count=${2:?--count needs a number}; shift ;;
+      *) names+=("$1") ;;
+    esac
+    shift
+  done
+  repeatable netns netns tests/netns/run.sh
+  repeatable e2e e2e tests/e2e/run.sh
+  repeatable ctest ctest ctest --preset "$(basename "$preset")" --verbose -L threads
+  exec tests/repo/chance.py measure "$count" "$commands" "${names[@]}"
+}
+
+# What was late, and what only a peer failed, once more: no other test runs any more.
+settle() { tests/repo/chance.py settle "$results" "$commands" || failed_stage settle "$(why $?)"; }
+
+# Times of this run beside those of the recorded one, tests/times.tsv: seconds, stage or test; the first line says where and when.
+# A copy of build/logs/times.tsv records this run.
+show_times() {
+  echo "# $(git rev-parse --short HEAD), $(date -u +%F), $(nproc) cores, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" >"$logs/times.tsv"
+  tr ' ' '\t' <"$times" | sed 's/\t/ /2g' >>"$logs/times.tsv"
+  echo "time of each stage and of the ten slowest tests, seconds; then as in $(head -n 1 tests/times.tsv | cut -c3-)"
+  sort -t $'\t' -k4,4nr "$results" | head -n 10 | awk -F '\t' '{ printf "%.0f\t%s (%s)\n", $4, $2, $3 }' >>"$logs/times.tsv"
+  awk -F '\t' '/^#/ { next } NR == FNR { recorded[$2] = $1; next } { printf "%6d %6s  %s\n", $1, recorded[$2], $2 }' tests/times.tsv "$logs/times.tsv"
+}
+
 finish() {
-  local seconds name
   [ -z "$ahead" ] || kill -- -"$ahead" 2>/dev/null
-  echo "time of each stage, seconds:"
-  while read -r seconds name; do printf '%6d  %s\n' "$seconds" "$name"; done <"$times"
+  settle
+  show_times
   sed 's/^/failed: /' "$failures"
   awk -F '\t' '
-    $1 == "passed" { runs++; ran[$2] = 1; by[$3]++ }
+    $1 == "passed" || $1 == "flaky" { runs++; ran[$2] = 1; by[$3]++ }
     $1 == "failed" { runs++; bad[$2] = 1; by[$3]++ }
     $1 == "skipped" { skipped[$2] = 1 }
     END {
@@ -336,15 +466,15 @@ interrupted() {
 }
 
 mkdir -p "$logs"
-: >"$results" >"$times" >"$failures"
+: >"$results" >"$commands" >"$times" >"$failures"
 trap 'interrupted TERM' TERM
 trap 'interrupted INT' INT
 case ${1:-} in
   "") everyday ;;
-  --all) everything ;;
-  --tidy) bootstrap build test windows tidy && compile dev && must configure-windows cmake --preset windows &&
-    must tidy tests/repo/tidy.py && record passed stage:tidy tidy ;;
+  --all) gate ;;
+  --nightly) nightly "${2:-}" ;;
   --soak) soak "${2:-}" ;;
+  --flaky) flaky "${@:2}" ;;
   -h | --help) usage; exit 0 ;;
   *) usage >&2; exit 2 ;;
 esac

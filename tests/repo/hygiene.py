@@ -98,14 +98,6 @@ def tests_write_apart(root, names):
             yield f"{name}: writes where another test may: a path from tests/support/test_path.h"
 
 
-def tests_are_built(root, names):
-    for name in names:
-        path = pathlib.Path(name)
-        lists = [root / folder / "CMakeLists.txt" for folder in path.parents]
-        if name.endswith("_test.cc") and not any(re.search(rf"\b{path.stem}\b", each.read_text()) for each in lists if each.exists()):
-            yield f"{name}: no CMakeLists.txt names it, so it is never run"
-
-
 def loops_keep_what_they_walk(root, names):
     """Until C++23, `for (x : Make().value())` walks what a temporary held and has taken with it."""
     dangling = re.compile(r"\bfor \((?:[^;():]|::)+ : (?:\*(?!this\b)[\w:.>-]+\(|[^;{]*\)\.value\(\)\))")
@@ -144,7 +136,7 @@ def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     names = files(root)
     rules = (no_registry_hosts, no_anonymous_todo, no_forbidden_folder, scripts_are_executable, ends_in_newline,
-             tests_write_apart, tests_are_built, loops_keep_what_they_walk, no_lost_wake_up, documents_name_what_exists,
+             tests_write_apart, loops_keep_what_they_walk, no_lost_wake_up, documents_name_what_exists,
              unproven_items_have_steps)
     found = [reason for rule in rules for reason in rule(root, names)]
     print("\n".join(found + [f"{len(names)} files, {len(found)} findings"]))
