@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A real cluster on one machine: weft's flanneld among upstream's, all behind a real API server.
-#   tests/e2e/run.sh [--list] [--subject=weft|upstream] [NAME...]      WEFT_BUILD: the build folder, default build/dev
+#   tests/e2e/run.sh [--list] [--subject=weft|upstream] [--exactly NAME] [NAME...]      WEFT_BUILD: the build folder, default build/dev
 # Builds what it starts. Logs: build/logs/e2e.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -22,8 +22,7 @@ def interrupted(number, _):
 def run_one(site, subject, name, function):
     """None, or why it failed. An interruption leaves everything to the site's end."""
     scene = Cluster(site, subject, name)
-    reasons = [cases.judge(function, scene), cases.judge(scene.inspect), cases.judge(scene.close)]
-    failure = "\nand then: ".join(filter(None, reasons))
+    failure = cases.merge([cases.judge(function, scene), cases.judge(scene.inspect), cases.judge(scene.close)])
     return "\n".join([failure, *map(last_lines, scene.members.values())]) if failure else None
 
 
@@ -38,9 +37,10 @@ def main():
     parser.add_argument("--subject", choices=["weft", "upstream"], default="weft",
                         help="upstream: prove the lab, upstream's flanneld in weft's place; tests that it cannot pass are left out")
     parser.add_argument("names", nargs="*", metavar="NAME", help="a test, or the first part of some; slow ones run when named")
+    parser.add_argument("--exactly", metavar="NAME", help="this test alone, whatever NAMEs are given")
     chosen = parser.parse_args()
     try:
-        tests = cases.choose(cases.find(HERE), chosen.names)
+        tests = cases.choose(cases.find(HERE), chosen.names, chosen.exactly)
     except command.Failure as failure:
         print(f"tests/e2e: {failure}", file=sys.stderr)
         return 2
@@ -48,7 +48,7 @@ def main():
     if chosen.subject == "upstream":
         left_out |= {test: "of weft alone" for test, function in tests if hasattr(function, "weft_only")}
         left_out |= {test: "the same with either subject" for test, _ in tests if test.startswith("windows")}
-    if not chosen.names and not chosen.list:
+    if not chosen.names and not chosen.exactly and not chosen.list:
         left_out |= {test: "slow, runs when it is named" for test, function in tests if hasattr(function, "slow")}
     tests = [(test, function) for test, function in tests if test not in left_out]
     if chosen.list:

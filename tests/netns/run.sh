@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Real traffic between weft and Linux kernel VXLAN peers, in network namespaces.
-#   tests/netns/run.sh [--list] [--subject=weft|kernel] [NAME...]      WEFT_BUILD: the build folder, default build/dev
+#   tests/netns/run.sh [--list] [--subject=weft|kernel] [--exactly NAME] [NAME...]      WEFT_BUILD: the build folder, default build/dev
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 

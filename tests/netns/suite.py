@@ -72,11 +72,12 @@ def main():
     parser.add_argument("--subject", choices=["weft", "kernel"], default="weft",
                         help="kernel: prove the harness, a kernel VXLAN device in weft's place; tests of weft alone are left out")
     parser.add_argument("names", nargs="*", metavar="NAME", help="a test, or the first part of some")
+    parser.add_argument("--exactly", metavar="NAME", help="this test alone, whatever NAMEs are given")
     parser.add_argument("--jobs", type=int, default=2, help="so many tests at a time (2)")
     chosen = parser.parse_args()
 
     try:
-        tests = cases.choose(cases.find(HERE), chosen.names)
+        tests = cases.choose(cases.find(HERE), chosen.names, chosen.exactly)
     except command.Failure as failure:
         print(f"tests/netns: {failure}", file=sys.stderr)
         return 2

@@ -147,7 +147,7 @@ class Cluster:
 
     def close(self):
         """All nodes end, with the right exit code; the control plane stays."""
-        found = self.control.ended() + command.failures([*(each.close for each in self.members.values()), self.site.tidy])
+        found = [command.Failure(each) for each in self.control.ended()] + command.failures([*(each.close for each in self.members.values()), self.site.tidy])
         command.add_failures(None, found)
 
 

@@ -23,19 +23,50 @@ def find(folder):
     return tests
 
 
-def choose(tests, names):
-    """Those whose name begins with one of `names`; all without any. Failure for a name that fits none."""
+KINDS = ("late", "peer")  # how the reason of a test begins that tests/run.sh may repeat
+
+
+def choose(tests, names, exactly=None):
+    """The one called `exactly`, or those whose name begins with one of `names`; all without any. Failure for a name that fits none."""
+    if exactly:
+        command.expect(any(test == exactly for test, _ in tests), f"no test {exactly}; see --list")
+        return [each for each in tests if each[0] == exactly]
     for name in names:
         command.expect(any(test.startswith(name) for test, _ in tests), f"no test {name}; see --list")
     return [(test, function) for test, function in tests if not names or any(test.startswith(name) for name in names)]
 
 
 def judge(function, *arguments, **options):
-    """None, or why it failed."""
-    try:
-        function(*arguments, **options)
-        return None
-    except command.Failure as failure:
-        return "\n".join([str(failure), *getattr(failure, "__notes__", [])])
-    except Exception as error:  # a defect of the test or something that it did not expect
-        return f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+    """None, or why it failed: `late: WHY` where late waits are all that is wrong, `peer: WHY` where a PeerFailure is, late waits or not."""
+    text = kind = None
+    with command.late_waits() as late:
+        try:
+            function(*arguments, **options)
+        except Exception as error:
+            kind = "peer" if getattr(error, "peer", False) else None
+            if isinstance(error, command.Failure):
+                text = "\n".join([str(error), *getattr(error, "__notes__", [])])
+            else:  # a defect of the test or something that it did not expect
+                text = f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+    if late and not text:
+        return reason("late", "; ".join(late))
+    return text and reason(kind, "\nand late: ".join([text, *late]))
+
+
+def reason(kind, text):
+    if kind:
+        return f"{kind}: {text}"
+    return text if not kind_of(text) else f"failed: {text}"
+
+
+def kind_of(text):
+    return next((kind for kind in KINDS if text.startswith(f"{kind}: ")), None)
+
+
+def merge(reasons):
+    """One of all (None: nothing was wrong): late or a peer's only if each is."""
+    found = [each for each in reasons if each]
+    kinds = [kind_of(each) for each in found]
+    if not found or not all(kinds):
+        return "\nand then: ".join(found) or None
+    return reason(max(kinds), "; ".join(each.partition(": ")[2] for each in found))

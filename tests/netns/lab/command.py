@@ -1,5 +1,6 @@
 """Running programs, waiting for conditions, failing with one line."""
 
+import contextlib
 import ctypes
 import os
 import re
@@ -11,10 +12,46 @@ import time
 
 REPORT = re.compile(r"Sanitizer|runtime error:|Assertion|terminate called")
 SHOWN = 30  # lines of a report
+LONGEST = 120  # seconds: no wait goes on for longer than this, unless its own limit is longer
 
 
 class Failure(Exception):
     """A test's or bench's reason to stop, one line for people."""
+
+    peer = False  # whether all that is wrong is a peer's fault: such a test may be repeated
+
+
+class PeerFailure(Failure):
+    """What is not weft's did not start or gave no output: etcd, an API server, upstream's programs, Wine, tools. Never for what weft could have caused."""
+
+    peer = True
+
+
+_late = []
+
+
+@contextlib.contextmanager
+def late_waits():
+    """Yields the list to which each wait that ends after its limit is added meanwhile, in any thread: one test's."""
+    global _late
+    before, _late = _late, []
+    try:
+        yield _late
+    finally:
+        _late = before
+
+
+def patience(limit):
+    """How long a wait with this limit goes on, in seconds. What comes after the limit is late; what does not come at all did not converge."""
+    return max(limit, min(10 * limit, LONGEST))
+
+
+def within(took, limit, what):
+    """An upper bound on elapsed seconds: above `limit` the test is late, above its patience it fails."""
+    text = f"took {took:.1f} s, at most {limit:g} s: {what}"
+    expect(took <= patience(limit), text)
+    if took > limit:
+        _late.append(text)
 
 
 PR_SET_PDEATHSIG = 1
@@ -29,10 +66,12 @@ def die_with_parent():
 def run(*words, stdin=None, check=True, timeout=60):
     """Runs to the end and returns standard output. A failure names the command and shows its errors. Without `check` any exit code is accepted,
     a report of a sanitizer never."""
+    began = time.monotonic()
     try:
-        done = subprocess.run(words, input=stdin, text=True, capture_output=True, timeout=timeout, preexec_fn=die_with_parent)
+        done = subprocess.run(words, input=stdin, text=True, capture_output=True, timeout=patience(timeout), preexec_fn=die_with_parent)
     except subprocess.TimeoutExpired:
-        raise Failure(f"{' '.join(words)}: no end after {timeout} s") from None
+        raise Failure(f"{' '.join(words)}: no end after {patience(timeout)} s") from None
+    within(time.monotonic() - began, timeout, " ".join(words))
     found = report(done.stderr)
     expect(not found, f"{' '.join(words)}: exit {done.returncode}, a defect of its own:\n{found}")
     if check and done.returncode != 0:
@@ -55,13 +94,15 @@ def start(*words, **options):
 def stop(process, how=signal.SIGTERM, timeout=5):
     """Ends a process that we started; its exit code."""
     if process.poll() is None:
+        began = time.monotonic()
         process.send_signal(how)
         try:
-            process.wait(timeout)
+            process.wait(patience(timeout))
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            raise Failure(f"{process.args[-1]} ignored {signal.Signals(how).name} for {timeout} s") from None
+            raise Failure(f"{process.args[-1]} ignored {signal.Signals(how).name} for {patience(timeout)} s") from None
+        within(time.monotonic() - began, timeout, f"{process.args[-1]} ends after {signal.Signals(how).name}")
     return process.returncode
 
 
@@ -94,16 +135,20 @@ class Background:
         return self._outcome
 
 
-def wait_until(condition, what, timeout=5, interval=0.02):
-    """Polls until `condition()` is truthy and returns that value."""
-    deadline = time.monotonic() + timeout
+def wait_until(condition, what, timeout=5, interval=0.02, peer=False):
+    """Polls until `condition()` is truthy and returns that value. After `timeout` it goes on, and the test is late. `peer`: what does not come is
+    not weft's."""
+    began, late = time.monotonic(), False
     while True:
-        late = time.monotonic() > deadline  # before the condition, which a stall of this process must not outdate
+        waited = time.monotonic() - began  # before the condition, which a stall of this process must not outdate
         value = condition()
         if value:
+            if late:
+                _late.append(f"waited {timeout} s, came after {waited:.1f} s: {what() if callable(what) else what}")
             return value
-        if late:
-            raise Failure(f"waited {timeout} s in vain: {what() if callable(what) else what}")
+        late = waited > timeout
+        if waited > patience(timeout):
+            raise (PeerFailure if peer else Failure)(f"waited {patience(timeout)} s in vain: {what() if callable(what) else what}")
         time.sleep(interval)
 
 
@@ -124,18 +169,21 @@ def failures(works):
         try:
             work()
         except Failure as failure:
-            found.append(str(failure))
+            found.append(failure)
         except Exception as error:  # the rest must still run
-            found.append(f"{type(error).__name__}: {error}")
+            found.append(Failure(f"{type(error).__name__}: {error}"))
     return found
 
 
 def add_failures(error, found):
     """At an end: `found`, in addition to the body's failure (`error`, if any)."""
+    only_peers = all(each.peer for each in found)
     if found and error is None:
-        raise Failure("\n".join(found))
+        raise (PeerFailure if only_peers else Failure)("\n".join(map(str, found)))
     for each in found:
         error.add_note(f"and at the end: {each}")
+    if not only_peers:
+        error.peer = False
 
 
 def alive(pid):
