@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Shows what weft does: a weft node and a Linux flannel node (the kernel's VXLAN device), each with
 # a pod, in network namespaces of this machine: the two nodes of deploy/nodes.json. Builds, runs,
-# measures, and removes everything it made. Debian 12, root, under ten minutes.
+# measures, and removes everything it made. Debian 12, root, under five minutes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

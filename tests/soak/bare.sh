@@ -5,12 +5,12 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
-# README's promises and the limit of CI, in seconds.
+# What README and CONTRIBUTING.md promise, in seconds. A time above it is printed; one above half as much again fails.
 limit_of() {
   case $1 in
-    deploy/demo.sh) echo 600 ;;
-    tests/run.sh) echo 1200 ;;
-    *) echo 5400 ;;
+    deploy/demo.sh) echo 300 ;;
+    tests/run.sh) echo 720 ;;
+    *) echo 3600 ;;
   esac
 }
 
@@ -75,7 +75,8 @@ env -u WEFT_DEPS -u WEFT_BUILD -u WEFT_BARE_INSIDE -u XDG_CACHE_HOME HOME=/root 
   ${go_proxy:+GOPROXY="$go_proxy"} CI=true \
   chroot "$root" sh -c 'cd /root/weft && exec '"$command" </dev/null >"$log" 2>&1
 status=$? took=$((SECONDS - began))
-if [ $status = 0 ] && [ $took -le "$limit" ]; then
+[ $took -le "$limit" ] || echo "$name took $took s: $((took - limit)) s over its limit of $limit"
+if [ $status = 0 ] && [ $took -le $((limit * 3 / 2)) ]; then
   echo "ok $name ($took s of $limit)"
   exit 0
 fi
