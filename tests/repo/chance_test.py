@@ -35,11 +35,13 @@ esac
 
 
 class NoLoad:
+    on = False
+
     def __enter__(self):
-        return self
+        NoLoad.on = True
 
     def __exit__(self, *_):
-        pass
+        NoLoad.on = False
 
 
 class Settle(unittest.TestCase):
@@ -99,6 +101,14 @@ class Settle(unittest.TestCase):
         self.assertEqual(settled[0][0], "failed")
 
     def test_cores_are_busy_while_it_is_repeated(self):
+        seen = []
+
+        def run(*_):
+            seen.append(NoLoad.on)
+            return "passed", ""
+
+        chance.settle([["late", NAME, "netns-release", "9", LATE]], {"netns-release": ("netns", "")}, set(), LINES, run, load=NoLoad)
+        self.assertEqual(seen, [True, True])
         with chance.Load() as load:
             self.assertEqual(len(load.loops), os.cpu_count())
             self.assertTrue(all(loop.poll() is None for loop in load.loops))
@@ -151,7 +161,11 @@ class Commands(unittest.TestCase):
                 self.assertEqual(chance.words_for(suite_name, test, command), (words, more))
 
     def test_a_suite_that_does_not_run_the_test_has_failed(self):
-        self.assertEqual(chance.run_once("netns", "a.b", "echo ok a.c; :")[0], "failed")
+        for description, command in (("another test", "echo ok a.c"), ("nothing", "true"), ("it, and ended badly", "sh -c 'echo ok a.b; exit 1'"),
+                                     ("it, and then failed", "sh -c 'echo ok a.b; echo not ok a.b: late: x'")):
+            with self.subTest(description):
+                self.assertNotEqual(chance.run_once("netns", "a.b", command)[0], "passed")
+        self.assertEqual(chance.run_once("netns", "a.b", "sh -c 'echo ok a.b'"), ("passed", ""))
 
 
 if __name__ == "__main__":
