@@ -5,7 +5,9 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: cmake/bootstrap.sh [STEP...]        default: build test
+usage: cmake/bootstrap.sh [STEP... | --newest SOURCE...]        default: build test
+
+  --newest  no step: the newest version of each source package that the machine's Debian entries have, security updates included
 
   build     compiler, CMake, libraries; abseil and simdjson for Linux
   test      GoogleTest, clang-format, python3, git
@@ -121,6 +123,17 @@ update_source_lists() {
 # The newest version of source package $1.
 source_version() {
   apt_source_tool apt-cache showsrc --only-source "$1" | sed -n 's/^Version: //p' | sort -V | tail -n 1
+}
+
+newest_sources() {
+  rm -rf "$cache/apt"  # today's security updates count
+  update_source_lists >&2
+  if ! compgen -G "$cache/apt/lists/*-security_*Sources*" >/dev/null; then
+    echo "bootstrap: apt's entries have no security updates of this release; add them" >&2
+    exit 1
+  fi
+  local name
+  for name; do echo "$name $(source_version "$name")"; done
 }
 
 # Unpacks source package $1 into ./$1. The newest version can be missing on a mirror: then an older one.
@@ -392,6 +405,7 @@ main() {
   for step; do
     case $step in
       -h | --help) usage; exit 0 ;;
+      --newest) break ;;
     esac
     declare -f "step_$step" >/dev/null || { echo "bootstrap: no step '$step'; see --help" >&2; exit 2; }
   done
@@ -402,6 +416,10 @@ main() {
     flock 9
   fi
   : >"$log"
+  if [ "$1" = --newest ]; then
+    newest_sources "${@:2}"
+    return
+  fi
   for step; do "step_$step"; done
   say "ready: $*"
 }
