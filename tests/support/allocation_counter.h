@@ -10,4 +10,10 @@ namespace weft {
 // So far, of all threads.
 std::uint64_t Allocations();
 
+// Bytes allocated now, as glibc's malloc rounds them: the same in every run and on every system.
+std::int64_t AllocatedBytes();
+// The highest value since BeginPeak.
+std::int64_t PeakBytes();
+void BeginPeak();
+
 }  // namespace weft
