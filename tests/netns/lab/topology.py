@@ -38,6 +38,8 @@ class Lab:
     logs = None  # where the files of a lab that was left by a failure go
 
     def __init__(self, network="10.244.0.0/16", network6="fd10:244::/48", mtu=1500, without_ipv6=False):
+        if ipaddress.ip_network(network).prefixlen < 16:
+            namespace.hide_name_servers()
         self.without_ipv6 = without_ipv6  # for exact counts: no router solicitations and the like
         self.network = network
         self.network6 = network6
