@@ -195,6 +195,7 @@ build_ahead() {
         case $name in asan) ;; *) cmake/bootstrap.sh "$name" ;; esac &&
           case $name in
             peers) ;;
+            asan) cmake --preset asan -DWEFT_TESTS_ONLY=ONE_THREAD && cmake --build --preset asan ;;
             *) cmake --preset "$name" && cmake --build --preset "$name" ;;
           esac
       } >"$logs/ahead-$name.log" 2>&1
@@ -306,7 +307,7 @@ windows() {
 part_gate() { gate; }
 
 part_sanitizers() {
-  bootstrap build test netns tsan && compile asan || return
+  bootstrap build test netns tsan && must configure-asan cmake --preset asan -DWEFT_TESTS_ONLY=THREADS && must build-asan cmake --build --preset asan || return
   ctest_suite ctest-asan-threads asan -LE repo
   counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
   compile tsan && counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh
