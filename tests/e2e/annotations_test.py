@@ -83,7 +83,7 @@ def test_node_recreated(cluster):
         cluster.api.delete_node("a")
         cluster.api.create_node("a", *([] if given_later else [subnet]))
         if given_later:
-            command.wait_until(lambda: not b.table(), "b forgets a")
+            command.wait_until(lambda: not b.table(), "b forgets a", peer=True)
             cluster.api.assign("a", subnet)
         gateway = subnet.replace(".0/", ".1/")
         command.wait_until(lambda: a.subnet_env().get("FLANNEL_SUBNET") == gateway, lambda: f"subnet.env is {a.subnet_env()}", timeout=15)

@@ -123,5 +123,5 @@ def test_network_unavailable_is_not_ours(cluster):
     a, _ = cluster.add("a"), cluster.add("b")
     a.flags["set-node-network-unavailable"] = "false"
     cluster.start(*cluster.members.values())
-    command.wait_until(lambda: condition(cluster, "b"), "b has the condition")
+    command.wait_until(lambda: condition(cluster, "b"), "b has the condition", peer=True)
     command.expect_equal(condition(cluster, "a"), None, "the condition that a must not set")

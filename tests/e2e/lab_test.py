@@ -34,4 +34,4 @@ def test_deaths_are_seen(cluster):
     crash(etcd, signal.SIGKILL)
     expect_seen(cluster, "etcd ended by itself with signal SIGKILL", [*checks, cluster.control.stop_etcd])
     cluster.control.start_etcd()
-    command.wait_until(cluster.api.ready, "the API server has its etcd back", timeout=20)
+    cluster.control.wait_ready(20)

@@ -109,7 +109,7 @@ def change_after_backup(cluster):
     """etcd is saved; then Nodes change, and versions run far ahead of the backup's."""
     control = cluster.control
     control.backup_etcd()
-    command.wait_until(cluster.api.ready, "the API server has its etcd back", timeout=20)
+    control.wait_ready(20)
     change_nodes(cluster)
     for flags in ([], ["--heartbeats-per-second=1000", "--seconds=3"], ["--delete"]):
         control.where.run(peers.find("nodeload"), f"--kubeconfig={control.path('admin.kubeconfig')}", "--to=10", "--first-subnet=10.244.100.0",
@@ -147,11 +147,11 @@ def test_etcd_restored_under_two_servers(cluster):
         a.flags["kube-api-url"] = f"{stale.url},{control.url}"
         cluster.start(a, b)
         change_after_backup(cluster)
-        command.wait_until(stale.api.ready, "the second API server has its etcd back", timeout=20)
+        command.wait_until(stale.api.ready, "the second API server has its etcd back", timeout=20, peer=True)
         cluster.settle("etcd restarts", timeout=90, of=a)
         control.stop_apiserver()
         control.restore_etcd()
-        command.wait_until(stale.api.ready, "the second API server has its etcd back", timeout=60)
+        command.wait_until(stale.api.ready, "the second API server has its etcd back", timeout=60, peer=True)
         command.wait_until(lambda: a.servers()[stale.url]["inUse"] and "fails" not in a.servers()[stale.url]["text"],
                            lambda: f"a does not use the server that is left: {a.servers()}", timeout=60)
         cluster.site.start_apiserver(*flags)

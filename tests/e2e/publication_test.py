@@ -29,11 +29,12 @@ def expect_published_once(cluster, events, mac):
 def test_nothing_before_the_management_ip(cluster):
     """A new network has a MAC at once, and its management IP, from which on both count, later."""
     a = cluster.add("a", kind=HnsNode)
-    a.hns("set", 'settings={"management_ip_ms":5000}')
+    a.hns("set", 'settings={"management_ip_ms":3600000}')
     with cluster.api.watching() as events:
         a.spawn()
         waits_for(a, "management IP")
         command.expect_equal(cluster.published("a"), {}, "annotations before HNS has given the network its management IP")
+        a.change_network(management_from_ms=0)
         a.wait_for_health()
         expect_published_once(cluster, events, a.router_mac())
 
@@ -47,11 +48,11 @@ def test_nothing_before_the_router_mac(cluster):
     command.wait_until(lambda: cluster.published("a"), "a publishes")
     a.down()
     cluster.api.annotate("a", {ANNOTATION + key: None for key in cluster.published("a")})
-    a.set_router_mac("")
+    a.change_network(dr_mac="")
     with cluster.api.watching() as events:
         a.spawn()
         waits_for(a, "router MAC")
         command.expect_equal((cluster.published("a"), a.health("/readyz")[0]), ({}, 503), "annotations and readyz before HNS has shown the router MAC")
-        a.set_router_mac("0E-2A-00-00-00-77")
+        a.change_network(dr_mac="0E-2A-00-00-00-77")
         a.wait_for_health()
         expect_published_once(cluster, events, "0e:2a:00:00:00:77")

@@ -43,7 +43,7 @@ def test_subnet_moves_to_a_new_node(cluster):
     command.wait_until(lambda: a.leases().get("c", {}).get("ipv4", {}).get("state") == "overlap", lambda: f"c's lease, as a sees it: {a.leases()}")
     with cluster.api.watching() as events:
         cluster.api.delete_node("b")
-        command.wait_until(lambda: events, "the API server reports b's end")
+        command.wait_until(lambda: events, "the API server reports b's end", peer=True)
     cluster.settle("b's Node is deleted")
     command.expect_equal(a.routes(), {"10.244.2.0/24"}, "routes of a")
     cluster.full_size(a, c, size=MIB)
@@ -100,7 +100,7 @@ def restart_under_traffic(cluster, how):
             cluster.settle(f"a restarts while {one.name} sends", since=began)
             stream.result()
         cluster.api.annotate("b", {"weft.test/mark": "end"})
-        command.wait_until(lambda: any("weft.test/mark" in json.dumps(each) for each in events), "the watch is up to date")
+        command.wait_until(lambda: any("weft.test/mark" in json.dumps(each) for each in events), "the watch is up to date", peer=True)
     seen = [each["object"]["metadata"]["annotations"] for each in events if each["object"]["metadata"]["name"] == "a"]
     wrong = [each for each in seen if any(each.get(ANNOTATION + key) != value for key, value in right.items())]
     command.expect(not wrong, f"peers read {wrong[:1]} of a")

@@ -10,7 +10,7 @@ import subprocess
 
 from lab import capture, command, daemon, frames_node, lease, node, topology, traffic
 
-from cluster.windows import WINE, our, start_in_wine, windows_path
+from cluster.windows import WINE, our, run_in_wine, start_in_wine, windows_path
 
 MIB = 1 << 20
 PIPE = r"\\.\pipe\weft"
@@ -35,26 +35,21 @@ class WineNode(frames_node.PcapNode):
         chosen = {**self.options, **{key.replace("_", "-"): value for key, value in options.items()}}
         flags = [f"--{key}={value}" for key, value in chosen.items() if value is not None]
 
-        def start():
+        def begin():
             with open(self.path("flanneld.log"), "a", encoding="utf-8") as log:
                 return self.host.start(*self.words(our("flanneld"), *flags), stdout=log, stderr=log)
 
-        process = start_in_wine(start, self.path("flanneld.log"))
+        process = start_in_wine(begin, self.path("flanneld.log"))
         # To Wine SIGTERM is no word to the program.
         self.daemon = daemon.Daemon(f"flanneld.exe of {self.name}", process, self.path("flanneld.log"), -signal.SIGTERM)
 
     def up(self, **options):
         self.spawn(**{"pod_device": "pcap:pod", **options})
-        command.wait_until(self._ready_or_dead, lambda: f"{self.name} is not ready: {self.log_text()[-2000:]}", timeout=40)
+        self.wait_ready(40)
 
     def wine(self, *words):
         """Exit code and both outputs."""
-        for last in (False, True):  # Wine's own start-up fails without a word, once in thousands
-            with self.host.start(*self.words(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
-                out, error = running.communicate(timeout=60)
-            if last or running.returncode == 0 or out or error:
-                return running.returncode, out, error
-            print(f"   once more, for it ended without a word: {words[0]}", flush=True)
+        return run_in_wine(lambda out, error: self.host.start(*self.words(*words), stdout=out, stderr=error), self.folder, words[0])
 
     def status(self):
         code, out, error = self.wine(our("flannelctl"), "status", "--output=json", f"--admin={PIPE}")
@@ -131,7 +126,8 @@ def test_killed_under_traffic(_):
             command.expect(sending.poll() is None, "all was sent before the kill")
             a.down(signal.SIGKILL)
             a.up()
-            command.expect_equal(sending.wait(timeout=90), 0, "the sender's exit code")
+            command.finish(sending, "the sender", 90)
+            command.expect_equal(sending.returncode, 0, "the sender's exit code")
         command.expect_equal(receiving.report()["bytes"], 200 * MIB, "bytes received")
 
 
@@ -148,7 +144,8 @@ def test_capture(_):
             command.expect(first.startswith("capturing u0, pod (pods)"), f"flannelctl.exe capture: {first}")
             traffic.ping(a.pod, b.pod_ip, count=2)
             said = capturing.stderr.read()
-            command.expect_equal(capturing.wait(timeout=20), 0, f"exit code ({said})")
+            command.finish(capturing, "flannelctl.exe capture")
+            command.expect_equal(capturing.returncode, 0, f"exit code ({said})")
         found = command.run("tshark", "-r", path, "-T", "fields", "-E", "separator=|", "-e", "frame.interface_name", "-e", "frame.comment")
         rows = sorted(set(found.splitlines()))
         command.expect_equal(rows, ["pod|a to b", "pod|b to a", "u0|a to b", "u0|b to a"], "frames, by adapter and nodes")

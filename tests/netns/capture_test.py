@@ -22,7 +22,7 @@ class Capture:
     def end(self, timeout=20):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-        output, self.said = self.process.communicate(timeout=timeout)
+        output, self.said = command.finish(self.process, "flannelctl capture", timeout)
         command.expect_equal(self.process.returncode, 0, f"exit code of capture ({self.said})")
         self.counts = {name: (int(kept), int(lost)) for name, kept, lost in re.findall(r"(\S+)(?: \(pods\))?: (\d+) frames, (\d+) lost", self.said)}
         return output
@@ -172,7 +172,7 @@ def test_says_what_is_missing():
 
         def said(*words, prefix=()):
             process = a.host.start(*prefix, *flannelctl, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            text = process.communicate(timeout=20)[1]
+            text = command.finish(process, f"flannelctl capture {words}")[1]
             command.expect_equal(process.returncode, 2, f"exit code of {words} ({text})")
             return text
 
@@ -191,7 +191,7 @@ def test_says_what_is_missing():
         full = a.host.start("sh", "-c", 'exec "$@" >/dev/full', "sh", *flannelctl, "--count=4", stderr=subprocess.PIPE)
         full.stderr.readline()
         traffic.ping(a.pod, b.pod_ip)
-        shown = full.communicate(timeout=20)[1]
+        shown = command.finish(full, "flannelctl capture on a full disk")[1]
         command.expect_equal(full.returncode, 2, "exit code on a full disk")
         command.expect("cannot write to standard output; is the disk full?" in shown, shown)
         # The daemon goes on, and so does another capture, when the adapter of one is deleted.
@@ -199,7 +199,7 @@ def test_says_what_is_missing():
         process = a.host.start(*flannelctl, "--adapter=gone", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         process.stderr.readline()
         a.host.ip("link del gone")
-        text = process.communicate(timeout=20)[1]
+        text = command.finish(process, "flannelctl capture of a deleted adapter")[1]
         command.expect_equal(process.returncode, 2, "exit code")
         command.expect("adapter gone: " in text, text)
         traffic.ping(a.pod, b.pod_ip)

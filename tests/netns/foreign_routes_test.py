@@ -61,7 +61,7 @@ def test_flushed_routes():
             for _ in range(3):
                 a.host.run("ip", family, "route", "flush", "dev", device, "proto", MARK)
                 begin = time.monotonic()
-                command.wait_until(lambda: subnet in ours(a.host, family), lambda: f"ours: {ours(a.host, family)}", timeout=5)
+                command.wait_until(lambda: subnet in ours(a.host, family), lambda: f"ours: {ours(a.host, family)}", timeout=2)
                 print(f"    {device}: flushed, back after {time.monotonic() - begin:.3f} s")
             traffic.ping(a.pod, pod)
 

@@ -88,7 +88,8 @@ def test_source_port_entropy(subject):
         wandering = [inner for inner, outers in outer_of.items() if len(outers) != 1]
         command.expect(not wandering, f"flows with more than one outer source port: {wandering}")
         ports = set.union(*outer_of.values())
-        command.expect(len(ports) >= 32, f"only {len(ports)} outer source ports for 64 flows")
+        # Of 256 sockets 64 flows hit 57 on average, and less than 44 once in eight million runs.
+        command.expect(len(ports) >= 44, f"only {len(ports)} outer source ports for 64 flows")
 
 
 def test_host_traffic(subject):

@@ -182,7 +182,9 @@ def test_idle():
         a, b = lab.nodes
         traffic.ping(a.pod, b.pod_ip)
         traffic.ping(a.pod, b.pod_ip6)
-        shares = []  # the least of up to three: start-up may not be over, and beside other programs caches are cold
+        # The least of up to three: start-up may not be over, and next to other programs caches are cold. Were each above by chance once in a hundred
+        # times, all three are once in a million.
+        shares = []
         while len(shares) < 3 and not (shares and shares[-1] < 0.01):
             began, before = time.monotonic(), cpu_seconds(a.pid())
             command.wait_until(lambda: time.monotonic() - began >= IDLE_SECONDS, "the end of idleness", timeout=2 * IDLE_SECONDS, interval=0.5)

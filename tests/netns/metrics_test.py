@@ -83,7 +83,9 @@ def test_values():
         command.expect_equal({dict(labels)["check"]: bool(value) for (name, *labels), value in after.items() if name == "weft_check_ok"},
                              {each["name"]: each["ok"] for each in status["checks"]}, "checks")
         command.expect_equal(total(after, "weft_ready"), 1, "weft_ready")
-        command.expect(0 <= total(after, "weft_lease_sync_age_seconds") < 5, "age of the lease file's last reading")
+        age = total(after, "weft_lease_sync_age_seconds")
+        command.expect(age >= 0, f"age of the lease file's last reading: {age}")
+        command.within(age, 5, "age of the lease file's last reading")
         command.expect(abs(total(after, "process_start_time_seconds") - time.time()) < 60, "start time")
 
         a.host.ip(f"link delete {node.DEVICE}")
@@ -129,9 +131,9 @@ def test_ten_thousand_leases():
                     began = time.monotonic()
                     command.expect_equal(a.health(path)[0], 200, path)
                     times.append(time.monotonic() - began)
-                took[path] = sorted(times)[10] * 1000
+                took[path] = sorted(times)[10]
         finally:
             for each in held:
                 each.close()
-        print(f"   10,000 leases: /metrics {took['/metrics']:.1f} ms, /healthz {took['/healthz']:.1f} ms")
-        command.expect(took["/metrics"] < took["/healthz"] + 20, f"/metrics takes {took}")
+        print(f"   10,000 leases: /metrics {took['/metrics'] * 1000:.1f} ms, /healthz {took['/healthz'] * 1000:.1f} ms")
+        command.within(took["/metrics"] - took["/healthz"], 0.02, "/metrics, longer than /healthz: medians of twenty")

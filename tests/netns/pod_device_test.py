@@ -122,7 +122,8 @@ def test_pcap_killed_under_traffic():
                 command.expect(sending.poll() is None, "all was sent before the kill")
                 a.down(signal.SIGKILL)
                 a.up()
-            command.expect_equal(sending.wait(timeout=60), 0, "the sender's exit code")
+            command.finish(sending, "the sender", 60)
+            command.expect_equal(sending.returncode, 0, "the sender's exit code")
         command.expect_equal(receiving.report()["bytes"], size, "bytes received")
 
 

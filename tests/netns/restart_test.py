@@ -73,7 +73,7 @@ def test_killed_while_its_source_is_away():
         with open(nodes + ".new", "w", encoding="utf-8") as file:
             json.dump(document, file)
         os.rename(nodes + ".new", nodes)
-        command.wait_until(a._ready_or_dead, a.last_words, timeout=15)
+        a.wait_ready()
         command.expect(traffic.ping_fails(a.pod, b.pod_ip), "the deleted peer is still reached")
         os.rename(nodes + ".away", nodes)
         command.wait_until(lambda: len(a.leases()["leases"]) == 2, "the peer is not back")

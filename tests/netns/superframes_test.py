@@ -116,7 +116,8 @@ def test_path_mtu():
         time.sleep(0.2)
         for router in lab.closing:
             router.ip("link set middle mtu 1300")
-        command.expect_equal(sending.wait(timeout=30), 0, "exit code of the sender")
+        command.finish(sending, "the sender", 30)
+        command.expect_equal(sending.returncode, 0, "exit code of the sender")
         command.expect_equal(receiving.report()["bytes"], 256 * MIB, "bytes received")
 
 
@@ -278,7 +279,8 @@ def test_changes_while_packets_flow():
             time.sleep(0.3)
             if sending.poll() is not None:
                 break
-        command.expect_equal(sending.wait(timeout=60), 0, "exit code of the sender")
+        command.finish(sending, "the sender", 60)
+        command.expect_equal(sending.returncode, 0, "exit code of the sender")
         command.expect_equal(receiving.report()["bytes"], 512 * MIB, "bytes received")
         dropped = [name for name in a.drops("toWire") if name != "group-destination"]
         command.expect(not dropped, f"packets dropped: {dropped}")

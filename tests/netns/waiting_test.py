@@ -125,7 +125,7 @@ def test_health_under_idle_connections():
         command.expect_equal(a.health("/readyz")[0], 200, "readyz")
         traffic.ping(a.pod, b.pod_ip, count=10)
         print(f"   {len(held)} idle connections: {files_of(a)} files, slowest /healthz {slowest * 1000:.0f} ms")
-        command.expect(slowest < 5, f"/healthz took {slowest:.1f} s")  # blocked, it takes the ten of an idle connection
+        command.within(slowest, 1, "/healthz")  # blocked, it takes the ten of an idle connection
         for each in held:
             each.close()
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -152,7 +152,7 @@ def test_admin_readers():
             each.connect(a.path("admin.sock"))
             each.sendall(b"GET /v1/leases HTTP/1.1\r\nHost: weft\r\n\r\n")
             readers.append(each)
-        command.expect_equal(len(a.leases()["leases"]), 20_002, "leases with 60 readers")
+        command.expect_equal(len(a.leases(timeout=60)["leases"]), 20_002, "leases with 60 readers")  # whose lists are rendered first
         loaded = resident(a)
         readers += idle(a.host, socket.AF_UNIX, a.path("admin.sock"), 70)
         began = time.monotonic()
@@ -162,7 +162,7 @@ def test_admin_readers():
         print(f"   RSS {before // 1024} MiB, with 60 readers {loaded // 1024} MiB; flannelctl leases with 70 idle ones: {took * 1000:.0f} ms")
         # 64 MiB over the usual 75, not over `before`: freed memory may have been given back by then.
         command.expect(loaded < (75 + 64) * 1024 or topology.are_sanitized(), f"RSS {before} KiB, with 60 readers {loaded} KiB")
-        command.expect(took < 8, f"flannelctl takes {took:.1f} s")  # blocked, it takes ten
+        command.within(took, 5, "flannelctl leases")  # blocked, it takes ten
         for each in readers:
             each.close()
 
@@ -174,7 +174,7 @@ def test_ends_while_dns_is_silent():
         with a.host.entered():
             server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         server.bind(("127.0.0.1", 53))
-        server.settimeout(10)
+        server.settimeout(command.patience(10))
         lease.write_text(a.path("resolv.conf"), "nameserver 127.0.0.1\noptions timeout:5 attempts:2\n")
         words = [lab.program("flanneld"), "--kube-subnet-mgr", "--kube-api-url=https://api.weft.example:6443", "--node-name=a",
                  f"--net-config-path={a.path('net-conf.json')}", "--admin=none", "--dataplane=none", f"--subnet-file={a.path('subnet.env')}",
@@ -183,12 +183,14 @@ def test_ends_while_dns_is_silent():
             process = a.host.start("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$@"', a.path("resolv.conf"), *words,
                                    stdout=log, stderr=log)
         running = daemon.Daemon("flanneld", process, a.path("flanneld.log"))
-        command.expect(b"weft" in server.recv(512), "no question")
+        began = time.monotonic()
+        command.expect(b"weft" in server.recv(512), "no query")
+        command.within(time.monotonic() - began, 10, "the first query")
         began = time.monotonic()
         running.stop(signal.SIGTERM)
         took = time.monotonic() - began
         print(f"   ended {took * 1000:.0f} ms after SIGTERM")
-        command.expect(took < 4, f"ended {took:.1f} s after SIGTERM")  # the resolver gives up after ten
+        command.within(took, 4, "the end after SIGTERM")  # the resolver gives up after ten
         command.expect("exiting cleanly" in a.log_text(), a.last_words())
 
 

@@ -109,7 +109,7 @@ def test_ecn_to_pods(subject):
             pod = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         pod.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
         pod.bind((a.pod_ip, 9))
-        pod.settimeout(2)
+        pod.settimeout(20)
         expected = {(0, 0): 0, (1, 1): 1, (2, 2): 2, (0, 2): 2, (3, 1): 3, (3, 2): 3, (3, 3): 3, (1, 2): 1, (2, 1): 1}
         for (outer, inner), result in expected.items():
             packet = bytearray(frames.udp(b.pod_ip, a.pod_ip, data=bytes([outer, inner])))

@@ -63,7 +63,9 @@ def threads_divide(family, **options):
             carriers.add(carrier)
         command.expect_equal(len(carriers), WORKERS, "threads of a that carry the packets of four pods")
         shares = shares_of(receiving)
-        busy = sum(share > 0.05 for share in shares.values())
+        # The kernel's hash takes each of some 220 sockets, with all flows that leave through it, to one of four threads. Less than 2 % for one of them
+        # comes by chance once in 10^12 runs; a thread without packets uses no time at all.
+        busy = sum(share > 0.02 for share in shares.values())
         command.expect(busy == WORKERS, f"flows are divided among the threads of b: {shares}")
         for pod in pods:
             traffic.tcp(pod, b.pod, address, 32 * MIB)

@@ -23,21 +23,6 @@ fi
   exit 1
 }
 
-# Through files: the Wine process that starts the services passes them its output, and a reader of a
-# pipe (ctest) would wait for their end.
-output=$(mktemp -d)
-trap 'rm -rf "$output"' EXIT
-run() { "$wine/wine64" "$@" >"$output/out" 2>"$output/error"; }
-status=0
-run "$@" || status=$?
-# About one process in five thousand ends in Wine's own start-up, before main and without output. GoogleTest (our *_test.exe)
-# always prints something first, so this repeats no test that started; another program may be silent. Each repetition is a
-# line in the file WEFT_WINE_RERUNS.
-if [ $status != 0 ] && [[ $1 = *_test.exe ]] && [ ! -s "$output/out" ] && [ ! -s "$output/error" ]; then
-  echo "tests/wine/run.sh: ended without output, status $status; repeated: $*" | tee -a "${WEFT_WINE_RERUNS:-/dev/null}" >&2
-  status=0
-  run "$@" || status=$?
-fi
-cat "$output/out"
-cat "$output/error" >&2
-exit $status
+# Its output comes at its end, through files: the Wine process that starts the services passes them its output, and a reader
+# of a pipe (ctest) would wait for their end.
+exec python3 -SE "$(dirname "$0")/start_up.py" "$wine/wine64" "$@"

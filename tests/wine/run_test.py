@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
-"""tests/wine/run.sh with a Wine of shell scripts: which runs are repeated, and that they are counted."""
+"""tests/wine/run.sh and start_up.py with a Wine of shell scripts: which starts are repeated, and that they are counted."""
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import start_up  # noqa: E402
 
 RUN = pathlib.Path(__file__).parent / "run.sh"
 
@@ -57,6 +63,45 @@ class RunTest(unittest.TestCase):
 
     def test_silent_success_is_success(self):
         self.assertEqual(self.run_program("x_test.exe", "0", "1"), (0, "", ["x_test.exe"], []))
+
+
+INTERNAL_ERROR = "fork/exec host-local.exe: Internal error."
+
+
+class StartUpTest(unittest.TestCase):
+    def start(self, *script, whole):
+        """(status or None while it runs, output, how often it was begun, whether it ended in Wine's start-up)"""
+        with tempfile.TemporaryDirectory() as folder:
+            log, waiting, begun = f"{folder}/log", list(script), []
+
+            def begin():
+                with open(log, "w") as file:
+                    begun.append(subprocess.Popen(["sh", "-c", waiting.pop(0)], stdout=file))
+                return begun[-1]
+
+            process, text = start_up.start(begin, lambda: pathlib.Path(log).read_text().strip(), "program", whole, timeout=10)
+            status = process.poll()
+            for each in begun:
+                each.kill()
+                each.wait()
+            return status, text, len(begun), start_up.ended_in_start_up(status, text)
+
+    def test_a_silent_end(self):
+        for whole in (True, False):
+            self.assertEqual(self.start("exit 53", "echo well", whole=whole)[1:], ("well", 2, False))
+            self.assertEqual(self.start("exit 53", "exit 53", whole=whole), (53, "", 2, True))
+            self.assertEqual(self.start("exit 0", whole=whole), (0, "", 1, False))
+
+    def test_an_end_with_output(self):
+        self.assertEqual(self.start("echo no; exit 53", whole=True), (53, "no", 1, False))
+
+    def test_a_second_program_that_does_not_start(self):
+        self.assertEqual(self.start(f"echo '{INTERNAL_ERROR}'; exit 1", "echo well", whole=True), (0, "well", 2, False))
+        self.assertEqual(self.start(f"echo '{INTERNAL_ERROR}'; exit 1", f"echo '{INTERNAL_ERROR}'; exit 1", whole=True), (1, INTERNAL_ERROR, 2, True))
+        self.assertEqual(self.start("echo fork/exec: no such file; exit 1", whole=True)[2:], (1, False))
+
+    def test_a_program_that_runs(self):
+        self.assertEqual(self.start("echo well; exec sleep 60", whole=False), (None, "well", 1, False))
 
 
 if __name__ == "__main__":

@@ -3,4 +3,5 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "netns"))  # the lab
+for each in ("netns", "wine"):  # the lab; how programs start under Wine
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", each))

@@ -5,12 +5,15 @@ import http.client
 import json
 import socket
 import threading
+import time
 
 from lab import command
 
 
 # What a kubelet leaves. Upstream's flanneld cannot start on a Node without annotations.
 KUBELETS = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
+
+LIMIT = 10  # seconds, of an answer
 
 
 class Refusal(command.Failure):
@@ -44,10 +47,11 @@ class Api:
     def request(self, method, path, body=None, content_type="application/json"):
         """The answer as a value; Refusal when the server refuses, OSError when it is away."""
         if not hasattr(self._mine, "connection"):
-            self._mine.connection = self._new(10)
+            self._mine.connection = self._new(command.patience(LIMIT))
         connection = self._mine.connection
         headers = {"Content-Type": content_type} if body is not None else {}
         data = json.dumps(body) if body is not None else None
+        began = time.monotonic()
         for last in (connection.sock is None, True):
             try:
                 connection.request(method, path, data, headers)
@@ -58,6 +62,7 @@ class Api:
                 connection.close()
                 if last:  # a kept connection may have died with the server: once more, on a new one
                     raise OSError(f"{method} {path}: {error}") from None
+        command.within(time.monotonic() - began, LIMIT, f"{method} {path}")
         if answer.status >= 300:
             raise Refusal(answer.status, f"{method} {path}: {answer.status} {text.decode(errors='replace')[:300]}")
         return json.loads(text) if answer.getheader("Content-Type", "").startswith("application/json") else text.decode()

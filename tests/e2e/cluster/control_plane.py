@@ -81,6 +81,18 @@ class ControlPlane:
                                 "--quota-backend-bytes=8589934592", f"--listen-client-urls=http://{ETCD}",
                                 f"--advertise-client-urls=http://{ETCD}", "--listen-peer-urls=http://127.0.0.1:2380")
 
+    def wait_ready(self, timeout=60):
+        """After a start of either program."""
+        for each in (self.etcd, self.apiserver):
+            if each:
+                each.wait_until_started(self._ready, lambda: f"kube-apiserver is not ready; see {self.log_path('kube-apiserver')}", timeout)
+
+    def _ready(self):
+        for each in (self.etcd, self.apiserver):
+            if each:
+                each.expect_running()
+        return self.api.ready()
+
     def stop_etcd(self):
         ending, self.etcd = self.etcd, None
         ending.stop(signal.SIGKILL)
@@ -100,7 +112,7 @@ class ControlPlane:
     def start_apiserver(self, *flags):
         self.starts += 1
         self.apiserver = self._run_apiserver(PORT, *flags)
-        command.wait_until(self._ready_or_dead, lambda: f"kube-apiserver is not ready; see {self.log_path('kube-apiserver')}", timeout=60)
+        self.wait_ready()
 
     def _run_apiserver(self, port, *flags):
         # Compaction is the tests' own business.
@@ -131,11 +143,6 @@ class ControlPlane:
         ending, self.apiserver = self.apiserver, None
         ending.stop(how, timeout=70)
 
-    def _ready_or_dead(self):
-        found = self.ended()
-        command.expect(not found, "; ".join(found))
-        return self.api.ready()
-
     def ended(self):
         """Which of both ended by itself, as sentences."""
         return [each.ended() for each in (self.etcd, self.apiserver) if each and each.ended()]
@@ -143,7 +150,7 @@ class ControlPlane:
     def _start(self, name, *flags):
         with open(self.log_path(name), "a", encoding="utf-8") as log:
             process = self.where.start(peers.find(name), *flags, stdout=log, stderr=log)
-        return daemon.Daemon(name, process)
+        return daemon.Daemon(name, process, peer=True)
 
     def _grant(self):
         """As in the manual."""
@@ -232,7 +239,8 @@ class Second:
     def start(self):
         self.control.starts += 1
         self.running = self.control.run_second(*self.flags)
-        command.wait_until(self.api.ready, lambda: f"the second kube-apiserver is not ready; see {self.control.log_path('kube-apiserver')}", timeout=60)
+        self.running.wait_until_started(self.api.ready,
+                                        lambda: f"the second kube-apiserver is not ready; see {self.control.log_path('kube-apiserver')}", 60)
 
     def stop(self):
         ending, self.running = self.running, None

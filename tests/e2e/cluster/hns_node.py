@@ -23,10 +23,10 @@ class HnsNode(member.Weft):
     def hns(self, *words):
         return json.loads(self.host.run(topology.find_program("flannelctl"), "hns", "control", self.socket, *words))
 
-    def set_router_mac(self, text):
-        """Of the only network; HNS' own choice again with each that is made."""
+    def change_network(self, **members):
+        """The only one, in HNS."""
         state = self.hns("dump")
-        state["networks"][0]["dr_mac"] = text
+        state["networks"][0] |= members
         self.hns("load", f"state={json.dumps(state)}")
 
     def router_mac(self):
@@ -34,7 +34,7 @@ class HnsNode(member.Weft):
         return networks[0]["dr_mac"].replace("-", ":").lower() if networks else None
 
     def wait_for_health(self):
-        command.wait_until(lambda: self.ready_or_dead(), lambda: f"not ready: {self.last_words()}", timeout=40)
+        self.daemon.wait_until_started(self.ready, lambda: f"not ready: {self.last_words()}", 40)
 
     def ended(self):
         return [*super().ended(), *filter(None, [self.emulator.ended()])]

@@ -10,7 +10,7 @@ import shutil
 import signal
 import socket
 
-from lab import command, daemon, footprint, lease, namespace, peers, topology
+from lab import command, daemon, footprint, lease, namespace, node, peers, topology
 
 from . import site
 
@@ -36,6 +36,7 @@ class Member:
         self.host.sysctl(net__ipv4__ip_forward=1, net__ipv6__conf__all__forwarding=1)
         self.pod = None
         self.daemon = None  # a daemon.Daemon, from its start until the test ends it
+        self.touched = False  # whether weft ran here: then what upstream's flanneld finds at its start may be weft's fault
         self.root = ""  # where paths of the daemon's begin, seen from here
         self.folder = os.path.join(cluster.folder, name)
         os.makedirs(self.folder)
@@ -87,7 +88,9 @@ class Member:
 
     def _start(self, *words):
         command.expect(self.daemon is None, f"flanneld of {self.name} was not ended")
-        self.daemon = daemon.Daemon(f"{self.kind} flanneld of {self.name}", self._start_process(*words), self.log_path(), self.on_sigterm)
+        self.touched |= self.kind != "upstream"
+        self.daemon = daemon.Daemon(f"{self.kind} flanneld of {self.name}", self._start_process(*words), self.log_path(), self.on_sigterm,
+                                    peer=not self.touched)
 
     def _start_process(self, *words):
         with open(self.log_path(), "a", encoding="utf-8") as log:
@@ -99,11 +102,10 @@ class Member:
 
     def wait_ready(self, timeout=60):
         """Ready by /readyz; without /readyz, once the daemon has written subnet.env."""
-        command.wait_until(self.ready_or_dead, lambda: f"{self.name} is not ready: {self.last_words()}", timeout=timeout)
+        self.daemon.wait_until_started(self.ready, lambda: f"{self.name} is not ready: {self.last_words()}", timeout)
         self.join_pod()
 
-    def ready_or_dead(self):
-        self.daemon.expect_running()
+    def ready(self):
         return self.health("/readyz")[0] == 200 if "healthz-port" in self.flags else bool(self.subnet_env())
 
     def running(self):
@@ -143,11 +145,9 @@ class Member:
         """Status and body, or (0, reason) while there is no listener."""
         try:
             with self.host.entered():
-                connection = http.client.HTTPConnection("127.0.0.1", HEALTH, timeout=3)
+                connection = http.client.HTTPConnection("127.0.0.1", HEALTH, timeout=command.patience(3))
                 connection.connect()
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return response.status, response.read().decode()
+            return node.answer(connection, path, 3)
         except OSError as error:
             return 0, str(error)
 
@@ -277,11 +277,11 @@ class Weft(Member):
 
     def admin(self, path):
         """The answer of the admin socket, of any status."""
-        connection = http.client.HTTPConnection("weft", timeout=5)
+        connection = http.client.HTTPConnection("weft")
         connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.sock.settimeout(command.patience(5))
         connection.sock.connect(self.root + self.flags["admin"])
-        connection.request("GET", path)
-        return connection.getresponse().read().decode()
+        return node.answer(connection, path, 5)[1]
 
     def leases(self):
         """{node: row} of the lease table."""

@@ -71,7 +71,7 @@ class Site:
             place = pod["metadata"]
             self.api.delete_all(f"/api/v1/namespaces/{place['namespace']}/pods/{place['name']}?gracePeriodSeconds=0")
         self.api.request("DELETE", "/api/v1/nodes")
-        command.wait_until(lambda: not self.api.nodes(), "no Node is left")
+        command.wait_until(lambda: not self.api.nodes(), "no Node is left", peer=True)
 
     def close(self):
         if self.control:

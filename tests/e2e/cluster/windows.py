@@ -1,5 +1,6 @@
 """A Windows node: a namespace with one Wine prefix, one HNS emulator that all of its programs share, and flanneld.exe."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -8,6 +9,8 @@ import subprocess
 import time
 
 from lab import command, daemon, lease, peers, topology
+
+import start_up  # tests/wine
 
 from . import member
 
@@ -25,20 +28,41 @@ def our(program, emulated_host=False):
     return os.path.join(topology.ROOT, "build", "windows", "bin", program + ("_emulated_host" if emulated_host else "") + ".exe")
 
 
-def start_in_wine(start, log_path, patience=10):
-    """The process that `start()` returns, once it has written to the end of `log_path`. Wine's own start-up ends a process without a word, once
-    in thousands: then it is started once more."""
-    def size():
-        return os.path.getsize(log_path) if os.path.exists(log_path) else 0
+def start_in_wine(begin, log_path):
+    """The process that `begin()` returns, once it has written to the end of `log_path`."""
+    before = os.path.getsize(log_path) if os.path.exists(log_path) else 0
 
-    for last in (False, True):
-        before, deadline = size(), time.monotonic() + patience
-        process = start()
-        while process.poll() is None and size() == before and time.monotonic() < deadline:
-            time.sleep(0.02)
-        if last or process.poll() in (None, 0) or size() != before:
-            return process
-        print(f"   once more, for it ended without a word: the program of {log_path}", flush=True)
+    def output():
+        with open(log_path, "rb") as file:
+            file.seek(before)
+            return file.read().decode(errors="replace")
+
+    process, text = start_up.start(begin, output, log_path, whole=False, timeout=10)
+    expect_past_start_up(process, text, f"the program of {log_path}")
+    return process
+
+
+def run_in_wine(begin, folder, name, timeout=60):
+    """Exit code and both outputs of the process that `begin(out, error)` returns. Through files: services that it starts keep a pipe open."""
+    paths = [os.path.join(folder, each) for each in ("out", "error")]
+    began = time.monotonic()
+
+    def begin_again():
+        with open(paths[0], "w", encoding="utf-8") as out, open(paths[1], "w", encoding="utf-8") as error:
+            return begin(out, error)
+
+    try:
+        process, text = start_up.start(begin_again, lambda: "".join(map(daemon.text, paths)), name, whole=True, timeout=command.patience(timeout))
+    except subprocess.TimeoutExpired:
+        raise command.Failure(f"{name}: no end after {command.patience(timeout)} s") from None
+    command.within(time.monotonic() - began, timeout, name)
+    expect_past_start_up(process, text, name)
+    return process.returncode, *map(daemon.text, paths)
+
+
+def expect_past_start_up(process, text, name):
+    if start_up.ended_in_start_up(process.poll(), text):
+        raise command.PeerFailure(f"{name} ended twice in Wine's start-up, status {process.returncode}: {text[-400:] or 'without output'}")
 
 
 class Node(member.Member):
@@ -52,6 +76,7 @@ class Node(member.Member):
         super().__init__(cluster, name)
         self.prefix = self.path("wine")
         self.programs = []
+        self.touched = True  # the emulator is weft's
         command.run(os.path.join(topology.ROOT, "tests", "wine", "hns.sh"), self.prefix)
         self._write_registry(r"System\CurrentControlSet\Control\Session Manager\Environment", "WEFT_HNS_EMULATOR", EMULATOR)  # for services
         self.environment |= {"HOME": "/root", "WINEPREFIX": self.prefix, "WINEDEBUG": "-all", "LC_ALL": "C.UTF-8", "WEFT_HNS_EMULATOR": EMULATOR,
@@ -60,7 +85,9 @@ class Node(member.Member):
             self.flags[flag] = windows_path(self.flags[flag])
         self.flags |= {"iface": self.address, "healthz-port": None, "healthz-ip": None}
         # One server and its services first: programs would else hand them their output.
-        self.wine("cmd", "/c", "exit")
+        code, out, error = self._run(["cmd", "/c", "exit"])
+        if code != 0:
+            raise command.PeerFailure(f"Wine's services of {name} do not start, status {code}: {out} {error}")
         emulator = self._start_to(self.program_log("hns"), our("flannelctl"), "hns", "emulate", f"--listen={EMULATOR}", f"--adapter=eth0={self.address}")
         self.emulator = daemon.Daemon(f"HNS emulator of {name}", emulator, self.program_log("hns"), self.on_sigterm)
         listening = f"listening on {EMULATOR}"
@@ -112,35 +139,32 @@ class Node(member.Member):
 
     def _start_to(self, log_path, *words):
         """A running program; its output is added to the log."""
-        def start():
+        def begin():
             with open(log_path, "a", encoding="utf-8") as log:
                 return self.host.start(*self.words(*words), stdout=log, stderr=log)
 
-        return start_in_wine(start, log_path)
+        return start_in_wine(begin, log_path)
 
     def _start_process(self, *words):
         return start_in_wine(lambda: super(Node, self)._start_process(*words), self.log_path())
 
     def wine(self, *words, stdin=None, check=True, **environment):
         """A program's standard output."""
-        code, texts = self._run(words, stdin, environment)
-        # Wine's own start-up fails without a word, once in thousands. On a busy machine it sometimes fails to start a second program; the CNI
-        # plugin that needed it has made nothing yet.
-        if code != 0 and (not any(texts) or all(word in "".join(texts) for word in ("fork/exec", "Internal error"))):
-            print(f"   once more: {words[0]} ended with {' '.join(texts) or 'no word'}", flush=True)
-            code, texts = self._run(words, stdin, environment)
-        command.expect(not check or code == 0, f"{words[0]}: exit {code}: {' '.join(texts)[-400:]}")
-        return texts[0]
+        code, out, error = self._run(words, stdin, environment)
+        command.expect(not check or code == 0, f"{words[0]}: exit {code}: {f'{out} {error}'[-400:]}")
+        return out
 
-    def _run(self, words, stdin, environment):
-        """Exit code and both outputs. Through files: services that it starts keep a pipe open."""
-        out, error = self.path("out"), self.path("error")
+    def _run(self, words, stdin=None, environment=None):
         line = self.words(*words)
-        line[2:2] = [f"{key}={value}" for key, value in environment.items()]
-        with open(out, "w", encoding="utf-8") as out_file, open(error, "w", encoding="utf-8") as error_file:
-            process = self.host.start(*line, stdin=subprocess.PIPE, stdout=out_file, stderr=error_file)
-            process.communicate(stdin or "", timeout=60)
-        return process.returncode, [open(path, encoding="utf-8", errors="replace").read() for path in (out, error)]
+        line[2:2] = [f"{key}={value}" for key, value in (environment or {}).items()]
+
+        def begin(out, error):
+            process = self.host.start(*line, stdin=subprocess.PIPE, stdout=out, stderr=error)
+            with contextlib.suppress(BrokenPipeError), process.stdin:
+                process.stdin.write(stdin or "")
+            return process
+
+        return run_in_wine(begin, self.folder, words[0])
 
     def hns(self, *words):
         """An answer of the emulator's."""
@@ -185,11 +209,7 @@ class Node(member.Member):
             return dict(line.split("=", 1) for line in file.read().splitlines())
 
     def wait_ready(self, timeout=60):
-        def ready():
-            self.daemon.expect_running()
-            return self.subnet_env()
-
-        command.wait_until(ready, lambda: f"{self.name} is not ready: {self.last_words()}", timeout=timeout)
+        self.daemon.wait_until_started(self.subnet_env, lambda: f"{self.name} is not ready: {self.last_words()}", timeout)
 
     def start_program(self, name, *words, program=None):
         """Another peer program next to flanneld.exe, until the node's end; `program`: where it lies."""

@@ -18,7 +18,7 @@ class Capture:
             if "listening on" in line:
                 break
         else:
-            raise command.Failure(f"tcpdump on {device} did not start")
+            raise command.PeerFailure(f"tcpdump on {device} did not start")
 
     def __enter__(self):
         return self
@@ -38,6 +38,7 @@ class Capture:
         for field in fields:
             words += ["-e", field]
         rows = []
-        for line in command.run(*words).splitlines():
+        ended = self.process.poll() is not None  # before, tshark may complain of a last frame that is not whole yet
+        for line in command.run(*words, check=ended).splitlines():
             rows.append({field: value.split(",") if value else [] for field, value in zip(fields, line.split("|"))})
         return rows

@@ -22,7 +22,7 @@ class Failure(Exception):
 
 
 class PeerFailure(Failure):
-    """What is not weft's did not start or gave no output: etcd, an API server, upstream's programs, Wine, tools. Never for what weft could have caused."""
+    """What is not weft's did not start or gave no output: etcd, an API server, upstream's programs, Wine, tools. Not for what weft may have caused."""
 
     peer = True
 
@@ -48,7 +48,7 @@ def patience(limit):
 
 def within(took, limit, what):
     """An upper bound on elapsed seconds: above `limit` the test is late, above its patience it fails."""
-    text = f"took {took:.1f} s, at most {limit:g} s: {what}"
+    text = f"took {took:.3g} s, at most {limit:g} s: {what}"
     expect(took <= patience(limit), text)
     if took > limit:
         _late.append(text)
@@ -104,6 +104,17 @@ def stop(process, how=signal.SIGTERM, timeout=5):
             raise Failure(f"{process.args[-1]} ignored {signal.Signals(how).name} for {patience(timeout)} s") from None
         within(time.monotonic() - began, timeout, f"{process.args[-1]} ends after {signal.Signals(how).name}")
     return process.returncode
+
+
+def finish(process, what, timeout=20):
+    """Waits until a process that we started ends by itself; what it wrote to its pipes. The exit code is the caller's to judge."""
+    began = time.monotonic()
+    try:
+        texts = process.communicate(timeout=patience(timeout))
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{what}: no end after {patience(timeout)} s") from None
+    within(time.monotonic() - began, timeout, what)
+    return texts
 
 
 class Background:

@@ -9,10 +9,10 @@ from . import command
 class Daemon:
     """`process`, started just now, called `name` in failures; `log`: the path of its standard error, if that is a file.
 
-    `on_sigterm`: its exit code after SIGTERM."""
+    `on_sigterm`: its exit code after SIGTERM. `peer`: not weft's; until it has started, all that is wrong with it is a PeerFailure."""
 
-    def __init__(self, name, process, log=None, on_sigterm=0):
-        self.name, self.process, self.log, self.on_sigterm = name, process, log, on_sigterm
+    def __init__(self, name, process, log=None, on_sigterm=0, peer=False):
+        self.name, self.process, self.log, self.on_sigterm, self.peer = name, process, log, on_sigterm, peer
 
     def last_words(self):
         return last_line(self.log) if self.log else "it has no log"
@@ -23,7 +23,19 @@ class Daemon:
         return "" if code is None else f"{self.name} ended by itself with {in_words(code)}: {self.last_words()}"
 
     def expect_running(self):
-        command.expect(self.process.poll() is None, self.ended())
+        if self.process.poll() is not None:
+            raise self._failure(self.ended())
+
+    def _failure(self, text):
+        return (command.PeerFailure if self.peer else command.Failure)(text)
+
+    def wait_until_started(self, started, what, timeout):
+        def check():
+            self.expect_running()
+            return started()
+
+        command.wait_until(check, what, timeout, peer=self.peer)
+        self.peer = False
 
     def report(self):
         found = command.report(text(self.log)) if self.log else ""
@@ -54,7 +66,7 @@ class Daemon:
     def _judge(self, found):
         found = [*filter(None, [*found, self.report()])]
         if found:
-            raise command.Failure("\n".join(found))
+            raise self._failure("\n".join(found))
 
 
 def text(log):

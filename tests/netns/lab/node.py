@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import time
 
 from . import command, daemon, footprint, lease, namespace
 
@@ -16,6 +17,16 @@ DEVICE = f"flannel.{VNI}"
 DEVICE6 = f"flannel-v6.{VNI}"
 SUPERFRAMES = f"weft4.{VNI}"  # where superframes leave uncut
 SUPERFRAMES6 = f"weft6.{VNI}"
+
+
+def answer(connection, path, timeout):
+    """Status and body of a GET on an open connection."""
+    began = time.monotonic()
+    connection.request("GET", path)
+    response = connection.getresponse()
+    body = response.read().decode()
+    command.within(time.monotonic() - began, timeout, f"GET {path}")
+    return response.status, body
 
 
 def gateway(subnet):
@@ -191,11 +202,10 @@ class WeftNode(Node):
 
     def up(self, **options):
         self.spawn(**options)
-        command.wait_until(self._ready_or_dead, lambda: f"{self.name} is not ready: {self.last_words()}", timeout=15)
+        self.wait_ready()
 
-    def _ready_or_dead(self):
-        self.daemon.expect_running()
-        return self.health("/readyz")[0] == 200
+    def wait_ready(self, timeout=15):
+        self.daemon.wait_until_started(lambda: self.health("/readyz")[0] == 200, lambda: f"{self.name} is not ready: {self.last_words()}", timeout)
 
     def expect_exit(self, code, what):
         """Waits until the daemon ends by itself, as the test expects."""
@@ -212,30 +222,27 @@ class WeftNode(Node):
         """Status and body, or (0, reason) while there is no listener or no answer in time."""
         try:
             with self.host.entered():
-                connection = http.client.HTTPConnection(self.health_address, self.health_port, timeout=timeout)
+                connection = http.client.HTTPConnection(self.health_address, self.health_port, timeout=command.patience(timeout))
                 connection.connect()
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return response.status, response.read().decode()
+            return answer(connection, path, timeout)
         except OSError as error:
             return 0, str(error)
 
-    def admin(self, path):
+    def admin(self, path, timeout=5):
         """A document of the admin endpoint."""
-        connection = http.client.HTTPConnection("weft", timeout=5)
+        connection = http.client.HTTPConnection("weft")
         connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.sock.settimeout(command.patience(timeout))  # http.client sets it where it connects itself
         connection.sock.connect(self.path("admin.sock"))
-        connection.request("GET", path)
-        response = connection.getresponse()
-        body = response.read().decode()
-        command.expect_equal(response.status, 200, f"admin {path}: {body.strip()}")
+        status, body = answer(connection, path, timeout)
+        command.expect_equal(status, 200, f"admin {path}: {body.strip()}")
         return json.loads(body)
 
     def status(self):
         return self.admin("/v1/status")
 
-    def leases(self):
-        return self.admin("/v1/leases")
+    def leases(self, **options):
+        return self.admin("/v1/leases", **options)
 
     def tunnel(self, device=DEVICE):
         for each in self.status()["tunnels"]:

@@ -89,14 +89,9 @@ class OpenVSwitchNode(node.Node):
         with open(log, "a", encoding="utf-8") as file:
             process = self.host.start("env", *self._environment(), program(name), *words, f"--unixctl={self._path(name)}.ctl",
                                       f"--pidfile={self._path(name)}.pid", stdout=file, stderr=file)
-        self.daemons.append(daemon.Daemon(f"{name} of {self.name}", process, log))
-        command.wait_until(lambda: self._running() and os.path.exists(f"{self._path(name)}.ctl"),
-                           lambda: f"{name} of {self.name} does not start: {daemon.last_line(log)}")
-
-    def _running(self):
-        for each in self.daemons:
-            each.expect_running()
-        return True
+        self.daemons.append(daemon.Daemon(f"{name} of {self.name}", process, log, peer=True))
+        self.daemons[-1].wait_until_started(lambda: os.path.exists(f"{self._path(name)}.ctl"),
+                                            lambda: f"{name} of {self.name} does not start: {daemon.last_line(log)}", 5)
 
     def down(self):
         ending, self.daemons = self.daemons, []

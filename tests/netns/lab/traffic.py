@@ -94,10 +94,8 @@ class Sink:
         if first.strip() != "ready":
             raise command.Failure(f"{verb} in {where.name}: {self.process.stderr.read().strip() or first.strip()}")
 
-    def report(self, timeout=30, interrupt=False):
-        if interrupt:
-            self.process.send_signal(signal.SIGINT)
-        output, complaint = self.process.communicate(timeout=timeout)
+    def report(self, timeout=30):
+        output, complaint = command.finish(self.process, "a sink", timeout)
         if not output.strip():
             raise command.Failure(f"the sink ended with {self.process.returncode}: {complaint.strip()}")
         return json.loads(output)
@@ -130,9 +128,10 @@ def udp(source, sink, address, gro=False, idle=0.5, seed=None, expected=None, **
     sent = send(source, "udp-send", to=address, seed=seed, **options)
     # The end of the stream sends nothing; a sink that received nothing would wait forever, and is stopped.
     try:
-        received = receiving.report(timeout=idle + 3)
+        receiving.process.wait(idle + 3)
     except subprocess.TimeoutExpired:
-        received = receiving.report(interrupt=True)
+        receiving.process.send_signal(signal.SIGINT)
+    received = receiving.report()
     command.expect(received["datagrams"] > 0, f"none of {sent['datagrams']} datagrams to {address} arrived")
     return sent, received
 
@@ -145,6 +144,8 @@ def iperf_server(where):
         for line in server.stdout:
             if "listening" in line:
                 break
+        else:
+            raise command.PeerFailure(f"iperf3 -s in {where.name} did not start")
         yield 5201
     finally:
         command.stop(server, signal.SIGKILL)

@@ -38,8 +38,8 @@ class UpstreamUdpNode(node.Node):
         lease.write_text(subnet_file, f"FLANNEL_NETWORK={self.lab.network}\nFLANNEL_SUBNET={node.gateway(self.lease.subnet)}/24\n")
         self._start("flanneld", "--etcd-endpoints=http://%s:%d" % endpoint, "--iface=u0", f"--subnet-file={subnet_file}",
                     "--iptables-forward-rules=false")
-        command.wait_until(lambda: self._running("flanneld") and "flannel0" in self.host.devices(),
-                           lambda: f"upstream flanneld of {self.name} made no flannel0: {self._last_words('flanneld')}", timeout=30)
+        self.daemons["flanneld"].wait_until_started(lambda: "flannel0" in self.host.devices(),
+                                                    lambda: f"upstream flanneld of {self.name} made no flannel0: {self._last_words('flanneld')}", 30)
 
     def use(self, leases):
         """Nothing to configure. A ping proves that it has the other nodes' leases, and uses the requested subnet."""
@@ -51,8 +51,8 @@ class UpstreamUdpNode(node.Node):
         self._start("etcd", "--data-dir", self._path("etcd"), "--unsafe-no-fsync", "--log-level=warn", f"--listen-client-urls={url}",
                     f"--advertise-client-urls={url}", "--listen-peer-urls=http://127.0.0.1:2380")
         conf = json.dumps({"Network": self.lab.network, "Backend": {"Type": "udp"}})
-        command.wait_until(lambda: self._running("etcd") and self._put(address, port, "/coreos.com/network/config", conf),
-                           lambda: f"etcd does not answer: {self._last_words('etcd')}", timeout=15)
+        self.daemons["etcd"].wait_until_started(lambda: self._put(address, port, "/coreos.com/network/config", conf),
+                                                lambda: f"etcd does not answer: {self._last_words('etcd')}", 15)
 
     def _put(self, address, port, key, value):
         connection = http.client.HTTPConnection(address, port, timeout=3)
@@ -70,11 +70,7 @@ class UpstreamUdpNode(node.Node):
     def _start(self, name, *flags):
         with open(self._path(f"{name}.log"), "a", encoding="utf-8") as log:
             process = self.host.start(peers.find(name), *flags, stdout=log, stderr=log)
-        self.daemons[name] = daemon.Daemon(f"{name} of {self.name}", process, self._path(f"{name}.log"))
-
-    def _running(self, name):
-        self.daemons[name].expect_running()
-        return True
+        self.daemons[name] = daemon.Daemon(f"{name} of {self.name}", process, self._path(f"{name}.log"), peer=True)
 
     def _last_words(self, name):
         return self.daemons[name].last_words()
