@@ -8,7 +8,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "netns"))
 
-from lab import command, ledger, namespace, node, topology, traffic  # noqa: E402
+from lab import cases, ledger, namespace, node, topology, traffic  # noqa: E402
 
 GIB = 1 << 30
 
@@ -36,28 +36,27 @@ def main():
 
     signal.signal(signal.SIGTERM, interrupted)
     namespace.delete_leftovers()
-    passed = failed = 0
-    try:
+    reasons = []
+
+    def work():
         with topology.pair(topology.KINDS[chosen.subject], node.KernelNode, without_ipv6=True) as lab:
             lab.up()
             a, b = lab.nodes
             for one, other in ((a, b), (b, a)):
                 way = f"{one.kind}-to-{other.kind}"
-                for name, work in ((f"tcp-{way}", lambda o=one, p=other: move_tcp(o, p, size)),
+                for name, move in ((f"tcp-{way}", lambda o=one, p=other: move_tcp(o, p, size)),
                                    (f"udp-paced-{way}", lambda o=one, p=other: move_udp(o, p, count, 20_000 if chosen.short else 50_000)),
                                    (f"udp-flood-{way}", lambda o=one, p=other: move_udp(o, p, count, None))):
-                    began = time.monotonic()
-                    try:
-                        report = work()
-                        print(f"ok {name} ({time.monotonic() - began:.1f} s): {report}", flush=True)
-                        passed += 1
-                    except command.Failure as failure:
-                        print(f"not ok {name}: {failure}", flush=True)
-                        failed += 1
-    except command.Failure as failure:  # the start, or how the daemon ended
-        print(f"not ok lab: {failure}")
-        failed += 1
-    print(f"{passed} passed, {failed} failed")
+                    began, report = time.monotonic(), []
+                    reasons.append(cases.judge(lambda: report.append(move())))
+                    passed = f"ok {name} ({time.monotonic() - began:.1f} s): {''.join(report)}"
+                    print(f"not ok {name}: {reasons[-1]}" if reasons[-1] else passed, flush=True)
+
+    if reason := cases.judge(work):  # the start, or how the daemon ended
+        reasons.append(reason)
+        print(f"not ok lab: {reason}")
+    failed = sum(map(bool, reasons))
+    print(f"{len(reasons) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 
