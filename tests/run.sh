@@ -264,13 +264,13 @@ gate() {
     ctest_suite ctest-asan asan -LE repo
     counted soak soak-schedules env WEFT_BUILD=build/asan tests/soak/schedules.sh --short
     end_beside
-    start_beside counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh --tier=gate
+    start_beside counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh --sanitized
   fi
   local tsan=
   built tsan && tsan=built && ctest_suite ctest-tsan tsan -LE repo
   end_beside
   [ -z "$tsan" ] ||
-    counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh "${thread_tests[@]}"
+    counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh --sanitized "${thread_tests[@]}"
   if built bench; then
     must sync bench/sync --nodes 200 --smoke --no-build
     must instructions bench/instructions
