@@ -86,9 +86,9 @@ def start_without_lease(lab):
     a.use([b.lease])
     a.spawn()
     command.wait_until(lambda: a.health("/healthz")[0] == 200, lambda: f"healthz: {a.last_words()}", timeout=10)
-    code, text = a.health("/readyz")
-    command.expect_equal(code, 503, "readyz without a lease")
-    command.expect(text.startswith('flanneld is not ready yet: own-node: node "a" is not among the Nodes'), text)
+    reason = 'flanneld is not ready yet: own-node: node "a" is not among the Nodes'
+    command.wait_until(lambda: a.health("/readyz")[1].startswith(reason), lambda: f"readyz without a lease: {a.health('/readyz')}")
+    command.expect_equal(a.health("/readyz")[0], 503, "readyz without a lease")
 
 
 def give_lease(lab):

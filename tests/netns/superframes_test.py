@@ -29,11 +29,16 @@ def sent_whole(each, device=node.DEVICE):
     return each.tunnel(device)["superframesUncut"]
 
 
-def expect_whole(a, b, whole=True, device=node.DEVICE, address=None, size=8 * MIB):
-    """TCP arrives, its superframes on this way."""
+def whole_of_tcp(a, b, device=node.DEVICE, address=None, size=MIB):
+    """How many superframes of a stream, which arrives, leave whole."""
     before = sent_whole(a, device)
     traffic.tcp(a.pod, b.pod, address or b.pod_ip, size)
-    count = sent_whole(a, device) - before
+    return sent_whole(a, device) - before
+
+
+def expect_whole(a, b, whole=True, device=node.DEVICE, address=None, size=8 * MIB):
+    """TCP arrives, its superframes on this way."""
+    count = whole_of_tcp(a, b, device, address, size)
     command.expect(count > 10 if whole else count == 0, f"{count} superframes were sent whole, superframes: {way(a, device)}")
 
 
@@ -236,7 +241,7 @@ def test_another_route():
         b.host.sysctl(net__ipv4__conf__u1__rp_filter=0, net__ipv4__conf__all__rp_filter=0)
         for change, whole in (("add", False), ("del", True)):
             a.host.ip(f"route {change} 192.168.77.2/32 dev u1")
-            traffic.tcp(a.pod, b.pod, b.pod_ip, MIB)  # meanwhile the notification arrives
+            command.wait_until(lambda: bool(whole_of_tcp(a, b)) == whole, f"the notification of route {change}")
             expect_whole(a, b, whole=whole)
 
 

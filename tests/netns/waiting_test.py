@@ -202,8 +202,8 @@ def test_configuration_comes_late():
         os.rename(conf, conf + ".later")
         a.spawn()
         command.wait_until(lambda: a.health("/healthz")[0] == 200, lambda: f"no answer: {a.last_words()}")
-        code, text = a.health("/readyz")
-        command.expect(code == 503 and "net-conf.json does not exist" in text, f"readyz: {code} {text}")
+        command.wait_until(lambda: "net-conf.json does not exist" in a.health("/readyz")[1], lambda: f"readyz: {a.health('/readyz')}")
+        command.expect_equal(a.health("/readyz")[0], 503, "readyz without net-conf")
         status = a.status()
         command.expect_equal([(each["name"], each["ok"]) for each in status["checks"]], [("configuration", False)], "checks")
         admin = f"--admin={a.path('admin.sock')}"
