@@ -9,7 +9,7 @@ import unittest.mock
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "netns"))
 
-from lab import cases, command  # noqa: E402
+from lab import cases, command, daemon  # noqa: E402
 
 now = 0.0
 
@@ -80,6 +80,20 @@ def slow_command():
         command.run("true")
 
 
+def ending(peer, started):
+    """A program that ends at once, before or after its start is seen, and the end of its test."""
+    def test():
+        process = subprocess.Popen(["sh", "-c", "exit 1"])
+        process.wait()
+        program = daemon.Daemon("program", process, peer=peer)
+        if started:
+            process.poll = lambda: None
+            program.wait_until_started(lambda: True, "a start", 5)
+            del process.poll
+        ends_with(lambda: program.wait_until_started(lambda: False, "a start", 5), program.stop)()
+    return test
+
+
 def nothing():
     pass
 
@@ -130,6 +144,9 @@ TESTS = [
     ("a peer never, only at the end", ends_with(nothing, peer_never), PEER, []),
     ("at the end a peer never, and a wrong byte", ends_with(nothing, peer_never, wrong_byte), "waited 50 s in vain", ["bytes received"]),
     ("a wrong byte, a peer never at the end", ends_with(wrong_byte, peer_never), "bytes received", ["and at the end"]),
+    ("a peer ends at its start", ending(peer=True, started=False), "peer: program ended by itself", ["and at the end: program ended by itself"]),
+    ("a peer ends later", ending(peer=True, started=True), "program ended by itself", []),
+    ("weft ends at its start", ending(peer=False, started=False), "program ended by itself", []),
     ("a failure that begins like a late one", failing("late: got 1, expected 0"), "failed: late: got 1", []),
     ("an elapsed time at its bound", lambda: command.within(5, 5, "it"), None, []),
     ("above its bound", lambda: command.within(5.1, 5, "it"), "late: took 5.1 s, at most 5 s: it", []),
