@@ -10,6 +10,7 @@
 #include <mutex>
 #include <ostream>
 #include <set>
+#include <source_location>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/support/emulator_clock.h"
 #include "tests/support/ethernet_node.h"
+#include "tests/support/wait.h"
 
 namespace weft::testing {
 
@@ -168,10 +170,9 @@ class HnsApiContract : public ::testing::TestWithParam<HnsCase> {
     return answer.value("Output", Json());
   }
   // Waits for what another thread or a socket delivers; the test fails if it does not arrive.
-  static void WaitUntil(const std::function<bool()>& arrived) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!arrived() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-    EXPECT_TRUE(arrived());
+  static void WaitUntil(const std::function<bool()>& arrived,
+                        std::source_location where = std::source_location::current()) {
+    EXPECT_TRUE(Await({std::chrono::seconds(20), where}, arrived));
   }
   void Switch(const std::function<void(hns::emulator::Settings&)>& change) {
     hns::emulator::Settings settings = emulator.settings();

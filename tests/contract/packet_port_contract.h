@@ -13,7 +13,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -24,12 +26,13 @@
 #include "dataplane/wait_set.h"
 #include "tests/contract/port_harness.h"
 #include "tests/support/bytes.h"
+#include "tests/support/wait.h"
 
 namespace weft::dataplane {
 
 class PacketPortContract : public ::testing::TestWithParam<PortCase> {
  protected:
-  static constexpr std::chrono::seconds kDeadline{10};
+  static constexpr std::chrono::seconds kLimit{10};
 
   void SetUp() override {
     harness_ = GetParam().make();
@@ -52,42 +55,55 @@ class PacketPortContract : public ::testing::TestWithParam<PortCase> {
     return result;
   }
 
-  bool WaitReadable(std::chrono::milliseconds timeout = kDeadline) {
+  bool IsReadable(std::chrono::milliseconds timeout) {
     if (port().wait_handles().empty()) return false;
     auto set = WaitSet::Make(port().wait_handles());
     EXPECT_TRUE(set.ok()) << set.status();
     return set.ok() && (*set)->Wait(timeout);
   }
 
-  // Batches until `count` packets have come or the deadline has.
-  std::vector<ByteVector> Receive(std::size_t count) {
+  // Batches until `count` packets have come; `seen` gets each batch.
+  void ReceiveBatches(std::size_t count, const std::function<void()>& seen,
+                      std::source_location where = std::source_location::current()) {
+    std::size_t received = 0;
+    EXPECT_TRUE(testing::Await(
+        {kLimit, where}, [&] { return received >= count; },
+        [&] {
+          if (port().Receive(batch_) == 0) IsReadable(std::chrono::milliseconds(10));
+          received += static_cast<std::size_t>(
+              std::ranges::count(batch_, Verdict::kForward, &Packet::verdict));
+          seen();
+        }));
+  }
+  std::vector<ByteVector> Receive(std::size_t count,
+                                  std::source_location where = std::source_location::current()) {
     std::vector<ByteVector> received;
-    const auto deadline = std::chrono::steady_clock::now() + kDeadline;
-    while (received.size() < count && std::chrono::steady_clock::now() < deadline) {
-      if (port().Receive(batch_) == 0) WaitReadable(std::chrono::milliseconds(10));
-      for (const Packet& packet : batch_) {
-        if (packet.verdict == Verdict::kForward)
-          received.emplace_back(packet.data, packet.data + packet.length);
-      }
-    }
+    ReceiveBatches(
+        count,
+        [&] {
+          for (const Packet& packet : batch_) {
+            if (packet.verdict == Verdict::kForward)
+              received.emplace_back(packet.data, packet.data + packet.length);
+          }
+        },
+        where);
     return received;
   }
 
   // Fills batch_ with one packet.
-  void ReceiveOne() {
-    const auto deadline = std::chrono::steady_clock::now() + kDeadline;
-    while (port().Receive(batch_) == 0 && std::chrono::steady_clock::now() < deadline) {
-      WaitReadable(std::chrono::milliseconds(10));
-    }
+  void ReceiveOne(std::source_location where = std::source_location::current()) {
+    ReceiveBatches(
+        1, [] {}, where);
     ASSERT_EQ(batch_.size(), 1u);
   }
 
-  std::vector<ByteVector> TakeSent(std::size_t count) {
+  std::vector<ByteVector> TakeSent(std::size_t count,
+                                   std::source_location where = std::source_location::current()) {
     std::vector<ByteVector> sent;
-    const auto deadline = std::chrono::steady_clock::now() + kDeadline;
-    while (sent.size() < count && std::chrono::steady_clock::now() < deadline) {
+    EXPECT_TRUE(testing::Await({kLimit, where}, [&] {
       for (ByteVector& packet : harness_->TakeSent()) sent.push_back(std::move(packet));
-    }
+      return sent.size() >= count;
+    }));
     return sent;
   }
 
@@ -146,15 +162,13 @@ TEST_P(PacketPortContract, HeadroomAndTailroomAreThePacketsOwn) {
   for (std::uint32_t i = 0; i < 4; ++i) expected.push_back(Make(i, 200));
   for (const ByteVector& packet : expected) harness_->Inject(packet);
   std::vector<ByteVector> got;
-  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
-  while (got.size() < expected.size() && std::chrono::steady_clock::now() < deadline) {
-    if (port().Receive(batch_) == 0) WaitReadable(std::chrono::milliseconds(10));
+  ReceiveBatches(expected.size(), [&] {
     for (Packet& packet : batch_) {
       std::fill_n(packet.data - packet.headroom, packet.headroom, std::byte{0xee});
       std::fill_n(packet.data + packet.length, packet.tailroom, std::byte{0xee});
     }
     for (Packet& packet : batch_) got.push_back(Payload(packet.bytes()));
-  }
+  });
   EXPECT_EQ(got, Payloads(expected));
 }
 
@@ -174,16 +188,14 @@ TEST_P(PacketPortContract, DeliversTheLargestAndStopsAtSome256KiB) {
   for (std::uint32_t i = 0; i < count; ++i) expected.push_back(Make(i, size));
   for (const ByteVector& packet : expected) harness_->Inject(packet);
   std::vector<ByteVector> got;
-  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
-  while (got.size() < expected.size() && std::chrono::steady_clock::now() < deadline) {
-    if (port().Receive(batch_) == 0) WaitReadable(std::chrono::milliseconds(10));
+  ReceiveBatches(expected.size(), [&] {
     std::size_t bytes = 0;
     for (const Packet& packet : batch_) {
       bytes += packet.length;
       got.push_back(Payload(packet.bytes()));
     }
     EXPECT_LE(bytes, kBatchBytes + kMaxPacket);
-  }
+  });
   EXPECT_EQ(got, Payloads(expected));
 }
 
@@ -295,12 +307,12 @@ TEST_P(PollablePortContract, WaitHandlesBecomeReadable) {
   ASSERT_FALSE(handles.empty());
   while (port().Receive(batch_) != 0) {
   }
-  EXPECT_FALSE(WaitReadable(std::chrono::milliseconds(0)));
+  EXPECT_FALSE(IsReadable(std::chrono::milliseconds(0)));
   harness_->Inject(Make(1));
-  EXPECT_TRUE(WaitReadable());
+  EXPECT_TRUE(testing::Await(kLimit, [&] { return IsReadable(std::chrono::milliseconds(10)); }));
   EXPECT_EQ(Receive(1).size(), 1u);
   EXPECT_EQ(port().Receive(batch_), 0u);
-  EXPECT_FALSE(WaitReadable(std::chrono::milliseconds(0)));
+  EXPECT_FALSE(IsReadable(std::chrono::milliseconds(0)));
   EXPECT_TRUE(std::ranges::equal(handles, port().wait_handles())) << "they are stable";
 }
 

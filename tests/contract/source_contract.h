@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/node_facts.h"
+#include "tests/support/wait.h"
 
 namespace weft::testing {
 
@@ -139,14 +141,14 @@ class SourceContract : public ::testing::TestWithParam<SourceCase> {
   static constexpr char kUs[] = "us/uid-us 10.244.9.0/24 192.0.2.9 02:00:00:00:00:09";
 
   void Start() { rig->source().Start(listener); }
-  // Steps until `holds`; only a failure takes the whole limit.
-  bool Until(const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!holds() && std::chrono::steady_clock::now() < deadline) rig->Step();
-    return holds();
+  // Steps until `holds`.
+  ::testing::AssertionResult Until(const std::function<bool()>& holds,
+                                   std::source_location where = std::source_location::current()) {
+    return Await({std::chrono::seconds(10), where}, holds, [&] { rig->Step(); });
   }
-  void ExpectLeases(const Lines& lines) {
-    EXPECT_TRUE(Until([&] { return listener.synced && listener.Lines() == lines; }));
+  void ExpectLeases(const Lines& lines,
+                    std::source_location where = std::source_location::current()) {
+    EXPECT_TRUE(Until([&] { return listener.synced && listener.Lines() == lines; }, where));
     EXPECT_EQ(listener.Lines(), lines);
   }
   // Many times as long as a change takes to be seen.

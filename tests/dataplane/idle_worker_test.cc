@@ -9,21 +9,24 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <limits>
 #include <memory>
 #include <mutex>
+#include <source_location>
 #include <thread>
 #include <vector>
 
 #include "dataplane/ports/udp_port.h"
 #include "dataplane/worker.h"
 #include "tests/dataplane/support.h"
+#include "tests/support/wait.h"
 
 namespace weft::dataplane {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kLimit{10};
 
 // Receives nothing, and counts its calls.
 class CountingPort final : public PacketPort {
@@ -43,11 +46,16 @@ class CountingPort final : public PacketPort {
   }
   void Send(Batch&) override {}
 
-  // How often by now; waits up to `span` for more than `limit`.
-  std::uint64_t Calls(milliseconds span, std::uint64_t limit) {
-    std::unique_lock lock(mutex_);
-    called_.wait_for(lock, span, [&] { return calls_ > limit; });
+  // How often, after a pause.
+  std::uint64_t CallsAfter(milliseconds pause) {
+    std::this_thread::sleep_for(pause);
+    const std::lock_guard lock(mutex_);
     return calls_;
+  }
+  ::testing::AssertionResult AreMoreThan(
+      std::uint64_t calls, std::source_location where = std::source_location::current()) {
+    std::unique_lock lock(mutex_);
+    return testing::Await({kLimit, where}, called_, lock, [&] { return calls_ > calls; });
   }
 
  private:
@@ -62,7 +70,6 @@ class CountingPort final : public PacketPort {
 constexpr std::uint64_t kRoundsBeforeSleep = 1;
 // worker.cc's kFruitlessWakes.
 constexpr std::uint64_t kWakesBeforePause = 64;
-constexpr milliseconds kLongEnough{10'000};
 
 // A worker between two ports that receive nothing. Their handles are sockets.
 class IdleWorker : public ::testing::Test {
@@ -113,13 +120,13 @@ class IdleWorker : public ::testing::Test {
 
 TEST_F(IdleWorker, SleepsUntilAHandleIsReady) {
   Run(/*with_handles=*/true);
-  ASSERT_GE(pods_->Calls(kLongEnough, kRoundsBeforeSleep - 1), kRoundsBeforeSleep);
+  ASSERT_TRUE(pods_->AreMoreThan(kRoundsBeforeSleep - 1));
   // A signal that ends the sleep early costs as many rounds again: room for a few.
   constexpr std::uint64_t kFew = 8 * kRoundsBeforeSleep;
-  EXPECT_LE(pods_->Calls(milliseconds(200), kFew), kFew);
-  EXPECT_LE(wire_->Calls(milliseconds(0), kFew), kFew);
+  EXPECT_LE(pods_->CallsAfter(milliseconds(200)), kFew);
+  EXPECT_LE(wire_->CallsAfter(milliseconds(0)), kFew);
   Poke();
-  EXPECT_GT(pods_->Calls(kLongEnough, kFew), kFew) << "it is awake";
+  EXPECT_TRUE(pods_->AreMoreThan(kFew)) << "it is awake";
 }
 
 // A removed device stays "ready".
@@ -127,32 +134,31 @@ TEST_F(IdleWorker, AHandleThatIsReadyForNothingIsIgnoredForAWhile) {
   Poke();
   Run(/*with_handles=*/true);
   const auto start = steady_clock::now();
-  const std::uint64_t calls =
-      pods_->Calls(milliseconds(200), std::numeric_limits<std::uint64_t>::max());
+  const std::uint64_t calls = pods_->CallsAfter(milliseconds(200));
   const auto pauses = static_cast<std::uint64_t>((steady_clock::now() - start) / milliseconds(10));
   EXPECT_LE(calls, (kWakesBeforePause + 1) * kRoundsBeforeSleep * (pauses + 1));
-  EXPECT_GT(pods_->Calls(kLongEnough, calls + 3 * kWakesBeforePause * kRoundsBeforeSleep), calls)
+  EXPECT_TRUE(pods_->AreMoreThan(calls + 3 * kWakesBeforePause * kRoundsBeforeSleep))
       << "and is polled again";
 }
 
 // A tunnel without packets must not keep every state of the table that was replaced meanwhile.
 TEST_F(IdleWorker, ASleepingWorkerHoldsNoOldTable) {
   Run(/*with_handles=*/true);
-  ASSERT_GE(pods_->Calls(kLongEnough, kRoundsBeforeSleep - 1), kRoundsBeforeSleep);
-  const auto deadline = steady_clock::now() + kLongEnough;
+  ASSERT_TRUE(pods_->AreMoreThan(kRoundsBeforeSleep - 1));
   const IpPrefix subnet = Prefix("10.244.200.0/24");
-  for (int changes = 0;
-       changes < 10'000 || (node_.remotes.retired_states() > 1 && steady_clock::now() < deadline);
-       ++changes) {
+  int changes = 0;
+  const auto change = [&] {
     const RemoteSpec lease = Lease("comes-and-goes", "10.244.200.0/24", "192.0.2.200",
                                    changes % 4 == 0 ? "02:00:00:00:00:c8" : "02:00:00:00:00:c9");
-    if (changes % 2 == 0) {
+    if (changes++ % 2 == 0) {
       node_.remotes.Update({&lease, 1}, {});
     } else {
       node_.remotes.Update({}, {&subnet, 1});
     }
-  }
-  EXPECT_LE(node_.remotes.retired_states(), 1u);
+  };
+  while (changes < 10'000) change();
+  EXPECT_TRUE(testing::Await(
+      kLimit, [&] { return node_.remotes.retired_states() <= 1; }, change));
   EXPECT_LE(node_.peers.Read().size(), 1u + 5u) << "nor the peers of those states";
 }
 
@@ -169,13 +175,10 @@ std::chrono::nanoseconds CpuTime(std::jthread& thread) {
 // Meanwhile it reads no port, and a stop ends it at once.
 TEST_F(IdleWorker, BusyPollingDoesNotSleep) {
   Run(/*with_handles=*/true, {std::chrono::hours(1), 100});
-  const auto deadline = steady_clock::now() + kLongEnough;
-  while (CpuTime(thread_) < milliseconds(20) && steady_clock::now() < deadline)
-    std::this_thread::yield();
-  EXPECT_GE(CpuTime(thread_), milliseconds(20));
-  EXPECT_EQ(pods_->Calls(milliseconds(0), 0), kRoundsBeforeSleep);
+  EXPECT_TRUE(testing::Await(kLimit, [&] { return CpuTime(thread_) >= milliseconds(20); }));
+  EXPECT_EQ(pods_->CallsAfter(milliseconds(0)), kRoundsBeforeSleep);
   Poke();
-  EXPECT_GT(pods_->Calls(kLongEnough, kRoundsBeforeSleep), kRoundsBeforeSleep);
+  EXPECT_TRUE(pods_->AreMoreThan(kRoundsBeforeSleep));
 }
 
 // By time after a packet, and by share of a core.
@@ -184,10 +187,9 @@ TEST_F(IdleWorker, BusyPollingEnds) {
        {BusyPoll{milliseconds(1), 100}, BusyPoll{std::chrono::hours(1), 0}}) {
     Run(/*with_handles=*/true, bounded);
     const auto start = steady_clock::now();
-    const auto slept = [&] { return steady_clock::now() - start - CpuTime(thread_); };
-    while (slept() < milliseconds(100) && steady_clock::now() < start + kLongEnough)
-      std::this_thread::yield();
-    EXPECT_GE(slept(), milliseconds(100));
+    EXPECT_TRUE(testing::Await(kLimit, [&] {
+      return steady_clock::now() - start - CpuTime(thread_) >= milliseconds(100);
+    }));
   }
 }
 #endif
@@ -196,11 +198,10 @@ TEST_F(IdleWorker, BusyPollingEnds) {
 TEST_F(IdleWorker, WithoutHandlesItPolls) {
   Run(/*with_handles=*/false);
   const auto start = steady_clock::now();
-  const std::uint64_t calls =
-      pods_->Calls(milliseconds(100), std::numeric_limits<std::uint64_t>::max());
+  const std::uint64_t calls = pods_->CallsAfter(milliseconds(100));
   const auto sleeps = static_cast<std::uint64_t>((steady_clock::now() - start) / milliseconds(1));
   EXPECT_LE(calls, kRoundsBeforeSleep * (sleeps + 2));
-  EXPECT_GT(pods_->Calls(kLongEnough, calls), calls);
+  EXPECT_TRUE(pods_->AreMoreThan(calls));
 }
 
 }  // namespace

@@ -91,7 +91,8 @@ TEST(Rfc7348, Section5_TheSourcePortIsAHashOfTheInnerFlowInTheDynamicRange) {
     EXPECT_EQ(LoadBe16(node.Encapsulate(inner).data + 20), port) << "one flow, one port";
     ports.insert(port);
   }
-  EXPECT_GT(ports.size(), 180u);
+  // Of 16,384 at random 200 flows would share 1.2, and twelve or more in 7 of 10^9 cases.
+  EXPECT_GE(ports.size(), 189u);
 }
 
 TEST(Rfc7348, Section5_AZeroUdpChecksumMustBeAccepted) {

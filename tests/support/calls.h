@@ -5,6 +5,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <source_location>
+
+#include "tests/support/wait.h"
 
 namespace weft::testing {
 
@@ -16,10 +19,12 @@ class Calls {
     ++count_;
     changed_.notify_all();
   }
-  // Waits until there were more than `before`. Only a failure waits for the whole limit.
-  bool MoreThan(int before) {
+  // Waits until there were more than `before`.
+  ::testing::AssertionResult MoreThan(
+      int before, std::source_location where = std::source_location::current()) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(60), [&] { return count_ > before; });
+    return Await({std::chrono::seconds(60), where}, changed_, lock,
+                 [&] { return count_ > before; });
   }
   int count() {
     const std::lock_guard lock(mutex_);

@@ -28,6 +28,7 @@
 #include <latch>
 #include <map>
 #include <mutex>
+#include <source_location>
 #include <thread>
 #include <utility>
 
@@ -36,6 +37,7 @@
 #include "control/host/netlink_linux.h"
 #include "tests/support/netns.h"
 #include "tests/support/test_path.h"
+#include "tests/support/wait.h"
 
 namespace weft::host {
 namespace {
@@ -430,12 +432,10 @@ TEST(LinuxHostWatchTest, OnlyDefaultRoutesAreReported) {
     auto watch = (*host)->WatchChanges([&] { ++calls; });
     ASSERT_TRUE(watch.ok()) << watch.status();
     SendTo(descriptor, {{0, row.message}});
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);  // forever
     char first = 0;
-    while (::recv(descriptor, &first, sizeof first, MSG_PEEK | MSG_DONTWAIT) >= 0) {
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << row.description;
-      std::this_thread::yield();
-    }
+    ASSERT_TRUE(weft::testing::Await(std::chrono::seconds(60), [&] {
+      return ::recv(descriptor, &first, sizeof first, MSG_PEEK | MSG_DONTWAIT) < 0;
+    })) << row.description;
     watch->reset();  // waits for the call
     EXPECT_EQ(calls, row.calls) << row.description;
   }
@@ -459,17 +459,18 @@ class SeenChanges {
     came_.notify_all();
   }
   // Everything until `last` arrived, which ends the wait.
-  std::vector<std::string> Until(const std::string& last) {
+  std::vector<std::string> Until(const std::string& last,
+                                 std::source_location where = std::source_location::current()) {
     std::unique_lock lock(mutex_);
-    const bool came = came_.wait_for(lock, std::chrono::seconds(10), [&] {
+    EXPECT_TRUE(weft::testing::Await({std::chrono::seconds(10), where}, came_, lock, [&] {
       return std::find(seen_.begin(), seen_.end(), last) != seen_.end();
-    });
-    EXPECT_TRUE(came) << last;
+    })) << last;
     return std::exchange(seen_, {});
   }
   // Without the kernel's own reports of the link, which are late on a busy machine.
-  std::vector<std::string> RoutesUntil(const std::string& last) {
-    std::vector<std::string> routes = Until(last);
+  std::vector<std::string> RoutesUntil(
+      const std::string& last, std::source_location where = std::source_location::current()) {
+    std::vector<std::string> routes = Until(last, where);
     std::erase_if(routes, [](const std::string& each) { return each.starts_with("adapter "); });
     return routes;
   }

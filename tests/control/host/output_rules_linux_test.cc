@@ -11,12 +11,14 @@
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
+#include <source_location>
 #include <string>
 #include <vector>
 
 #include "control/host/netlink_linux.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/netns.h"
+#include "tests/support/wait.h"
 
 namespace weft::host {
 namespace {
@@ -252,9 +254,10 @@ TEST_F(OutputRulesTest, ChangesAreReported) {
                                                          seen.arrived.notify_all();
                                                        }});
   ASSERT_TRUE(watch.ok()) << watch.status();
-  const auto wait = [&](const auto& condition) {
+  const auto wait = [&](const auto& condition,
+                        std::source_location where = std::source_location::current()) {
     std::unique_lock lock(seen.mutex);
-    return seen.arrived.wait_for(lock, std::chrono::seconds(10), condition);
+    return weft::testing::Await({std::chrono::seconds(10), where}, seen.arrived, lock, condition);
   };
   const auto count = [&](const int& of) {
     const std::lock_guard lock(seen.mutex);

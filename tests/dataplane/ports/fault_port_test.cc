@@ -194,7 +194,8 @@ TEST(FaultPort, RatesAreMet) {
   Rig rig(options);
   std::size_t got = 0;
   for (int i = 0; i < 40; ++i) got += rig.Receive(250).size();
-  EXPECT_NEAR(static_cast<double>(got) / 10'000, 0.75, 0.02) << "seed 42";
+  // Standard deviation 0.0043; more than six of them in 2 of 10^9 seeds.
+  EXPECT_NEAR(static_cast<double>(got) / 10'000, 0.75, 0.026) << "seed 42";
 }
 
 TEST(FaultPort, VerdictsOfTheInnerPortComeBackToTheirPackets) {

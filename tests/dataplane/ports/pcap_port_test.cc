@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "tests/dataplane/ports/port_harnesses.h"
 #include "tests/support/netns.h"
 #include "tests/support/packet_builder.h"
+#include "tests/support/wait.h"
 
 namespace weft::dataplane {
 namespace {
@@ -72,17 +74,21 @@ TEST_F(PcapPortTest, ReceivesWhatConcernsTheGateway) {
       PacketBuilder("fd00:1::2", "fd00:2::3").BuildFrame(kPod, kOurs),
       packet.BuildFrame(kPod, kOurs), arp};
   for (const ByteVector& frame : frames) EXPECT_EQ(far.Send(frame), "");
-  auto waits = WaitSet::Make(port->wait_handles());
+  const auto readable = [](PcapPort& of) {
+    return (*WaitSet::Make(of.wait_handles()))->Wait(std::chrono::milliseconds(10));
+  };
   std::vector<ByteVector> received;
-  while (received.size() < 2 && (*waits)->Wait(std::chrono::seconds(10))) {
-    for (ByteVector& each : ReceiveBytes(*port)) received.push_back(std::move(each));
-  }
+  EXPECT_TRUE(testing::Await(std::chrono::seconds(10), [&] {
+    if (readable(*port)) {
+      for (ByteVector& each : ReceiveBytes(*port)) received.push_back(std::move(each));
+    }
+    return received.size() >= 2;
+  }));
   EXPECT_THAT(received, ElementsAre(frames[3], frames[4]));
 
   const auto port6 = Open(IpFamily::kV6);
   for (const ByteVector& frame : frames) EXPECT_EQ(far.Send(frame), "");
-  auto waits6 = WaitSet::Make(port6->wait_handles());
-  ASSERT_TRUE((*waits6)->Wait(std::chrono::seconds(10)));
+  ASSERT_TRUE(testing::Await(std::chrono::seconds(10), [&] { return readable(*port6); }));
   EXPECT_THAT(ReceiveBytes(*port6), ElementsAre(frames[2]));
 }
 

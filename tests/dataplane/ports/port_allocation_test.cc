@@ -20,11 +20,12 @@
 #include "tests/support/allocation_counter.h"
 #include "tests/support/netns.h"
 #include "tests/support/packet_builder.h"
+#include "tests/support/wait.h"
 
 namespace weft::dataplane {
 namespace {
 
-constexpr std::chrono::seconds kDeadline{10};
+constexpr std::chrono::seconds kLimit{10};
 constexpr int kRounds = 20;
 
 // One port; counts what its calls allocate.
@@ -40,7 +41,11 @@ class Counted {
   // Until `count` packets have arrived, aggregates counted as their packets; then once more.
   std::size_t Receive(std::size_t count) {
     std::size_t received = 0;
-    while (received < count && waits_->Wait(kDeadline)) received += ReceiveOnce();
+    EXPECT_TRUE(testing::Await(
+        kLimit, [&] { return received >= count; },
+        [&] {
+          if (waits_->Wait(std::chrono::milliseconds(10))) received += ReceiveOnce();
+        }));
     return received + ReceiveOnce();
   }
   std::size_t DrainPathMtuNotices() {

@@ -22,9 +22,9 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <source_location>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "dataplane/offload.h"
@@ -32,6 +32,7 @@
 #include "tests/dataplane/ports/packet_socket.h"
 #include "tests/support/netns.h"
 #include "tests/support/packet_builder.h"
+#include "tests/support/wait.h"
 #include "vxlan/encapsulation.h"
 #include "vxlan/outer_packet.h"
 
@@ -230,9 +231,10 @@ class TunnelGsoTest : public ::testing::Test {
 
   // Outer packets with the fields as zero in which whole and cut superframes may differ: IPv4's
   // identification, and its checksum.
-  std::vector<ByteVector> Sent() {
+  std::vector<ByteVector> Sent(std::size_t count,
+                               std::source_location where = std::source_location::current()) {
     std::vector<ByteVector> packets;
-    for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(testing::Await({std::chrono::seconds(10), where}, [&] {
       for (const ByteVector& frame : far_->Receive()) {
         ByteVector packet(frame.begin() + 14, frame.end());
         const bool v4 = Load8(packet.data()) >> 4 == 4;
@@ -242,9 +244,8 @@ class TunnelGsoTest : public ::testing::Test {
         if (v4) StoreBe16(packet.data() + 4, 0), StoreBe16(packet.data() + 10, 0);
         packets.push_back(std::move(packet));
       }
-      if (!packets.empty() && i > 3) break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
+      return packets.size() >= count;
+    }));
     return packets;
   }
 
@@ -269,14 +270,14 @@ class TunnelGsoTest : public ::testing::Test {
     SuperframeCutter cutter(superframe, port.kind(), port.features());
     while (!cutter.done()) cutter.Cut(cut.Lend(used++), batch_);
     port.Send(batch_);
-    const std::vector<ByteVector> expected = Sent();
+    const std::vector<ByteVector> expected = Sent(WirePackets(superframe));
     EXPECT_EQ(expected.size(), WirePackets(superframe));
     ASSERT_TRUE(port.Takes(superframe, {}));
     batch_.clear();
     batch_.Add(superframe);
     port.Send(batch_);
     EXPECT_EQ(batch_[0].verdict, Verdict::kForward);
-    const std::vector<ByteVector> sent = Sent();
+    const std::vector<ByteVector> sent = Sent(expected.size());
     ASSERT_EQ(sent.size(), expected.size());
     for (std::size_t i = 0; i < sent.size(); ++i) {
       const auto [here, there] =

@@ -3,13 +3,13 @@
 
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <thread>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/control/kube/client/test_plugin.h"
 #include "tests/support/test_path.h"
+#include "tests/support/wait.h"
 
 namespace weft::kube {
 namespace {
@@ -40,14 +40,6 @@ class ChildProcessTest : public ::testing::Test {
   std::string Output(std::vector<std::string> args) {
     const auto result = Run(std::move(args));
     return result.ok() ? result->output : result.status().ToString();
-  }
-  static bool WaitUntil(const std::function<bool()>& done) {
-    const auto end = std::chrono::steady_clock::now() + kLong;
-    while (!done()) {
-      if (std::chrono::steady_clock::now() > end) return false;
-      std::this_thread::yield();
-    }
-    return true;
   }
 
   const fs::path folder = testing::TestPath();
@@ -106,12 +98,12 @@ TEST_F(ChildProcessTest, AStopKillsItAndItsChildren) {
   const std::vector<std::string> words = testing::UnderAShell(file);
   const ChildSpec spec{words[0], {words.begin() + 1, words.end()}, {}, kLong};
   std::thread stopper([this] {
-    EXPECT_TRUE(WaitUntil([this] { return fs::exists(folder / "hangs"); }));
+    EXPECT_TRUE(testing::Await(kLong, [this] { return fs::exists(folder / "hangs"); }));
     stop = true;
   });
   EXPECT_EQ(RunChild(spec, stop).status().code(), absl::StatusCode::kCancelled);
   stopper.join();
-  EXPECT_TRUE(WaitUntil([this] { return testing::IsReleased(file); }));
+  EXPECT_TRUE(testing::Await(kLong, [this] { return testing::IsReleased(file); }));
 }
 
 TEST_F(ChildProcessTest, AProgramThatCannotBeStartedIsAnError) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "control/kube/client/api_client.h"
 #include "gtest/gtest.h"
 #include "tests/support/scripted_server.h"
+#include "tests/support/wait.h"
 
 namespace weft::kube {
 
@@ -47,14 +49,15 @@ class ClientFixture : public ::testing::Test {
  protected:
   using Server = testing::ScriptedServer;
 
-  // Until `done`; a minute is for machines that are slow beyond measure.
-  void RunUntil(const std::function<bool()>& done) {
+  // Until `done`.
+  void RunUntil(const std::function<bool()>& done,
+                std::source_location where = std::source_location::current()) {
     io.restart();
-    while (!done()) {
-      if (io.run_one_for(std::chrono::minutes(1)) == 0) {
-        FAIL() << "nothing happens any more";
-      }
-    }
+    bool idle = false;
+    ASSERT_TRUE(testing::Await(
+        {std::chrono::minutes(1), where}, [&] { return done() || idle; },
+        [&](auto end) { idle = io.run_one_until(end) == 0; }));
+    ASSERT_FALSE(idle) << "nothing happens any more";
   }
 
   // To a server on this machine.
