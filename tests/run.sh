@@ -316,7 +316,7 @@ part_sanitizers() {
 part_labs() {
   bootstrap build test netns peers windows && compile_release || return
   counted netns-of-the-kernel netns-kernel tests/netns/run.sh --subject=kernel
-  counted e2e-of-upstream e2e-upstream tests/e2e/run.sh --subject=upstream
+  counted e2e-of-upstream e2e-upstream tests/e2e/run.sh --subject=upstream --tier=all
 }
 
 part_tidy() {
@@ -327,6 +327,11 @@ part_tidy() {
 part_fuzz() {
   counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" tests/soak/fuzz.sh
   counted soak soak-fuzz tests/soak/fuzz.sh
+}
+
+part_clusters() {
+  bootstrap build test netns windows && compile_release || return
+  counted e2e e2e-nightly tests/e2e/run.sh --tier=nightly
 }
 
 part_oldest() {

@@ -7,7 +7,7 @@ import secrets
 from lab import command, lease
 
 from cluster import audit, certificates
-from cluster.cluster import weft_only
+from cluster.cluster import nightly, weft_only
 
 def expect_reported(a, *words):
     """Alive, and status has a condition with each of `words`."""
@@ -99,6 +99,7 @@ def test_exec_plugin(cluster):
 
 
 @weft_only
+@nightly
 def test_broken_kubeconfig(cluster):
     """Exit status 1, one line that names the file, and not what is in it."""
     a = cluster.add("a")

@@ -3,7 +3,7 @@
 from lab import command, traffic
 from lab.lease import ANNOTATION
 
-from cluster.cluster import weft_only
+from cluster.cluster import nightly, weft_only
 
 
 def translated(sender, address, real):
@@ -36,11 +36,13 @@ def test_public_ip_overwrite(cluster):
     traffic.tcp(b.pod, a.pod, a.pod_ip, 1 << 20)
 
 
+@nightly
 def test_node_public_ip(cluster):
     start_annotated(cluster, node_public_ip="172.18.0.3")
     command.expect_equal(cluster.published("a")["public-ip"], "172.18.0.3", "public-ip")
 
 
+@nightly
 def test_overwrite_precedes_node_public_ip(cluster):
     start_annotated(cluster, node_public_ip="172.18.0.3", public_ip_overwrite="172.18.0.2")
     command.expect_equal(cluster.published("a")["public-ip"], "172.18.0.2", "public-ip")

@@ -9,7 +9,7 @@ import secrets
 from lab import command, traffic
 
 from cluster import relay
-from cluster.cluster import weft_only
+from cluster.cluster import nightly, weft_only
 from cluster.member import PATH
 
 NET_CONF = '{"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":4096,"Port":4789}}'
@@ -158,6 +158,7 @@ def test_kubeadm(cluster):
            "/etc/kube-flannel/net-conf.json": NET_CONF})
 
 
+@nightly
 def test_api_url_over_kubeconfig(cluster):
     """Functional row of upstream: with both, the URL is used."""
     a, b = cluster.add("a"), cluster.add("b")
@@ -182,10 +183,12 @@ def test_dual_stack(cluster):
     dual_stack(cluster, ["10.244.1.0/24", "fd10:244:0:1::/64"], ["fd10:244:0:2::/64", "10.244.2.0/24"])
 
 
+@nightly
 def test_dual_stack_ipv6_first(cluster):
     dual_stack(cluster, ["fd10:244:0:1::/64", "10.244.1.0/24"], ["10.244.2.0/24", "fd10:244:0:2::/64"])
 
 
+@nightly
 def test_one_family_of_two_subnets(cluster):
     """A Node with both, in a cluster that has IPv4 enabled only."""
     cluster.start(cluster.add("a", subnets=["fd10:244:0:1::/64", "10.244.1.0/24"]), cluster.add("b"))

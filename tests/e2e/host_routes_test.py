@@ -1,5 +1,6 @@
 """Peers by routes of the host, with upstream's flanneld at the other end: host-gw, and DirectRouting on both sides."""
 
+from cluster.cluster import nightly
 from lab import command, traffic
 
 
@@ -28,6 +29,7 @@ def talk(a, b, size):
         traffic.tcp(one.pod, other.pod, other.pod_ip, 8 << 20)
 
 
+@nightly
 def test_host_gw(cluster):
     a, b = start(cluster, Type="host-gw")
     command.expect_equal(routes(a), {"10.244.2.0/24": (b.address, "eth0")}, "routes of a")

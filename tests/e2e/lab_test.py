@@ -3,6 +3,7 @@
 import os
 import signal
 
+from cluster.cluster import nightly
 from lab import command
 
 
@@ -21,6 +22,7 @@ def expect_seen(cluster, words, checks):
             raise command.Failure(f"nobody saw: {words}")
 
 
+@nightly
 def test_deaths_are_seen(cluster):
     """Also when only another node is checked; no failure once the test has ended the dead program itself."""
     a, b = cluster.pair()

@@ -10,7 +10,7 @@ from lab.lease import ANNOTATION
 
 from cluster import audit
 from cluster.api import Refusal
-from cluster.cluster import Cut, slow, weft_only
+from cluster.cluster import Cut, nightly, weft_only
 
 MINUTE = 60
 
@@ -117,7 +117,7 @@ def change_after_backup(cluster):
 
 
 @weft_only
-@slow
+@nightly
 def test_etcd_restored(cluster):
     """An old backup is restored as it is (etcd's manual says to bump its revision): versions run far backwards, deleted Nodes exist
     again. A real API server sends nothing to a watch from a version that it has yet to reach; two such silences, of two minutes
@@ -133,7 +133,7 @@ def test_etcd_restored(cluster):
 
 
 @weft_only
-@slow
+@nightly
 def test_etcd_restored_under_two_servers(cluster):
     """The same, but only one of two API servers is restarted. The other one shows the Nodes from before the restore, and a uses it: no
     client can know better. Once a has seen that it fails, a uses the restarted one, although the other one still has a's version.

@@ -7,7 +7,7 @@ import time
 from lab import command, traffic
 from lab.lease import ANNOTATION
 
-from cluster.cluster import weft_only
+from cluster.cluster import nightly, weft_only
 
 MIB = 1 << 20
 
@@ -50,6 +50,7 @@ def test_subnet_moves_to_a_new_node(cluster):
 
 
 @weft_only
+@nightly
 def test_subnet_is_not_taken(cluster):
     """A newer Node with b's podCIDR does not affect b."""
     a, b = cluster.pair()
@@ -71,6 +72,7 @@ def test_rolling_restart(cluster):
     command.expect_equal({each.name: each.subnet_env() for each in (a, b)}, before, "subnet.env after the restarts")
 
 
+@nightly
 def test_pod_recreated(cluster):
     a, b = cluster.pair()
     for each in (a, b):

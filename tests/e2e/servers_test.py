@@ -6,7 +6,7 @@ import time
 from lab import command, lease
 
 from cluster import certificates
-from cluster.cluster import weft_only
+from cluster.cluster import nightly, weft_only
 
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 
@@ -102,6 +102,7 @@ def test_clock_jumps(cluster):
 
 
 @weft_only
+@nightly
 def test_half_a_minute_without_network(cluster):
     """a's cable is out for 30 s while Nodes change."""
     a, _ = cluster.pair()

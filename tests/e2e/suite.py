@@ -36,7 +36,8 @@ def main():
     parser.add_argument("--list", action="store_true", help="the names, one a line")
     parser.add_argument("--subject", choices=["weft", "upstream"], default="weft",
                         help="upstream: prove the lab, upstream's flanneld in weft's place; tests that it cannot pass are left out")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a test, or the first part of some; slow ones run when named")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a test, or the first part of some, of either tier")
+    parser.add_argument("--tier", choices=["gate", "nightly", "all"], help="gate without names; nightly: what the gate leaves out")
     parser.add_argument("--exactly", metavar="NAME", help="this test alone, whatever NAMEs are given")
     chosen = parser.parse_args()
     try:
@@ -48,8 +49,9 @@ def main():
     if chosen.subject == "upstream":
         left_out |= {test: "of weft alone" for test, function in tests if hasattr(function, "weft_only")}
         left_out |= {test: "the same with either subject" for test, _ in tests if test.startswith("windows")}
-    if not chosen.names and not chosen.exactly and not chosen.list:
-        left_out |= {test: "slow, runs when it is named" for test, function in tests if hasattr(function, "slow")}
+    tier = chosen.tier or ("all" if chosen.names or chosen.exactly or chosen.list else "gate")
+    if tier != "all":
+        left_out |= {test: "of the other tier" for test, function in tests if hasattr(function, "nightly") == (tier == "gate")}
     tests = [(test, function) for test, function in tests if test not in left_out]
     if chosen.list:
         print("\n".join(test for test, _ in tests))

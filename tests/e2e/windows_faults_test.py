@@ -6,6 +6,7 @@ import signal
 from lab import command
 
 from cluster import member, windows
+from cluster.cluster import nightly
 
 FOREIGN = {
     "id": "33334444-5555-6666-7777-888899990000", "name": "vxlan0", "type": "Overlay", "flags": 0, "dns": {}, "dr_mac": "00-15-5D-AA-BB-CC",
@@ -180,6 +181,7 @@ KINDS = [fails(UNSPECIFIED, 1), ("killed", killed), restarts("kept"), fails(ELEM
 SCENES = [Scene.on_empty_hns, Scene.on_its_network, Scene.with_a_new_peer]
 
 
+@nightly
 def test_at_every_call(cluster):
     """Two faults at each call of a start and of an added peer, other ones at the next call."""
     scene = Scene(cluster)

@@ -6,7 +6,7 @@ import signal
 from lab import command
 
 from cluster import windows
-from cluster.cluster import weft_only
+from cluster.cluster import nightly, weft_only
 from windows_test import node, source_vip
 
 
@@ -47,6 +47,7 @@ def test_adapters_of_every_name(cluster):
 
 
 @weft_only
+@nightly
 def test_another_port(cluster):
     """Of all nodes' net-conf: HNS's network has it, and so has the firewall's rule."""
     def set_port(a, b):

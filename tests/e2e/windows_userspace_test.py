@@ -10,6 +10,7 @@ import subprocess
 
 from lab import capture, command, daemon, frames_node, lease, node, topology, traffic
 
+from cluster.cluster import nightly
 from cluster.windows import WINE, our, run_in_wine, start_in_wine, windows_path
 
 MIB = 1 << 20
@@ -100,6 +101,7 @@ def test_kernel_peer(_):
         command.expect(said in a.log_text(), "the log does not say so")
 
 
+@nightly
 def test_weft_peer(_):
     with topology.pair(WineNode, node.WeftNode) as lab:
         lab.up()

@@ -180,7 +180,7 @@ def weft_only(function):
     return function
 
 
-def slow(function):
-    """For a test that takes minutes: run only by name."""
-    function.slow = True
+def nightly(function):
+    """For a test that takes minutes, tests the lab, or repeats what another one finds: the gate leaves it out (CONTRIBUTING.md, Tiers)."""
+    function.nightly = True
     return function
