@@ -43,6 +43,11 @@ class Program:
         within = sum(failures(case[-1]) for case in self.cases)
         return "failed" in verdicts or (word == "Failed" and bool(verdicts & {"late", "peer"}) and failures(self.lines) == within)
 
+    def end(self, word):
+        """Why the program failed, where no case accounts for it."""
+        cases = f"{len(self.cases)} of {self.announced} cases ended, and then: " if self.announced else ""
+        return "; ".join(filter(None, (cases + word, judged(self.lines)[1])))
+
 
 def failures(lines):
     return sum(1 for line in lines if FAILURE.match(line) or REPORT.search(line))
@@ -53,7 +58,7 @@ def judged(lines):
     kinds, texts = set(), []
     for number, line in enumerate(lines):
         if where := FAILURE.match(line):
-            message = list(itertools.takewhile(str.strip, lines[number + 1:number + 6]))
+            message = list(itertools.takewhile(lambda line: line.strip() and not CASE.search(line), lines[number + 1:number + 6]))
             added = message[1] if message[:1] == ["Failed"] and len(message) > 1 else ""
             kind = added[:4] if added.startswith(("late: ", "peer: ")) else "failed"
             kinds.add(kind)
@@ -81,7 +86,7 @@ def results(log):
             name = re.sub(r"  # GetParam\(\) = .*", "", name).rstrip()
             verdict = {"Passed": "passed", "Skipped": "skipped"}.get(word, "failed")
             if program.announced is None or ":" in name:
-                text = "" if verdict != "failed" else word
+                text = "" if verdict != "failed" else program.end(word)
                 if verdict == "failed" and program.excused(word):
                     verdict, _, _, text, _ = program.cases[0]
                 yield verdict, name, seconds, text, program.lines
@@ -90,8 +95,7 @@ def results(log):
             for case_verdict, case, *rest in program.cases:
                 yield case_verdict, f"{name}:{case}", *rest
             if len(program.cases) != program.announced or (verdict == "failed" and not program.excused(word)):
-                text = f"{len(program.cases)} of {program.announced} cases ended, and then: {word}"
-                yield "failed", name, seconds, text, program.lines[-SHOWN_LINES:]
+                yield "failed", name, seconds, program.end(word), program.lines[-SHOWN_LINES:]
         elif total := re.match(r"\d+% tests passed, \d+ tests? failed out of (\d+)$", line):
             all_tests = int(total[1])
     if all_tests != ended_tests:

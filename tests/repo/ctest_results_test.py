@@ -93,10 +93,12 @@ JUDGED = [
     ("a failure after a late case", failing(*CAME_LATE, then=WRONG), "late", LATE, True),
     ("no reason", failing(), "failed", "", False),
     ("by itself late", alone(*CAME_LATE, FAILED), "late", LATE, False),
-    ("by itself late, and it died", alone(*CAME_LATE), "failed", "Failed", False),
-    ("by itself late, and it crashed", alone(*CAME_LATE, FAILED, verdict="***Exception: SegFault"), "failed", "Exception", False),
-    ("by itself late, and a report at its end", alone(*CAME_LATE, FAILED, then=[REPORT]), "failed", "Failed", False),
-    ("by itself wrong", alone(*WRONG, FAILED), "failed", WRONG_TEXT, False),
+    ("by itself late, and it died", alone(*CAME_LATE), "failed", f"0 of 1 cases ended, and then: Failed; {LATE}", False),
+    ("by itself late, and it crashed", alone(*CAME_LATE, FAILED, verdict="***Exception: SegFault"), "failed",
+     f"1 of 1 cases ended, and then: Exception; {LATE}", False),
+    ("by itself late, and a report at its end", alone(*CAME_LATE, FAILED, then=[REPORT]), "failed",
+     f"1 of 1 cases ended, and then: Failed; {REPORT}; {LATE}", False),
+    ("by itself wrong", alone(*WRONG[:-1], FAILED), "failed", WRONG_TEXT, False),
 ]
 
 failed = 0
