@@ -69,8 +69,9 @@ class DaemonClusterTest : public DaemonFixture {
     status.message = std::move(message);
     return weft::testing::StatusJson(status);
   }
-  bool RunUntilRequests(std::size_t count) {
-    return RunUntil([&] { return server_.requests().size() >= count; });
+  ::testing::AssertionResult RunUntilRequests(
+      std::size_t count, std::source_location where = std::source_location::current()) {
+    return RunUntil([&] { return server_.requests().size() >= count; }, where);
   }
 
   weft::testing::ScriptedServer server_{loop_.io(), {}};

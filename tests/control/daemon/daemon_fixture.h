@@ -12,6 +12,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "control/daemon/health.h"
 #include "tests/support/node_json.h"
 #include "tests/support/test_path.h"
+#include "tests/support/wait.h"
 
 namespace weft::daemon {
 
@@ -67,23 +69,21 @@ class DaemonFixture : public ::testing::Test {
     return daemon_->Start();
   }
 
-  // Runs the loop until `holds`, at most 15 seconds; false at the deadline.
-  bool RunUntil(const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(15);
+  // Runs the loop until `holds`.
+  ::testing::AssertionResult RunUntil(
+      const std::function<bool()>& holds,
+      std::source_location where = std::source_location::current()) {
     Timer timer(loop_);
-    bool held = false;
-    const std::function<void()> poll = [&] {
-      held = holds();
-      if (held || std::chrono::steady_clock::now() > deadline) return loop_.Stop();
-      timer.Set(std::chrono::steady_clock::now() + std::chrono::milliseconds(5), poll);
-    };
-    poll();
-    if (!held) loop_.Run();
-    return held;
+    return weft::testing::Await({std::chrono::seconds(15), where}, holds, [&] {
+      timer.Set(std::chrono::steady_clock::now() + std::chrono::milliseconds(5),
+                [&] { loop_.Stop(); });
+      loop_.Run();
+    });
   }
   bool Ready() const { return AllOk(daemon_->Checks()); }
-  bool RunUntilReady() {
-    return RunUntil([this] { return Ready(); });
+  ::testing::AssertionResult RunUntilReady(
+      std::source_location where = std::source_location::current()) {
+    return RunUntil([this] { return Ready(); }, where);
   }
   // The value of a sample of /metrics; -1: there is none.
   double Sample(const std::string& sample) const {

@@ -379,10 +379,8 @@ TEST_F(DaemonHnsTest, AnswersOfHnsAfterTheEndAreIgnored) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
   daemon_->RequestPlan("1", false);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(15);
-  while (daemon_->ReadStatus().hns->calls == 0 && std::chrono::steady_clock::now() < deadline)
-    std::this_thread::yield();
-  EXPECT_GT(daemon_->ReadStatus().hns->calls, 0u);
+  EXPECT_TRUE(weft::testing::Await(std::chrono::seconds(15),
+                                   [&] { return daemon_->ReadStatus().hns->calls > 0; }));
   daemon_.reset();
   bool ran = false;
   loop_.Post([&] { ran = true; });

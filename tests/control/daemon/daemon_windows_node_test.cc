@@ -62,7 +62,7 @@ class DaemonWindowsNodeTest : public DaemonFixture {
                                "Content-Length: 2\r\n\r\n{}"});
     }
   }
-  bool RunUntilWritten(const std::string& text) {
+  ::testing::AssertionResult RunUntilWritten(const std::string& text) {
     return RunUntil([&] {
       return !server_.requests().empty() &&
              server_.requests().back().find(text) != std::string::npos;
@@ -88,7 +88,7 @@ class DaemonWindowsNodeTest : public DaemonFixture {
     EXPECT_TRUE(node_->emulated.host().PutRoutes({route})[0].ok());
     return route;
   }
-  bool RunUntilItMoved(const host::Route& route) {
+  ::testing::AssertionResult RunUntilItMoved(const host::Route& route) {
     return RunUntil([&] {
       const auto way = node_->emulated.host().RouteTo(Address("10.8.1.1"));
       return way.ok() && way->destination == route.destination &&

@@ -18,16 +18,23 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tests/support/test_path.h"
+#include "tests/support/wait.h"
 
 namespace weft {
 namespace {
 
 using ::testing::HasSubstr;
+
+bool IsReadable(int file, int milliseconds = 10) {
+  pollfd wait{file, POLLIN, 0};
+  return ::poll(&wait, 1, milliseconds) == 1;
+}
 
 // flanneld with --dataplane=none and nothing in its environment but NODE_NAME and PATH, as RKE2
 // starts it; and the choice of tests/soak/mutation.py.
@@ -73,17 +80,15 @@ class Program {
     const rlimit limit{bytes, RLIM_INFINITY};
     EXPECT_EQ(::prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr), 0);
   }
-  // Reads stderr until `text` has been there; false at the end or after a minute.
-  bool Prints(const std::string& text) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (error.find(text) == error.npos) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-          deadline - std::chrono::steady_clock::now());
-      pollfd wait{stderr_, POLLIN, 0};
-      if (left.count() <= 0 || ::poll(&wait, 1, static_cast<int>(left.count())) <= 0) return false;
-      if (!ReadInto(stderr_, error)) return error.find(text) != error.npos;
-    }
-    return true;
+  // Reads stderr until `text` has been there; false at the end.
+  ::testing::AssertionResult Prints(const std::string& text,
+                                    std::source_location where = std::source_location::current()) {
+    bool open = true;
+    const auto printed = [&] { return error.find(text) != error.npos; };
+    const auto came = weft::testing::Await(
+        {std::chrono::seconds(60), where}, [&] { return printed() || !open; },
+        [&] { open = !IsReadable(stderr_) || ReadInto(stderr_, error); });
+    return open || printed() ? came : ::testing::AssertionFailure() << "it ended";
   }
   // The exit status; 128 and the signal when one ended it. `output` and `error` are whole then.
   int Wait() {
@@ -313,10 +318,10 @@ TEST_F(FlanneldTest, SigtermEndsItCleanly) {
   Program program(Words());
   ASSERT_TRUE(program.Prints("] ready\n")) << program.error;
   EXPECT_TRUE(std::filesystem::exists(folder_ / "admin.sock"));
-  const auto begin = std::chrono::steady_clock::now();
+  const weft::testing::Wait wait(std::chrono::seconds(5));
   program.Signal(SIGTERM);
   EXPECT_EQ(program.Wait(), 0) << program.error;
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_TRUE(wait.Ended());
   EXPECT_THAT(program.error, ::testing::EndsWith("] exiting cleanly\n"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "admin.sock"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "subnet.env"));
@@ -352,10 +357,15 @@ class NotifySocket {
   NotifySocket& operator=(const NotifySocket&) = delete;
 
   std::string variable() const { return "NOTIFY_SOCKET=" + path_; }
-  // The next datagram; empty: none came in time.
-  std::string Next(int milliseconds = 30'000) const {
-    pollfd wait{socket_, POLLIN, 0};
-    if (::poll(&wait, 1, milliseconds) != 1) return "";
+  // The next datagram; empty: none came.
+  std::string Next(std::source_location where = std::source_location::current()) const {
+    if (!weft::testing::Await({std::chrono::seconds(30), where},
+                              [&] { return IsReadable(socket_); }))
+      return "";
+    return NextWithin(0);
+  }
+  std::string NextWithin(int milliseconds) const {
+    if (!IsReadable(socket_, milliseconds)) return "";
     char text[1024];
     const ssize_t length = ::recv(socket_, text, sizeof text, 0);
     return {text, static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
@@ -378,7 +388,7 @@ TEST_F(FlanneldTest, NotifiesSystemdOfItsState) {
   program.Signal(SIGTERM);
   EXPECT_EQ(program.Wait(), 0) << program.error;
   EXPECT_EQ(socket.Next(), "STOPPING=1\nSTATUS=stopping on SIGTERM");
-  EXPECT_EQ(socket.Next(0), "");
+  EXPECT_EQ(socket.NextWithin(0), "");
 }
 
 TEST_F(FlanneldTest, WhatItWaitsForIsItsStatusAndNotYetReady) {
@@ -408,9 +418,9 @@ TEST_F(FlanneldTest, TheEventLoopPingsSystemdsWatchdog) {
     if (text == "WATCHDOG=1") ++pings;
   }
   program.Signal(SIGSTOP);
-  while (socket.Next(0) != "") {
+  while (socket.NextWithin(0) != "") {
   }
-  EXPECT_EQ(socket.Next(300), "") << "the loop does not turn";
+  EXPECT_EQ(socket.NextWithin(300), "") << "the loop does not turn";
   program.Signal(SIGCONT);
   EXPECT_EQ(socket.Next(), "WATCHDOG=1");
 }
@@ -426,7 +436,7 @@ TEST_F(FlanneldTest, NoPingsWithoutAWatchdogOfThisProcess) {
     all.push_back(socket.variable());
     Program program(Words(), all);
     ASSERT_EQ(socket.Next(), "READY=1\nSTATUS=ready");
-    EXPECT_EQ(socket.Next(250), "") << ::testing::PrintToString(variables);
+    EXPECT_EQ(socket.NextWithin(250), "") << ::testing::PrintToString(variables);
     std::filesystem::remove(folder_ / "notify");
   }
 }

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <functional>
-#include <thread>
 
 #include "tests/control/sinks/hns_sink_rig.h"
 
@@ -15,20 +13,13 @@ using testing::HnsSinkRig;
 using testing::MakePeer;
 using namespace std::chrono_literals;
 
-// A minute is forever, also under Wine on a busy machine.
-bool Eventually(const std::function<bool()>& holds) {
-  const auto deadline = std::chrono::steady_clock::now() + 60s;
-  while (!holds() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-  return holds();
-}
-
 TEST(HnsSinkHangTest, AnAbandonedCallChangesNothingWhenItReturns) {
   HnsSinkRig rig({.slow = 5s, .deadline = 120s, .most_left = 2, .poll_pause = 1ms});
   HnsSink& sink = rig.Start();
   ASSERT_TRUE(rig.IsInSync());
   rig.emulator().Add({.function = "HcnModifyNetwork", .hangs = true});
   sink.Resync(std::vector{MakePeer("a", "10.244.1.0/24", "192.0.2.1")});
-  ASSERT_TRUE(Eventually([&] { return rig.emulator().hanging_calls() == 1; }));
+  ASSERT_TRUE(testing::Await(60s, [&] { return rig.emulator().hanging_calls() == 1; }));
   sink.Supervise(std::chrono::steady_clock::now() + 121s);
   sink.Resync(std::vector{MakePeer("b", "10.244.2.0/24", "192.0.2.2")});
   ASSERT_TRUE(rig.Holds());
@@ -36,7 +27,8 @@ TEST(HnsSinkHangTest, AnAbandonedCallChangesNothingWhenItReturns) {
   const auto before = modified();
 
   rig.emulator().ClearFaults();
-  ASSERT_TRUE(Eventually([&] { return sink.Supervise(std::chrono::steady_clock::now()).empty(); }));
+  ASSERT_TRUE(testing::Await(
+      60s, [&] { return sink.Supervise(std::chrono::steady_clock::now()).empty(); }));
   EXPECT_EQ(modified(), before) << "calls of a thread that was left behind";
   EXPECT_TRUE(rig.Routes().contains("10.244.2.0/24")) << "the successor's route";
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <source_location>
 #include <string>
 
 #include "control/emulator/hns/emulator.h"
@@ -17,6 +18,7 @@
 #include "hns/client.h"
 #include "tests/support/ethernet_node.h"
 #include "tests/support/lease_makers.h"
+#include "tests/support/wait.h"
 
 namespace weft::testing {
 
@@ -34,29 +36,36 @@ class HnsSinkRig {
   control::HnsSink& sink() { return *sink_; }
   hns::emulator::Emulator& emulator() { return *hns_; }
 
-  // Until `holds`, checked after every round. A minute suffices even under Wine on a busy machine.
-  bool Until(const std::function<bool()>& holds) {
+  // Until `holds`, checked after every round.
+  ::testing::AssertionResult Until(const std::function<bool()>& holds,
+                                   std::source_location where = std::source_location::current()) {
+    int seen = -1;
     std::unique_lock lock(wakeups_->mutex);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (true) {
-      const int seen = wakeups_->rounds;
-      lock.unlock();
-      if (holds()) return true;
-      lock.lock();
-      if (!wakeups_->changed.wait_until(lock, deadline, [&] { return wakeups_->rounds != seen; }))
-        return false;
-    }
-  }
-  bool Holds() {
-    return Until([this] {
-      return sink_->State().known && sink_->Report().settled &&
-             sink_->State().outcome.state == hns::OverlayState::kInSync;
+    return Await({std::chrono::seconds(60), where}, wakeups_->changed, lock, [&] {
+      while (seen != wakeups_->rounds) {  // more of them may end meanwhile
+        seen = wakeups_->rounds;
+        lock.unlock();
+        const bool held = holds();
+        lock.lock();
+        if (held) return true;
+      }
+      return false;
     });
+  }
+  ::testing::AssertionResult Holds(std::source_location where = std::source_location::current()) {
+    return Until(
+        [this] {
+          return sink_->State().known && sink_->Report().settled &&
+                 sink_->State().outcome.state == hns::OverlayState::kInSync;
+        },
+        where);
   }
 
   // The network is ready for peers.
-  bool IsInSync() {
-    return Until([this] { return sink_->State().outcome.state >= hns::OverlayState::kRoutes; });
+  ::testing::AssertionResult IsInSync(
+      std::source_location where = std::source_location::current()) {
+    return Until([this] { return sink_->State().outcome.state >= hns::OverlayState::kRoutes; },
+                 where);
   }
 
   hns::Network Read() {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <source_location>
 
 #include "tests/control/sinks/hns_sink_rig.h"
 
@@ -30,10 +31,10 @@ class Gate {
     changed_.notify_all();
     changed_.wait(lock, [this] { return open_; });
   }
-  // A minute is forever.
-  bool IsReached() {
+  ::testing::AssertionResult IsReached(
+      std::source_location where = std::source_location::current()) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, 60s, [this] { return reached_; });
+    return testing::Await({60s, where}, changed_, lock, [this] { return reached_; });
   }
   void Open() {
     const std::lock_guard lock(mutex_);

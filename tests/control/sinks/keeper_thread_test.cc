@@ -7,8 +7,11 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <source_location>
 #include <string>
 #include <vector>
+
+#include "tests/support/wait.h"
 
 namespace weft::control {
 namespace {
@@ -30,11 +33,11 @@ struct Scene {
   std::vector<std::string> entered;
   std::vector<bool> ended;
 
-  // Ten seconds are forever.
   template <typename Holds>
-  bool Until(Holds holds) {
+  ::testing::AssertionResult Until(const Holds& holds,
+                                   std::source_location where = std::source_location::current()) {
     std::unique_lock lock(mutex);
-    return changed.wait_for(lock, 10s, holds);
+    return testing::Await({10s, where}, changed, lock, holds);
   }
   template <typename Change>
   void Set(Change change) {

@@ -7,7 +7,10 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <source_location>
 #include <thread>
+
+#include "tests/support/wait.h"
 
 namespace weft::control {
 namespace {
@@ -40,10 +43,10 @@ struct Service {
     const std::lock_guard lock(mutex);
     open = false;
   }
-  // A minute is forever here: a failure, not a wait.
-  bool Until(const std::function<bool()>& holds) {
+  ::testing::AssertionResult Until(const std::function<bool()>& holds,
+                                   std::source_location where = std::source_location::current()) {
     std::unique_lock lock(mutex);
-    return changed.wait_for(lock, 60s, holds);
+    return testing::Await({60s, where}, changed, lock, holds);
   }
 
   std::mutex mutex;
@@ -79,11 +82,13 @@ class RoundThreadTest : public ::testing::Test {
       return session;
     };
   }
-  bool Calls(int count) {
-    return service_->Until([&] { return service_->calls >= count; });
+  ::testing::AssertionResult Calls(int count,
+                                   std::source_location where = std::source_location::current()) {
+    return service_->Until([&] { return service_->calls >= count; }, where);
   }
-  bool Returned(int count) {
-    return service_->Until([&] { return service_->returned >= count; });
+  ::testing::AssertionResult Returned(
+      int count, std::source_location where = std::source_location::current()) {
+    return service_->Until([&] { return service_->returned >= count; }, where);
   }
 
   const std::shared_ptr<Service> service_ = std::make_shared<Service>();
