@@ -162,7 +162,7 @@ MERGED = [
     ("late twice", ["late: a", None, "late: b"], "late: a; b"),
     ("late, and a peer", ["late: a", None, "peer: b"], "peer: a; b"),
     ("a peer, and late", ["peer: a", "late: b", None], "peer: a; b"),
-    ("late, and wrong", ["late: a", "b", None], "late: a\nand then: b"),
+    ("late, and wrong", ["late: a", "b", None], "b\nand then: late: a"),
     ("wrong, and late", ["a", None, "late: b"], "a\nand then: late: b"),
 ]
 

@@ -147,8 +147,8 @@ class Cluster:
 
     def close(self):
         """All nodes end, with the right exit code; the control plane stays."""
-        found = [command.Failure(each) for each in self.control.ended()] + command.failures([*(each.close for each in self.members.values()), self.site.tidy])
-        command.add_failures(None, found)
+        command.add_failures(None, command.failures([*(each.expect_running for each in self.control.programs()),
+                                                     *(each.close for each in self.members.values()), self.site.tidy]))
 
 
 def reaches(pod, address):

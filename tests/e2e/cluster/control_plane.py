@@ -83,15 +83,17 @@ class ControlPlane:
 
     def wait_ready(self, timeout=60):
         """After a start of either program."""
-        for each in (self.etcd, self.apiserver):
-            if each:
-                each.wait_until_started(self._ready, lambda: f"kube-apiserver is not ready; see {self.log_path('kube-apiserver')}", timeout)
+        for each in self.programs():
+            each.wait_until_started(self._ready, lambda: f"kube-apiserver is not ready; see {self.log_path('kube-apiserver')}", timeout)
 
     def _ready(self):
-        for each in (self.etcd, self.apiserver):
-            if each:
-                each.expect_running()
+        for each in self.programs():
+            each.expect_running()
         return self.api.ready()
+
+    def programs(self):
+        """Those that a test has started, and not ended."""
+        return [each for each in (self.etcd, self.apiserver) if each]
 
     def stop_etcd(self):
         ending, self.etcd = self.etcd, None
@@ -145,7 +147,7 @@ class ControlPlane:
 
     def ended(self):
         """Which of both ended by itself, as sentences."""
-        return [each.ended() for each in (self.etcd, self.apiserver) if each and each.ended()]
+        return [each.ended() for each in self.programs() if each.ended()]
 
     def _start(self, name, *flags):
         with open(self.log_path(name), "a", encoding="utf-8") as log:

@@ -65,8 +65,8 @@ def kind_of(text):
 
 def merge(reasons):
     """One of all (None: nothing was wrong): late or a peer's only if each is."""
-    found = [each for each in reasons if each]
+    found = sorted((each for each in reasons if each), key=lambda each: bool(kind_of(each)))  # what must not be repeated begins
     kinds = [kind_of(each) for each in found]
-    if not found or not all(kinds):
+    if not found or not kinds[0]:
         return "\nand then: ".join(found) or None
     return reason(max(kinds), "; ".join(each.partition(": ")[2] for each in found))
