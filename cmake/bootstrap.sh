@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Brings a bare Debian 12 (root, bash, apt) to where weft can be built and tested: Debian packages by
+# Brings a bare Debian 12 or 13 (root, bash, apt) to where weft can be built and tested: Debian packages by
 # apt, and what Debian does not have in the form we need built once from Debian's source packages.
 set -euo pipefail
 
@@ -10,18 +10,18 @@ usage: cmake/bootstrap.sh [STEP... | --newest SOURCE...]        default: build t
   --newest  no step: the newest version of each source package that the machine's Debian entries have, security updates included
 
   build     compiler, CMake, libraries; abseil and simdjson for Linux
-  test      GoogleTest, clang-format, python3, git
+  test      GoogleTest, python3, git; on Debian 12 clang-format 14
   netns     what tests/netns and bench/run use: iproute2, nftables, tshark, iperf3, promtool, ...
   windows   mingw-w64, the libraries for Windows, Wine and its prefix
   tsan      abseil instrumented for the thread sanitizer
-  fuzz      clang 14 with libFuzzer
+  fuzz      clang 14 with libFuzzer; Debian 12 only
   bench     Google Benchmark, valgrind, Open vSwitch (unpacked into the cache, not installed: no service starts)
-  tidy      clang-tidy
+  tidy      clang-tidy 14; Debian 12 only
   bare      debootstrap, for tests/soak/bare.sh
   peers     Go, and what tests/e2e builds with it: etcd, kube-apiserver, kubectl, upstream flanneld, kube-proxy.exe, helm, ...
   package   what deploy/package.sh adds to build and windows: the licences of the libraries built from source
   image     what checks the packages: skopeo, umoci, libhivex, an SPDX validator, a PE reader
-  all       all of these
+  all       all of these; Debian 12 only
 
 The cache is WEFT_DEPS, by default ${XDG_CACHE_HOME:-~/.cache}/weft. A step that is done costs nothing.
 TEXT
@@ -49,6 +49,25 @@ run() {
   exit 1
 }
 
+# ---- What differs between Debian's releases
+
+codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-$ID}")
+case $codename in
+  bookworm)
+    release=12 gcc=g++-12 boost=libboost1.81-dev libraries=(libre2-dev) pcap=libpcap0.8 format=(clang-format-14) promtool=prometheus
+    # Debian 12 has no static simdjson, and the shipped program links none of C++ dynamically.
+    built=(abseil) static=(simdjson) ;;
+  trixie)
+    release=13 gcc=g++-14 boost=libboost1.83-dev libraries=() pcap=libpcap0.8t64 format=() promtool=promtool
+    # Since 2023 re2 has abseil's types in its interface: Debian's is for Debian's abseil.
+    built=(abseil re2) static=() ;;
+  *) release= ;;
+esac
+
+debian12_only() {
+  [ "$release" = 12 ] || { echo "bootstrap: $1 uses clang 14, which only Debian 12 has; run it on Debian 12" >&2; exit 1; }
+}
+
 # ---- Debian packages
 
 apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -q -y "$@"; }
@@ -74,11 +93,10 @@ packages() {
 
 # Prints the machine's Debian entries (suites of this release) as deb-src entries.
 source_entries() {
-  local release file
-  release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  local file
   for file in /etc/apt/sources.list.d/*.sources; do
     [ -e "$file" ] || continue
-    awk -v RS= -v release="$release" '
+    awk -v RS= -v release="$codename" '
       /(^|\n)Enabled:[ ]*no/ { next }
       $0 ~ "(^|\n)Suites:[ ]*" release && /(^|\n)Types:[^\n]*deb/ {
         gsub(/(^|\n)Types:[^\n]*/, "\nTypes: deb-src"); sub(/^\n/, ""); print $0 "\n"
@@ -86,7 +104,7 @@ source_entries() {
   done
   for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
     [ -e "$file" ] || continue
-    awk -v release="$release" '
+    awk -v release="$codename" '
       $1 == "deb" { line = $0; sub(/\[[^]]*\]/, "", line); split(line, part)
                     if (index(part[3], release) == 1) { sub(/^deb/, "deb-src"); print } }' "$file" >>"$1/debian.list"
   done
@@ -189,10 +207,11 @@ recipe_yaml_cpp() {
 
 recipe_re2() {
   unpack_source re2
-  # Debian removes the generated tables from its source; it has the data and the generators.
-  (cd re2/re2 && perl make_perl_groups.pl >perl_groups.cc && python3 make_unicode_groups.py >unicode_groups.cc &&
-    python3 make_unicode_casefold.py >unicode_casefold.cc)
-  cmake_install "$1" "$2" re2 -DRE2_BUILD_TESTING=OFF
+  # Debian 12's source has no generated tables, but the data and the generators.
+  [ -e re2/re2/perl_groups.cc ] ||
+    (cd re2/re2 && perl make_perl_groups.pl >perl_groups.cc && python3 make_unicode_groups.py >unicode_groups.cc &&
+      python3 make_unicode_casefold.py >unicode_casefold.cc)
+  cmake_install "$1" "$2" re2 -DRE2_BUILD_TESTING=OFF -Dabsl_DIR="$abseil/lib/cmake/absl"
 }
 
 recipe_simdjson() {
@@ -247,7 +266,7 @@ recipe_wine() {
 installed_versions() { dpkg-query -W -f '${Package} ${Version}\n' "$@"; }
 
 # build NAME FLAVOUR PACKAGE...: fills the store unless it holds this very recipe, made of Debian's newest
-# source with these package versions. Sets `stored`.
+# source with these package versions. Sets `stored`, and `abseil` for what is built with it.
 build() {
   local name=$1 flavour=$2 key work source=
   shift 2
@@ -255,8 +274,10 @@ build() {
     update_source_lists
     source=$(source_version "${BASH_REMATCH[1]}")
   fi
+  [[ $(declare -f "recipe_$name") != *'$abseil'* ]] || source+=" $abseil"
   key=$({ declare -f "recipe_$name" cmake_install; echo "$source"; installed_versions "$@"; } | sha256sum | cut -c1-12)
   stored=$cache/store/$name-$flavour-$key
+  [ "$name" != abseil ] || abseil=$stored
   [ ! -d "$stored" ] || return 0
   work=$cache/work/$name-$flavour
   rm -rf "$work"
@@ -297,29 +318,36 @@ link() {
 # ---- Steps
 
 step_build() {
-  packages g++ cmake ninja-build ccache dpkg-dev ca-certificates libboost1.81-dev nlohmann-json3-dev libfmt-dev \
-    libspdlog-dev libcli11-dev libsimdjson-dev libyaml-cpp-dev libre2-dev libmnl-dev libprotozero-dev libssl-dev
-  build abseil linux g++-12
-  local abseil=$stored
-  build simdjson linux g++-12  # Debian has no static one, and the shipped program links none of C++ dynamically
-  assemble linux "$abseil" "$stored"
+  packages g++ cmake ninja-build ccache dpkg-dev ca-certificates "$boost" nlohmann-json3-dev libfmt-dev \
+    libspdlog-dev libcli11-dev libsimdjson-dev libyaml-cpp-dev libmnl-dev libprotozero-dev libssl-dev "${libraries[@]}"
+  build_prefix linux "${built[@]}" "${static[@]}"
 }
 
-step_test() { packages libgtest-dev libgmock-dev libpcap0.8 clang-format-14 python3 git systemd; }
+# build_prefix FLAVOUR NAME...
+build_prefix() {
+  local name parts=()
+  for name in "${@:2}"; do
+    build "$name" "$1" "$gcc"
+    parts+=("$stored")
+  done
+  assemble "$1" "${parts[@]}"
+}
+
+step_test() { packages libgtest-dev libgmock-dev "$pcap" python3 git systemd "${format[@]}"; }
 
 step_netns() {
   packages iproute2 iputils-ping nftables iptables ethtool tcpdump tshark iperf3 procps python3
   [ -x "$cache/promtool" ] || run "fetch promtool" fetch_promtool
 }
 
-# Out of the package prometheus, which would start a service if it were installed.
+# Out of its package: that of Debian 12, prometheus, would start a service if it were installed.
 fetch_promtool() {
   local work=$cache/promtool.new
   rm -rf "$work"
   mkdir -p "$work"
   cd "$work"
-  apt-get download prometheus || { apt_get update && apt-get download prometheus; }
-  dpkg-deb -x prometheus_*.deb tree
+  apt-get download $promtool || { apt_get update && apt-get download $promtool; }
+  dpkg-deb -x ${promtool}_*.deb tree
   mv tree/usr/bin/promtool "$cache/promtool"
   rm -rf "$work"
 }
@@ -334,7 +362,7 @@ step_windows() {
   done
   build openssl windows g++-mingw-w64-x86-64-posix libssl-dev
   parts+=("$stored")
-  build headers windows libboost1.81-dev
+  build headers windows "$boost"
   assemble windows "${parts[@]}" "$stored"
   build wine x86_64 wine64
   link "$stored" "$cache/wineprefix"
@@ -358,11 +386,13 @@ step_image() {
 
 step_tsan() {
   step_build
-  build abseil linux-tsan g++-12
-  assemble linux-tsan "$stored"
+  build_prefix linux-tsan "${built[@]}"
 }
 
-step_fuzz() { packages clang-14 libclang-rt-14-dev; }
+step_fuzz() {
+  debian12_only fuzz
+  packages clang-14 libclang-rt-14-dev
+}
 
 step_bench() {
   packages libbenchmark-dev valgrind git python3 libbpf1 libcap-ng0 libnuma1 libunbound8 libxdp1
@@ -382,7 +412,10 @@ fetch_openvswitch() {
   rm -rf "$work"
 }
 
-step_tidy() { packages clang-tidy-14; }
+step_tidy() {
+  debian12_only tidy
+  packages clang-tidy-14
+}
 
 step_bare() { packages debootstrap git; }
 
@@ -409,6 +442,7 @@ main() {
     esac
     declare -f "step_$step" >/dev/null || { echo "bootstrap: no step '$step'; see --help" >&2; exit 2; }
   done
+  [ -n "$release" ] || { echo "bootstrap: this is $codename; Debian 12 (bookworm) or 13 (trixie) is needed" >&2; exit 1; }
   mkdir -p "$cache/logs"
   exec 9>"$cache/lock"
   if ! flock -n 9; then

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/http1/percent.h"
 
+#include <charconv>
+
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 
 namespace weft::http1 {
 
@@ -29,11 +30,13 @@ std::optional<std::string> DecodePercent(std::string_view text, bool plus_is_spa
       out += text[i];
     } else {
       const std::string_view digits = text.substr(i + 1, 2);
-      if (digits.size() != 2 || !absl::ascii_isxdigit(static_cast<unsigned char>(digits[0])) ||
-          !absl::ascii_isxdigit(static_cast<unsigned char>(digits[1])) || digits == "00") {
+      const char* const end = digits.data() + digits.size();
+      unsigned char byte = 0;
+      if (digits.size() != 2 || std::from_chars(digits.data(), end, byte, 16).ptr != end ||
+          byte == 0) {
         return std::nullopt;
       }
-      out += absl::HexStringToBytes(digits);
+      out += static_cast<char>(byte);
       i += 2;
     }
   }

@@ -9,6 +9,8 @@ if [ "${1:-}" = --fix ]; then
   sources | xargs -0 -r clang-format-14 -i
   exit
 fi
+# Debian 13 has no clang-format 14, and another formats otherwise: there it is skipped, as tests/skips.txt says.
+! grep -q '^VERSION_CODENAME=trixie$' /etc/os-release || exit 77
 command -v clang-format-14 >/dev/null || { echo "clang-format-14 not found; run: cmake/bootstrap.sh test" >&2; exit 1; }
 unformatted=$(sources | xargs -0 -r -P 2 -n 40 clang-format-14 --dry-run 2>&1 | sed -nE 's/^([^:]+):[0-9]+:.*/\1/p' | uniq -c | sort -k2)
 [ -n "$unformatted" ] || exit 0
