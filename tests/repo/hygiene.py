@@ -118,6 +118,30 @@ def no_lost_wake_up(root, names):
             yield f"{name}: std::latch and its like hang on Windows with GCC 12; wait for a std::promise"
 
 
+DEADLINE = re.compile(r"\.wait_(for|until)\(|\bsleep_(for|until)\(|= *(std::chrono::)?(steady_)?[cC]lock::now\(\) \+"
+                      r"|[cC]lock::now\(\)( - \w+)? *[<>]|(EXPECT|ASSERT)_L[ET]\([^;]*[cC]lock::now\(\)|WaitForSingleObject\([^;]*, *[1-9I]")
+DEADLINES = {  # of their own, and why
+    "tests/support/wait.h": "the rule itself",
+    "tests/control/kube/client/test_plugin.cc": "a program that hangs",
+    "tests/control/sources/source_contract_test.cc": "the time that a step takes",
+    "tests/dataplane/idle_worker_test.cc": "a pause in which nothing may happen",
+    "tests/emulated_host/remote_host.cc": "the emulator's pause between two dials",
+}
+
+
+def waits_follow_one_rule(root, names):
+    """Which failed wait the runner may repeat is decided in tests/support/wait.h, and nowhere else."""
+    for name in names:
+        if name.startswith("tests/") and pathlib.Path(name).suffix in (".cc", ".h") and name not in DEADLINES:
+            text = (root / name).read_text(errors="replace")
+            for found in DEADLINE.finditer(text):
+                number = text.count("\n", 0, found.start()) + 1
+                yield f"{name}:{number}: a deadline of its own; wait with Await or Wait of tests/support/wait.h"
+    for name in DEADLINES:
+        if name in names and not DEADLINE.search((root / name).read_text(errors="replace")):
+            yield f"tests/repo/hygiene.py: {name} has no deadline any more"
+
+
 def unproven_items_have_steps(root, names):
     """Each item of ARCHITECTURE.md's "Unproven on real Windows" ends with its steps in deploy/windows/prove.md."""
     document, walk = "ARCHITECTURE.md", "deploy/windows/prove.md"
@@ -137,7 +161,7 @@ def main():
     names = files(root)
     rules = (no_registry_hosts, no_anonymous_todo, no_forbidden_folder, scripts_are_executable, ends_in_newline,
              tests_write_apart, loops_keep_what_they_walk, no_lost_wake_up, documents_name_what_exists,
-             unproven_items_have_steps)
+             unproven_items_have_steps, waits_follow_one_rule)
     found = [reason for rule in rules for reason in rule(root, names)]
     print("\n".join(found + [f"{len(names)} files, {len(found)} findings"]))
     return 1 if found or not names else 0

@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #include "tests/support/program_win.h"
@@ -50,16 +49,14 @@ class FlannelctlWindowsTest : public ::testing::Test {
   }
   // Wine closes the files of a process a moment after it has ended.
   void TearDown() override {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     std::error_code error;
-    do {
+    EXPECT_TRUE(weft::testing::Await(std::chrono::seconds(60), [&] {
       fs::remove_all(folder_, error);
-    } while (error && std::chrono::steady_clock::now() < deadline);
-    EXPECT_FALSE(error) << error.message();
+      return !error;
+    })) << error.message();
   }
 
-  // Wine's own start-up ends a program without a word, once in thousands: it is started once more.
-  std::unique_ptr<Program> StartFlanneld(bool again = true) {
+  std::unique_ptr<Program> StartFlanneld() {
     const std::string folder = folder_.string();
     auto program = std::make_unique<Program>(
         FLANNELD,
@@ -69,26 +66,14 @@ class FlannelctlWindowsTest : public ::testing::Test {
                                  "--state-dir=" + folder + "\\state", "--admin=" + pipe_,
                                  "--dataplane=none", "--iface=127.0.0.1"},
         folder_ / "flanneld.out", folder_ / "flanneld.log");
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (program->error().find("] ready\n") == std::string::npos && program->Running() &&
-           std::chrono::steady_clock::now() < deadline)
-      std::this_thread::yield();
-    if (again && !program->Running() && program->error().empty()) {
-      program.reset();
-      return StartFlanneld(false);
-    }
-    EXPECT_THAT(program->error(), HasSubstr("] ready\n"));
+    EXPECT_TRUE(program->Prints("] ready\n"));
     return program;
   }
   Answer RunFlannelctl(std::vector<std::string> words) {
     words.push_back("--admin=" + pipe_);
-    const auto run = [&]() -> Answer {
-      const Program program(FLANNELCTL, words, folder_ / "out", folder_ / "err");
-      const DWORD code = program.Wait();
-      return {code, program.output(), program.error()};
-    };
-    const Answer answer = run();
-    return answer.code != 0 && answer.out.empty() && answer.err.empty() ? run() : answer;
+    Program program(FLANNELCTL, words, folder_ / "out", folder_ / "err");
+    const DWORD code = program.Wait();
+    return {code, program.output(), program.error()};
   }
 
   const fs::path folder_ = weft::testing::TestPath();
@@ -129,9 +114,9 @@ TEST_F(FlannelctlWindowsTest, WordsAreUnicode) {
   const fs::path file = folder_ / u8"узлы-節點.json";
   fs::copy_file(folder_ / "nodes.json", file);
   const std::u8string text = file.u8string();
-  const Program program(
-      FLANNELCTL, {"leases", "--from", std::string(text.begin(), text.end()), "--node-name=a"},
-      folder_ / "out", folder_ / "err");
+  Program program(FLANNELCTL,
+                  {"leases", "--from", std::string(text.begin(), text.end()), "--node-name=a"},
+                  folder_ / "out", folder_ / "err");
   EXPECT_EQ(program.Wait(), 0u) << program.error();
   EXPECT_THAT(program.output(), HasSubstr("10.244.2.0/24"));
 }

@@ -13,8 +13,8 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <source_location>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,6 +22,7 @@
 #include "control/service/service_manager.h"
 #include "tests/support/program_win.h"
 #include "tests/support/test_path.h"
+#include "tests/support/wait.h"
 #include "vxlan/text/utf16_win.h"
 
 namespace weft::service {
@@ -108,13 +109,14 @@ class ServiceWindowsTest : public ::testing::Test {
       manager_->Stop(name_).IgnoreError();
       manager_->Delete(name_).IgnoreError();
       manager_->RemoveEventSource(name_).IgnoreError();
+      // It keeps its name until its process is gone.
+      EXPECT_TRUE(Becomes([this] { return !manager_->Exists(name_); }));
     }
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     std::error_code error;
-    do {
+    EXPECT_TRUE(weft::testing::Await(std::chrono::seconds(60), [&] {
       fs::remove_all(folder_, error);
-    } while (error && std::chrono::steady_clock::now() < deadline);
-    EXPECT_FALSE(error) << error.message();
+      return !error;
+    })) << error.message();
   }
 
   void Write(const std::string& name, const std::string& text) {
@@ -139,26 +141,17 @@ class ServiceWindowsTest : public ::testing::Test {
   Result Run(const std::string& verb, const std::vector<std::string>& more = {}) {
     std::vector<std::string> words = {"service", verb, "--service-name=" + name_};
     words.insert(words.end(), more.begin(), more.end());
-    Result result;
-    // A second time if Wine's own start-up failed, which is silent; a verb that fails says why.
-    for (int i = 0; i < 2 && (i == 0 || (result.code != 0 && (result.out + result.err).empty()));
-         ++i) {
-      const weft::testing::Program program(FLANNELD, words, folder_ / "out", folder_ / "err");
-      const DWORD code = program.Wait();
-      result = {code, program.output(), program.error()};
-    }
-    return result;
+    weft::testing::Program program(FLANNELD, words, folder_ / "out", folder_ / "err");
+    const DWORD code = program.Wait();
+    return {code, program.output(), program.error()};
   }
-  bool Becomes(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::yield();
-    }
-    return true;
+  ::testing::AssertionResult Becomes(const std::function<bool()>& condition,
+                                     std::source_location where = std::source_location::current()) {
+    return weft::testing::Await({std::chrono::seconds(30), where}, condition);
   }
-  bool Reaches(State state) {
-    return Becomes([&] { return manager_->Query(name_)->state == state; });
+  ::testing::AssertionResult Reaches(State state,
+                                     std::source_location where = std::source_location::current()) {
+    return Becomes([&] { return manager_->Query(name_)->state == state; }, where);
   }
 
   static constexpr char kNetConf[] =
@@ -234,7 +227,7 @@ TEST_F(ServiceWindowsTest, FlannelctlUninstallsAllOfIt) {
   const auto flannelctl = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words = {"uninstall", "--service-name=" + name_, "--force"};
     words.insert(words.end(), more.begin(), more.end());
-    const weft::testing::Program program(FLANNELCTL, words, folder_ / "out", folder_ / "err");
+    weft::testing::Program program(FLANNELCTL, words, folder_ / "out", folder_ / "err");
     const DWORD code = program.Wait();
     return Result{code, program.output(), program.error()};
   };

@@ -4,9 +4,9 @@
 
 #include <chrono>
 #include <filesystem>
-#include <thread>
 
 #include "tests/support/files/foreign_file.h"
+#include "tests/support/wait.h"
 
 namespace weft::testing {
 namespace {
@@ -35,9 +35,8 @@ bool RunOnLinux(const std::string& command, const std::string& path) {
   if (name.empty() || !::CreateProcessA("Z:\\bin\\sh", line.data(), nullptr, nullptr, FALSE, 0,
                                         nullptr, nullptr, &start, &process))
     return false;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (!std::filesystem::exists(done) && std::chrono::steady_clock::now() < deadline)
-    std::this_thread::yield();
+  if (!Await(std::chrono::seconds(10), [&] { return std::filesystem::exists(done); }))
+    PeerFailure("under Wine this did not end: " + line);
   return std::filesystem::remove(done);
 }
 
