@@ -62,6 +62,17 @@ class Measured:
             found = dict(re.findall(r"^(VmRSS|VmHWM):\s+(\d+) kB", file.read(), re.MULTILINE))
         return int(found["VmRSS"]) / 1024, int(found["VmHWM"]) / 1024
 
+    def settled_memory_mib(self):
+        """The same once it has not changed for two seconds: flanneld gives free memory back each second."""
+        seen = None
+
+        def settled():
+            nonlocal seen
+            before, seen = seen, self.memory_mib()
+            return seen == before and seen
+
+        return command.wait_until(settled, f"the memory of {self.name()} does not change", timeout=60, interval=2)
+
     def end(self, how=signal.SIGTERM):
         """(milliseconds in user mode, in the kernel, peak MiB). It may already have ended."""
         os.kill(self.process.pid, how)  # not through Popen, which would reap it without its usage
