@@ -5,6 +5,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 to=$(realpath -m "${1:-$here}")
 helm=${WEFT_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}/peers/helm
+[ "${WEFT_PEERS:-today}" = today ] || helm=${helm%/*}-$WEFT_PEERS/helm
 [ -x "$helm" ] || { echo "deploy/render.sh: $helm is missing; run: cmake/bootstrap.sh peers" >&2; exit 1; }
 
 # render FILE WHAT HELM-ARGUMENT...

@@ -1,19 +1,37 @@
 #!/usr/bin/env bash
 # The real peers, built from released Go modules: upstream flanneld, etcd, kube-apiserver, kubectl, helm, kustomize; for Windows flanneld,
 # kube-proxy and the CNI plugins; and nodeload, hcsshim-probe and a stand-in for PowerShell, which are ours.
-#   tests/e2e/peers.sh [--missing | --go] [NAME...]     default: all that are missing, into $WEFT_DEPS/peers
-# Nine minutes with cold caches on two cores; Go's own caches then hold some 7 GB, which may be deleted.
+#   tests/e2e/peers.sh [--missing | --go] [NAME...]     default: all that are missing
+# WEFT_PEERS=today, the default, builds into $WEFT_DEPS/peers; WEFT_PEERS=oldest builds the oldest that people have into $WEFT_DEPS/peers-oldest.
+# Some ten minutes with cold caches on two cores; Go's own caches then hold some 7 GB, which may be deleted.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${WEFT_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}
 
-go_version=1.26.8
-flannel_version=v0.28.9
-etcd_version=v3.6.16
-kubernetes_version=v1.36.3
-helm_version=v3.21.4
-kustomize_version=v5.8.2
-peers=(flanneld etcd kube-apiserver kubectl nodeload helm kustomize
+go_version=1.27.4  # kustomize requires it
+flannel_version=v0.28.10
+etcd_version=v3.7.3
+kubernetes_version=v1.37.2
+kube_proxy_version=$kubernetes_version
+plugins_version=v1.10.0
+helm_version=v4.3.1
+helm3_version=v3.22.0
+kustomize_version=v5.8.3
+kube_openapi_version=v0.0.0-20260721132016-d427ff9ee9ad  # kubernetes_version's
+linked=$cache/peers
+case ${WEFT_PEERS:-today} in
+  today) ;;
+  oldest)
+    flannel_version=v0.25.7
+    etcd_version=v3.5.21
+    kubernetes_version=v1.33.13
+    kube_proxy_version=v1.36.3  # the last that takes an HNS that is away for a lost network
+    plugins_version=v1.6.2
+    helm3_version=v3.17.4
+    linked=$cache/peers-oldest ;;
+  *) echo "peers: WEFT_PEERS is today or oldest" >&2; exit 2 ;;
+esac
+peers=(flanneld etcd kube-apiserver kubectl nodeload helm helm3 kustomize
   flanneld.exe kube-proxy.exe flannel.exe win-overlay.exe win-bridge.exe sdnoverlay.exe host-local.exe hcsshim-probe.exe powershell.exe)
 
 # ---- Recipes: recipe_NAME OUTPUT, in an empty folder. Their text is part of the store's key.
@@ -47,51 +65,61 @@ GO
   CGO_ENABLED=0 go build -ldflags "-s -w" -o "$1" .
 }
 
-recipe_kube-apiserver() { kubernetes_program kube-apiserver "$1"; }
-recipe_kubectl() { kubernetes_program kubectl "$1"; }
-recipe_kube-proxy.exe() { GOOS=windows kubernetes_program kube-proxy "$1"; }
+recipe_kube-apiserver() { kubernetes_program kube-apiserver "$kubernetes_version" "$1"; }
+recipe_kubectl() { kubernetes_program kubectl "$kubernetes_version" "$1"; }
+recipe_kube-proxy.exe() { GOOS=windows kubernetes_program kube-proxy "$kube_proxy_version" "$1"; }
 
 # Kubernetes points its staging modules at folders that its released archive lacks: here at their releases.
 kubernetes_program() {
   local source
-  source=$(module_folder "k8s.io/kubernetes@$kubernetes_version")
+  source=$(module_folder "k8s.io/kubernetes@$2")
   cp "$source/go.sum" .
   {
-    printf 'module peers/kubernetes\ngo 1.26\nrequire k8s.io/kubernetes %s\nreplace (\n' "$kubernetes_version"
-    grep -oE '^\s+k8s.io/[a-z-]+ => ./staging' "$source/go.mod" | awk -v v="v0.${kubernetes_version#v1.}" '{ print $1 " => " $1 " " v }'
+    printf 'module peers/kubernetes\ngo 1.26\nrequire k8s.io/kubernetes %s\nreplace (\n' "$2"
+    grep -oE '^\s+k8s.io/[a-z-]+ => ./staging' "$source/go.mod" | awk -v v="v0.${2#v1.}" '{ print $1 " => " $1 " " v }'
     echo ')'
   } >go.mod
   printf '//go:build tools\n\npackage peers\n\nimport _ "k8s.io/kubernetes/cmd/%s"\n' "$1" >tools.go
-  CGO_ENABLED=0 go build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes_version" -o "$2" \
-    "k8s.io/kubernetes/cmd/$1"
+  CGO_ENABLED=0 go build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$2" -o "$3" "k8s.io/kubernetes/cmd/$1"
 }
 
-# The Kubernetes that charts are rendered for; helm's own build sets it so.
 recipe_helm() {
-  local minor=${kubernetes_version#v1.} flags=(-X "helm.sh/helm/v3/internal/version.version=$helm_version") folder
-  for folder in chartutil lint/rules; do
-    flags+=(-X "helm.sh/helm/v3/pkg/$folder.k8sVersionMajor=1" -X "helm.sh/helm/v3/pkg/$folder.k8sVersionMinor=${minor%.*}")
-  done
-  released_program helm.sh/helm/v3 cmd/helm "$helm_version" "$1" "${flags[@]}"
+  released_source "helm.sh/helm/v4@$helm_version"
+  CGO_ENABLED=0 go build -C source -ldflags "-s -w -X helm.sh/helm/v4/internal/version.version=$helm_version" -o "$1" ./cmd/helm
 }
-recipe_kustomize() { released_program sigs.k8s.io/kustomize/kustomize/v5 . "$kustomize_version" "$1"; }
 
-# released_program MODULE PACKAGE VERSION OUTPUT [LDFLAGS...]: with the module's own go.mod and go.sum.
-released_program() {
-  cp -r "$(module_folder "$1@$3")" source
+# Helm 3 learns from its build for which Kubernetes it renders, as its own makefile does; helm 4 reads its modules.
+recipe_helm3() {
+  local minor=${kubernetes_version#v1.} flags="-X helm.sh/helm/v3/internal/version.version=$helm3_version" each
+  for each in chartutil lint/rules; do
+    flags+=" -X helm.sh/helm/v3/pkg/$each.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/$each.k8sVersionMinor=${minor%.*}"
+  done
+  released_source "helm.sh/helm/v3@$helm3_version"
+  CGO_ENABLED=0 go build -C source -ldflags "-s -w $flags" -o "$1" ./cmd/helm
+}
+
+# The version of kube-openapi that it names is not served by every proxy.
+recipe_kustomize() {
+  released_source "sigs.k8s.io/kustomize/kustomize/v5@$kustomize_version"
+  go mod edit -replace "k8s.io/kube-openapi=k8s.io/kube-openapi@$kube_openapi_version" source/go.mod
+  CGO_ENABLED=0 go build -C source -ldflags "-s -w" -o "$1" .
+}
+
+# The module's own go.mod and go.sum, with its sources, in the folder source.
+released_source() {
+  cp -r "$(module_folder "$1")" source
   chmod -R u+w source
-  CGO_ENABLED=0 go build -C source -ldflags "-s -w ${*:5}" -o "$4" "./$2"
 }
 
 # Flannel's own plugin, as released last before it moved to github.com/flannel-io/cni-plugin, which not every proxy serves.
 recipe_flannel.exe() { cni_plugin meta/flannel "$1" v0.9.1; }
-recipe_win-overlay.exe() { cni_plugin main/windows/win-overlay "$1"; }
-recipe_win-bridge.exe() { cni_plugin main/windows/win-bridge "$1"; }
-recipe_host-local.exe() { cni_plugin ipam/host-local "$1"; }
+recipe_win-overlay.exe() { cni_plugin main/windows/win-overlay "$1" "$plugins_version"; }
+recipe_win-bridge.exe() { cni_plugin main/windows/win-bridge "$1" "$plugins_version"; }
+recipe_host-local.exe() { cni_plugin ipam/host-local "$1" "$plugins_version"; }
 
 cni_plugin() {
   printf 'module peers/cni\ngo 1.26\n' >go.mod
-  go get "github.com/containernetworking/plugins@${3:-v1.9.1}"
+  go get "github.com/containernetworking/plugins@$3"
   GOOS=windows CGO_ENABLED=0 go build -ldflags "-s -w" -o "$2" "github.com/containernetworking/plugins/plugins/$1"
 }
 
@@ -149,15 +177,14 @@ fetch_go() {
 # ---- The store: folders NAME-KEY, complete or absent
 
 stored() {
-  local key
+  local key text each
+  text=$(declare -f "recipe_$1")
+  for each in flannel_program kubernetes_program released_source cni_plugin; do
+    [[ $text != *$each* ]] || text+=$(declare -f "$each")
+  done
   key=$({
-    declare -f "recipe_$1" kubernetes_program
-    echo "$flannel_version $etcd_version $kubernetes_version"
-    case $1 in
-      flanneld*) declare -f flannel_program ;;
-      flannel.exe | win-* | host-local*) declare -f cni_plugin ;;
-      helm | kustomize) declare -f released_program && echo "$helm_version $kustomize_version" ;;
-    esac
+    echo "$text"
+    for each in $(grep -oE '[a-z0-9_]+_version' <<<"$text" | sort -u); do echo "$each ${!each}"; done
     [ "$1" != hcsshim-probe.exe ] || cat "$here"/hcsshim_probe/*
     [ "$1" != powershell.exe ] || cat "$here"/powershell/*
     [ "$1" != nodeload ] || cat "$here"/nodeload/*
@@ -165,7 +192,7 @@ stored() {
   echo "$cache/store/peer-$1-$key"
 }
 
-missing() { [ ! -x "$(stored "$1")/$1" ] || [ "$(readlink "$cache/peers/$1")" != "$(stored "$1")/$1" ]; }
+missing() { [ ! -x "$(stored "$1")/$1" ] || [ "$(readlink "$linked/$1")" != "$(stored "$1")/$1" ]; }
 
 build() {
   local name=$1 target work=$cache/work/peer-$1
@@ -177,8 +204,8 @@ build() {
     mv -T "$work/prefix" "$target"
     rm -rf "$work"
   fi
-  mkdir -p "$cache/peers"
-  ln -sfn "$target/$name" "$cache/peers/$name"
+  mkdir -p "$linked"
+  ln -sfn "$target/$name" "$linked/$name"
 }
 
 case ${1:-} in
@@ -196,7 +223,8 @@ for name; do
 done
 [ -n "$(find_go)" ] || (fetch_go)
 PATH=$(dirname "$(find_go)"):$PATH
-export PATH GOTOOLCHAIN=local GOFLAGS="-mod=mod -buildvcs=false" GOWORK=off
+# Without debug information, which nobody reads: an eighth of the compiler's time.
+export PATH GOTOOLCHAIN=local GOFLAGS="-mod=mod -buildvcs=false -gcflags=all=-dwarf=false" GOWORK=off
 for name; do
   ! missing "$name" || (build "$name")
 done

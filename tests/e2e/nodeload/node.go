@@ -53,7 +53,7 @@ func node(i int) object {
 			"conditions": []object{ready()},
 			"nodeInfo": object{
 				"architecture": "amd64", "operatingSystem": "linux", "kernelVersion": "6.12.0", "osImage": "Debian GNU/Linux 12",
-				"containerRuntimeVersion": "containerd://2.1.0", "kubeletVersion": "v1.36.3", "kubeProxyVersion": "",
+				"containerRuntimeVersion": "containerd://2.1.0", "kubeletVersion": "v1.37.2", "kubeProxyVersion": "",
 				"machineID": digest(i)[:32], "systemUUID": digest(i)[32:], "bootID": digest(-i)[:36],
 			},
 			"images": imageList(),

@@ -1,14 +1,15 @@
-"""The paths of the real peer programs, which tests/e2e/peers.sh builds."""
+"""The paths of the real peer programs, which tests/e2e/peers.sh builds; WEFT_PEERS chooses their versions."""
 
 import os
 
 from . import command
 
 CACHE = os.environ.get("WEFT_DEPS") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "weft")
+OLDEST = os.environ.get("WEFT_PEERS") == "oldest"
 
 
 def path(name):
-    return os.path.join(CACHE, "peers", name)
+    return os.path.join(CACHE, "peers-oldest" if OLDEST else "peers", name)
 
 
 def missing(*names):
