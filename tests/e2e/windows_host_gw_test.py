@@ -114,6 +114,38 @@ def test_node(cluster):
             forget_service(cluster, name)
 
 
+def test_stale_remote_endpoints(cluster):
+    """kube-proxy.exe deletes remote endpoints with the address of a local one, which HNS sometimes leaves; the host's own endpoint, of flanneld.exe,
+    and the pod's stay."""
+    a, b = nodes(cluster, windows.Weft)
+    start(b, a)
+    wait_for_machine(a, b, "flanneld.exe joins")
+    make_namespace(a)
+    pod = a.plugin("win-bridge.exe", "ADD", rendered(a, f"--node-address={a.address}/24"), "c1", POD_NAMESPACE)["ips"][0]["address"].split("/")[0]
+    state = a.hns("dump")
+    local = {each["id"]: each["addresses"][0]["ip"] for each in state["endpoints"]}
+    command.expect_equal(sorted(local.values()), sorted((BRIDGE_ADDRESS, pod)), "the local endpoints")
+    for number, address in enumerate(local.values()):
+        state["endpoints"].append({
+            "id": f"33334444-5555-6666-7777-88889999000{number}", "name": f"stale-{number}", "network": a.network("cbr0")["id"],
+            "mac": f"02-11-00-00-00-0{number}", "flags": 1, "addresses": [{"ip": address, "prefix_length": 24}],
+            "namespace": "00000000-0000-0000-0000-000000000000", "policies": []})
+    a.hns("load", f"state={json.dumps(state)}")
+    make_service(cluster, "web", "10.96.0.60", a=pod, b="10.244.2.5")
+    try:
+        start_kube_proxy(cluster, a, "cbr0")
+        command.expect_equal(behind(a, "10.96.0.60"), {pod: (False,), "10.244.2.5": (True,)}, "the service's endpoints: (remote?)")
+
+        def left():
+            found = {each["id"]: each["addresses"][0]["ip"] for each in a.hns("dump")["endpoints"]}
+            return {name: address for name, address in found.items() if address.startswith("10.244.1.")}
+
+        command.wait_until(lambda: left() == local, lambda: f"endpoints: {left()} instead of {local}", timeout=30)
+        wait_for_machine(a, b, "kube-proxy.exe has deleted stale endpoints")
+    finally:
+        forget_service(cluster, "web")
+
+
 def test_reset(cluster):
     """The objects of ours are deleted from HNS and the host, and foreign routes stay; a second run does no harm, and a fresh start makes
     all of them again."""

@@ -4,9 +4,10 @@ import ipaddress
 import json
 import os
 
-from lab import command, peers
+from lab import command, daemon, peers
 
 from cluster import windows
+from cluster.cluster import nightly
 
 
 def node(cluster, kind=windows.Upstream, prepare=lambda a, b: None):
@@ -21,6 +22,7 @@ def node(cluster, kind=windows.Upstream, prepare=lambda a, b: None):
     return a, b
 
 
+@nightly
 def test_flanneld_vxlan(cluster):
     """Its network, its subnet.env, a route for each Linux peer, removed with the peer."""
     a, _ = node(cluster)
@@ -295,6 +297,7 @@ def start_kube_proxy(cluster, a, network=windows.NETWORK, rendered=False):
     return a.start_program("kube-proxy.exe", f"--config={a.write('kube-proxy.yaml', text)}", "--v=4")
 
 
+@nightly
 def test_kube_proxy(cluster):
     """It finds flanneld.exe's network and routes: a service's pod on the Linux node is a remote endpoint behind that node."""
     a, b = node(cluster)
@@ -340,9 +343,49 @@ def test_weft_node(cluster):
             forget_service(cluster, name)
 
 
-def host_local(a, verb, container, last="10.244.1.6", check=True):
+UNKNOWN_INTERFACE = "0x800706B5"  # RPC_S_UNKNOWN_IF: HNS does not run, or starts
+
+
+def proxys_objects(a):
+    """Ids of the load balancers and the remote endpoints: on an overlay with weft, kube-proxy makes all of them."""
+    state = a.hns("dump")
+    return {each["id"] for each in (*state["load_balancers"], *(each for each in state["endpoints"] if each["flags"] & 1))}
+
+
+def test_hns_is_away(cluster):
+    """While HNS answers RPC_S_UNKNOWN_IF, kube-proxy.exe leaves its rules as they are (until 1.36 it took the network for lost and deleted them);
+    so they survive if flanneld.exe leaves its network as it is, too. Services that change meanwhile work afterwards."""
+    a, b = node(cluster, windows.Weft)
+    a.hns("set", f"settings={json.dumps({'stopped_code': UNKNOWN_INTERFACE})}")
+    services = {"before": "10.96.0.50", "meanwhile": "10.96.0.51"}
+    made = []
+    try:
+        make_service(cluster, "before", services["before"], b="10.244.2.5")
+        made.append("before")
+        start_kube_proxy(cluster, a)
+        command.expect_equal(behind(a, services["before"]), {"10.244.2.5": (True, b.address)}, "the service's endpoints")
+        network, objects = a.network(), proxys_objects(a)
+        a.hns("stop")
+        make_service(cluster, "meanwhile", services["meanwhile"], b="10.244.2.6")
+        made.append("meanwhile")
+        noticed = "network is not present" if peers.OLDEST else "HNS is not running"
+        log = a.program_log("kube-proxy.exe")
+        command.wait_until(lambda: noticed in daemon.text(log), lambda: f"kube-proxy.exe does not notice that HNS is away: {log}", timeout=60)
+        a.hns("start")
+        for name, pod in (("before", "10.244.2.5"), ("meanwhile", "10.244.2.6")):
+            command.expect_equal(behind(a, services[name]), {pod: (True, b.address)}, f"service {name!r}, once HNS is back")
+        cluster.settle("HNS is back", with_traffic=False)
+        command.expect_equal((a.network()["id"], shape(a.network())), (network["id"], shape(network)), "the network")
+        if not peers.OLDEST:
+            command.expect_equal(objects - proxys_objects(a), set(), "what kube-proxy.exe had made, and is gone")
+    finally:
+        for name in made:
+            forget_service(cluster, name)
+
+
+def host_local(a, verb, container, last="10.244.1.6", check=True, **config):
     """The real host-local on the store where flanneld.exe reserves, in a range of a few addresses: its answer."""
-    config = {"cniVersion": "1.0.0", "name": windows.NETWORK,
+    config = {"cniVersion": "1.0.0", "name": windows.NETWORK, **config,
               "ipam": {"type": "host-local", "dataDir": STORE, "ranges": [[{"subnet": "10.244.1.0/24", "rangeEnd": last}]]}}
     text = a.wine(peers.find("host-local.exe"), stdin=json.dumps(config), check=check, CNI_COMMAND=verb, CNI_CONTAINERID=container, CNI_NETNS="none",
                   CNI_IFNAME="eth0", CNI_PATH="c:")
@@ -389,6 +432,42 @@ def test_source_vip(cluster):
         forget_service(cluster, "web")
 
 
+def collect_garbage(a, *living):
+    """As a runtime of CNI 1.1: releases the addresses of all containers but the living."""
+    attachments = [{"containerID": each, "ifname": "eth0"} for each in living]
+    host_local(a, "GC", "", cniVersion="1.1.0", **{"cni.dev/valid-attachments": attachments})
+
+
+def test_source_vip_and_gc(cluster):
+    """host-local's GC takes the source VIP for a dead container's address: flanneld.exe reserves the same one again, before a pod gets it;
+    kube-proxy.exe goes on with it."""
+    a = cluster.add("a", kind=windows.Weft)
+    host_local(a, "ADD", "early")
+    a.spawn()
+    a.wait_ready()
+    vip = source_vip(a).strip()
+    command.expect_equal(vip, "10.244.1.3", "the source VIP")
+    start_kube_proxy(cluster, a, rendered=True)
+
+    def in_hns():
+        return [each["id"] for each in a.hns("dump")["endpoints"] if each["addresses"][0]["ip"] == vip]
+
+    made = command.wait_until(in_hns, lambda: f"kube-proxy.exe makes no endpoint {vip}; {a.program_log('kube-proxy.exe')}", timeout=60)
+    file = a.drive(f"var/lib/cni/networks/{windows.NETWORK}/{vip}")
+    old = os.stat(file).st_mtime_ns
+    collect_garbage(a, "early")
+    command.wait_until(lambda: os.path.exists(file) and os.stat(file).st_mtime_ns > old, lambda: f"{vip} is not released and reserved again", timeout=10)
+    given = [host_local(a, "ADD", f"pod{i}")["ips"][0]["address"] for i in range(3)]
+    command.expect_equal(given, ["10.244.1.4/24", "10.244.1.5/24", "10.244.1.6/24"], "what host-local gives out after its GC")
+    refused = host_local(a, "ADD", "one-more", check=False)
+    command.expect("no IP addresses available" in refused["msg"], f"host-local: {refused}")
+    command.expect_equal((source_vip(a).strip(), in_hns()), (vip, made), "the source VIP, and kube-proxy.exe's endpoint of it")
+
+
+if peers.OLDEST:  # host-local has no GC there
+    del test_source_vip_and_gc
+
+
 def make_bridge(a):
     """An L2Bridge network as host-gw needs it, made by hand: upstream's makes its own through PowerShell, which Wine has not."""
     state = a.hns("dump")
@@ -401,6 +480,7 @@ def make_bridge(a):
     a.hns("load", f"state={json.dumps(state)}")
 
 
+@nightly
 def test_win_bridge(cluster):
     """A pod's endpoint on an L2Bridge network, which win-bridge finds by its name."""
     a = cluster.add("a", kind=windows.Upstream)
@@ -418,6 +498,7 @@ def test_win_bridge(cluster):
     command.expect_equal(a.hns("dump")["endpoints"], [], "endpoints after DEL")
 
 
+@nightly
 def test_hcsshim(cluster):
     """The library that all Go programs use parses every answer: v2 and v1, found, not found, already exists."""
     a = cluster.add("a", kind=windows.Upstream)
