@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A bare Debian 12 in a folder, with nothing but git in it: README's commands from a fresh clone, and the time each takes
+# A bare Debian in a folder, with nothing but git in it: README's commands from a fresh clone, and the time each takes
 #   tests/soak/bare.sh [--short | COMMAND...]     default: deploy/demo.sh, tests/run.sh, .ci/run; --short: deploy/demo.sh
 #                                                 WEFT_BARE: where its folder is made (/var/tmp); deleted at the end
+#                                                 WEFT_BARE_RELEASE: the Debian in it (this machine's), as trixie
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
@@ -42,15 +43,17 @@ fi
 root=$WEFT_BARE_INSIDE logs=$PWD/build/logs
 mkdir -p "$logs"
 chmod 755 "$root"  # apt reads as another user
-release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $release" | head -n 1)
-echo "a bare Debian ..."
+machine=$(. /etc/os-release && echo "$VERSION_CODENAME")
+release=${WEFT_BARE_RELEASE:-$machine}
+mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $machine" | head -n 1)
+echo "a bare Debian ($release) ..."
 debootstrap --variant=minbase --include=git,ca-certificates "$release" "$root" "$mirror" >"$logs/bare-debootstrap.log" 2>&1 ||
   { tail -n 20 "$logs/bare-debootstrap.log"; exit 1; }
 # How this machine reaches its registries: apt's, Go's, pip's, certificates, names.
 rm -rf "$root/etc/apt" "$root/etc/ssl/certs"
 cp -aL /etc/apt /etc/resolv.conf /etc/hosts "$root/etc/"
 cp -aL /etc/ssl/certs "$root/etc/ssl/"
+find "$root/etc/apt" -name '*.list' -o -name '*.sources' | xargs -r sed -i "s/\b$machine\b/$release/g"
 [ ! -d /usr/local/share/ca-certificates ] || cp -a /usr/local/share/ca-certificates "$root/usr/local/share/"
 [ ! -d "$HOME/.config/go" ] || { mkdir -p "$root/root/.config" && cp -a "$HOME/.config/go" "$root/root/.config/"; }
 git clone -q --no-hardlinks . "$root/root/weft" || exit 1
@@ -71,7 +74,7 @@ name=${command// /-} limit=$(limit_of "$command")
 log=$logs/bare-${name//\//-}.log
 began=$SECONDS
 # shellcheck disable=SC2086  # words
-env -u WEFT_DEPS -u WEFT_BUILD -u WEFT_BARE_INSIDE -u XDG_CACHE_HOME HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+env -u WEFT_DEPS -u WEFT_BUILD -u WEFT_BARE_INSIDE -u WEFT_BARE_RELEASE -u XDG_CACHE_HOME HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
   ${go_proxy:+GOPROXY="$go_proxy"} CI=true \
   chroot "$root" sh -c 'cd /root/weft && exec '"$command" </dev/null >"$log" 2>&1
 status=$? took=$((SECONDS - began))
