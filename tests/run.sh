@@ -322,8 +322,18 @@ part_labs() {
 
 part_tidy() {
   bootstrap build test windows tidy && compile dev && must configure-windows cmake --preset windows &&
-    must tidy tests/repo/tidy.py && record passed stage:tidy tidy
+    one_test tidy tests/repo/tidy.py
 }
+
+part_sizes() {
+  bootstrap build test netns bench peers && compile bench || return
+  one_test sizes-sync-10000 bench/sync --nodes 10000 --turns 3 --limits --no-build
+  one_test sizes-sync-65000 bench/sync --nodes 65000 --turns 3 --limits --no-build
+  one_test sizes-hns-5000 bench/hns --peers 5000 --limits --no-build
+}
+
+# one_test NAME COMMAND...: a stage that is one test.
+one_test() { must "$@" && record passed "stage:$1" "$1"; }
 
 part_fuzz() {
   counted fuzz fuzz env WEFT_SEED="${WEFT_SEED:-1}" tests/soak/fuzz.sh
