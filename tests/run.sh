@@ -326,10 +326,10 @@ part_tidy() {
 }
 
 part_sizes() {
-  bootstrap build test netns bench peers && compile bench || return
-  one_test sizes-sync-10000 bench/sync --nodes 10000 --turns 3 --limits --no-build
-  one_test sizes-sync-65000 bench/sync --nodes 65000 --turns 3 --limits --no-build
-  one_test sizes-hns-5000 bench/hns --peers 5000 --limits --no-build
+  bootstrap build test netns peers || return
+  one_test sizes-sync-10000 bench/sync --nodes 10000 --turns 3 --limits
+  one_test sizes-sync-65000 bench/sync --nodes 65000 --turns 3 --limits
+  one_test sizes-hns-5000 bench/hns --peers 5000 --limits
 }
 
 # one_test NAME COMMAND...: a stage that is one test.
