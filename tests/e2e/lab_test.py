@@ -1,9 +1,10 @@
-"""This lab itself: a program that dies is noticed."""
+"""This lab itself: a program that dies is noticed, and a failed test leaves nothing to the next."""
 
 import os
 import signal
 
 from cluster.cluster import nightly
+from cluster.member import Weft
 from lab import command
 
 
@@ -37,3 +38,16 @@ def test_deaths_are_seen(cluster):
     expect_seen(cluster, "etcd ended by itself with signal SIGKILL", [*checks, cluster.control.stop_etcd])
     cluster.control.start_etcd()
     cluster.control.wait_ready(20)
+
+
+@nightly
+def test_a_node_that_cannot_be_made(cluster):
+    """Its port on the underlay is free for the next test's node of its name."""
+    class Failing(Weft):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            raise command.PeerFailure("no Wine today")
+
+    expect_seen(cluster, "no Wine today", [lambda: cluster.add("a", kind=Failing)])
+    cluster.site.tidy()
+    command.expect("to-a" not in cluster.site.fabric.devices(), "the port is left")

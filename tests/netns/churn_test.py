@@ -26,7 +26,7 @@ def test_thousand_leases():
         generations = [[each.node() for each in lease.crowd(999, far_subnets(), generation=g)] for g in range(2)]
         a.write_nodes(own + generations[0])
         a.spawn()
-        command.wait_until(lambda: a.health("/readyz")[0] == 200, lambda: f"ready with 1,000 leases: {a.last_words()}", timeout=20)
+        a.wait_ready(20)
         b.up()
         b.use([a.lease])
         command.wait_until(lambda: tunnel_routes(a.host) == 1000, lambda: f"{tunnel_routes(a.host)} of 1000 routes", timeout=10)
@@ -83,7 +83,7 @@ def changes_without_packets(rounds):
         generations = [[each.node() for each in lease.crowd(999, far_subnets(), generation=g)] for g in range(2)]
         a.write_nodes(own + generations[0])
         a.spawn()
-        command.wait_until(lambda: a.health("/readyz")[0] == 200, lambda: f"ready with 1,000 leases: {a.last_words()}", timeout=20)
+        a.wait_ready(20)
 
         def change(number):
             expected = generations[number % 2][:999 if number % 4 < 2 else 500]
@@ -115,6 +115,6 @@ def test_memory_of_ten_thousand_leases():
         subnets = itertools.islice(ipaddress.ip_network("172.20.0.0/14").subnets(new_prefix=28), 8 * 16, None)
         a.write_nodes([a.lease.node(), b.lease.node()] + [each.node() for each in lease.crowd(9_998, subnets)])
         a.spawn()
-        command.wait_until(lambda: a.health("/readyz")[0] == 200, lambda: f"ready with 10,000 leases: {a.last_words()}", timeout=60)
+        a.wait_ready(60)
         command.wait_until(lambda: a.resident_kib() <= 24 * 1024 or topology.are_sanitized(),
                            lambda: f"resident {a.resident_kib()} KiB with 10,000 leases; the limit is 24 MiB", timeout=60)

@@ -112,7 +112,7 @@ def test_ten_thousand_leases():
         a, b = lab.nodes
         a.write_nodes([a.lease.node(), b.lease.node()] + [each.node() for each in lease.crowd(9998, subnets, first_public_ip="100.64.0.1")])
         a.spawn()
-        command.wait_until(lambda: a.health("/readyz")[0] == 200, lambda: f"ready with 10,000 leases: {a.last_words()}", timeout=60)
+        a.wait_ready(60)
         samples = scrape(a)
         command.expect_equal(total(samples, "weft_leases"), 10000, "leases")
         command.expect(len(samples) < 1000, f"{len(samples)} samples")

@@ -60,7 +60,10 @@ class Site:
         self.control.start_apiserver(*flags)
 
     def tidy(self):
-        """The state after `up`, after any test: an API server with its usual flags, and no objects of ours."""
+        """The state after `up`, after any test: an API server with its usual flags, and no objects and no nodes of ours."""
+        for port in self.fabric.devices():
+            if port.startswith("to-"):  # of a node that could not be made
+                self.part(port)
         if not self.control.etcd or self.control.etcd.ended():
             self.control.start_etcd()
         if not self.control.apiserver or self.control.apiserver.ended():

@@ -205,7 +205,8 @@ class WeftNode(Node):
         self.wait_ready()
 
     def wait_ready(self, timeout=15):
-        self.daemon.wait_until_started(lambda: self.health("/readyz")[0] == 200, lambda: f"{self.name} is not ready: {self.last_words()}", timeout)
+        self.daemon.wait_until_started(lambda: self.health("/readyz", timeout)[0] == 200,
+                                       lambda: f"{self.name} is not ready: {self.last_words()}", timeout)
 
     def expect_exit(self, code, what):
         """Waits until the daemon ends by itself, as the test expects."""
