@@ -496,7 +496,7 @@ TEST_F(DaemonWindowsNodeTest, TheInterruptionByTheFirstNetworkIsMeasured) {
   ASSERT_THAT(metrics, HasSubstr(name));
   const double seconds = std::stod(metrics.substr(metrics.find(name) + name.size()));
   EXPECT_GE(seconds, 0.4);
-  EXPECT_LT(seconds, 15);
+  EXPECT_LT(seconds, 120);  // as long as RunUntilReady waits
 }
 
 // Windows' firewall comes up late at boot.
