@@ -16,7 +16,7 @@ render() {
   {
     echo "# $what"
     echo "# Made by deploy/render.sh from deploy/chart/weft: change that, not this."
-    "$helm" template weft "$here/chart/weft" --namespace kube-flannel "$@" | sed '/^# Source: /d'
+    "$helm" template weft "$here/chart/weft" --namespace kube-flannel "$@" | sed '/^# Source: /d; /^$/d'  # Helm 4 adds empty lines
   } >"$file.new"
   mv "$file.new" "$file"
 }

@@ -88,11 +88,14 @@ def nested(values):
 
 
 def helm(*words, values=None, check=True):
+    """What Helm 4 prints, and Helm 3 too, but for empty lines."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "values.yaml")
         lease.write_text(path, json.dumps(values or {}))
-        done = subprocess.run([peers.find("helm"), *words, "-f", path], capture_output=True, text=True, check=False)
+        done, older = (subprocess.run([peers.find(name), *words, "-f", path], capture_output=True, text=True, check=False) for name in ("helm", "helm3"))
     command.expect(not check or done.returncode == 0, f"helm {words[0]}: {done.stderr.strip()}")
+    texts = [[line for line in each.stdout.splitlines() if line] for each in (done, older)]
+    command.expect_equal((done.returncode, texts[0]), (older.returncode, texts[1]), f"helm {words[0]}: Helm 4 instead of Helm 3")
     return done
 
 
