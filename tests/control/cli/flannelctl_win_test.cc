@@ -3,6 +3,7 @@
 #include <windows.h>
 
 #include <gmock/gmock.h>
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -119,6 +120,13 @@ TEST_F(FlannelctlWindowsTest, WordsAreUnicode) {
                   folder_ / "out", folder_ / "err");
   EXPECT_EQ(program.Wait(), 0u) << program.error();
   EXPECT_THAT(program.output(), HasSubstr("10.244.2.0/24"));
+}
+
+// Of tests/support/program_win.h: it is started twice.
+TEST_F(FlannelctlWindowsTest, AProgramThatNeverPrintsIsAPeersFailure) {
+  Program silent(CRASH, {}, folder_ / "out", folder_ / "err");
+  EXPECT_NONFATAL_FAILURE(EXPECT_THROW(silent.Wait(), ::testing::AssertionException),
+                          "peer: ended twice without output: ");
 }
 
 TEST_F(FlannelctlWindowsTest, ReportsThatNoFlanneldAnswers) {
