@@ -129,7 +129,7 @@ function(weft_test name)
     endforeach()
   else()
     gtest_discover_tests(${name} TEST_PREFIX ${name}: DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-      PROPERTIES LABELS ${arg_LABEL} TIMEOUT 120)
+      PROPERTIES LABELS ${arg_LABEL} TIMEOUT 300)  # a late wait may take two minutes
   endif()
   if(arg_THREADS)
     weft_add_to(thread_tests ${name})  # what the tsan build preset builds
