@@ -26,6 +26,7 @@ results=$logs/results.tsv    # a line a test that ran: verdict, suite:test, stag
 commands=$logs/commands.tsv  # a line a stage of tests that can be repeated: name, suite, command
 times=$logs/times            # a line a stage: seconds, name
 failures=$logs/failures      # a line a stage that failed: name, why
+export WEFT_WINE_RERUNS=$logs/wine-reruns  # a line a program that Wine did not start, and that was started once more
 stage_limit=1800 whole_limit=0  # seconds; 0: none
 running= ahead= beside=
 
@@ -295,11 +296,8 @@ clusters() {
 }
 
 windows() {
-  export WEFT_WINE_RERUNS=$logs/wine-reruns
-  : >"$WEFT_WINE_RERUNS"
   ctest_suite ctest-windows windows
   counted soak soak-package tests/soak/package.sh --short
-  [ ! -s "$WEFT_WINE_RERUNS" ] || { say "under Wine $(wc -l <"$WEFT_WINE_RERUNS") programs ended without output and were repeated:"; cat "$WEFT_WINE_RERUNS"; }
 }
 
 # ---- Parts: what --nightly runs. part_NAME, or tests/soak/NAME.sh; each builds what it needs.
@@ -463,6 +461,7 @@ finish() {
   [ -z "$ahead" ] || kill -- -"$ahead" 2>/dev/null
   settle
   show_times
+  [ ! -s "$WEFT_WINE_RERUNS" ] || { echo "started once more under Wine:"; cat "$WEFT_WINE_RERUNS"; }
   sed 's/^/failed: /' "$failures"
   awk -F '\t' '
     $1 == "passed" || $1 == "flaky" { runs++; ran[$2] = 1; by[$3]++ }
@@ -492,7 +491,7 @@ interrupted() {
 }
 
 mkdir -p "$logs"
-: >"$results" >"$commands" >"$times" >"$failures"
+: >"$results" >"$commands" >"$times" >"$failures" >"$WEFT_WINE_RERUNS"
 trap 'interrupted TERM' TERM
 trap 'interrupted INT' INT
 case ${1:-} in
