@@ -58,7 +58,7 @@ case $codename in
     # Debian 12 has no static simdjson, and the shipped program links none of C++ dynamically.
     built=(abseil) static=(simdjson) ;;
   trixie)
-    release=13 gcc=g++-14 boost=libboost1.83-dev libraries=() pcap=libpcap0.8t64 format=() promtool=promtool
+    release=13 gcc=g++-14 boost=libboost1.83-dev libraries=(zlib1g-dev libzstd-dev) pcap=libpcap0.8t64 format=() promtool=promtool
     # Since 2023 re2 has abseil's types in its interface: Debian's is for Debian's abseil.
     built=(abseil re2) static=() ;;
   *) release= ;;
