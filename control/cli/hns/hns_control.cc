@@ -55,8 +55,7 @@ Action AddHnsControl(CLI::App& parser) {
                   "set-addresses, set-static-ip, put-route, remove-route, stop-firewall")
       ->type_name("COMMAND")
       ->required();
-  parser.add_option("KEY=VALUE", options->fields, "The command's fields")
-      ->type_name("KEY=VALUE...");
+  parser.add_option("FIELDS", options->fields, "The command's fields")->type_name("KEY=VALUE...");
   parser.footer(
       "Examples:\n"
       "  flannelctl hns control hns.sock dump\n"
