@@ -13,7 +13,7 @@ usage: tests/run.sh [--all | --nightly [PART] | --soak [NAME | all] | --flaky [N
   --flaky       runs what depends on time N times (100) beside a CPU load, and prints each test's failures per thousand;
                 NAME: netns:FILE.TEST, e2e:FILE.TEST or ctest:PROGRAM, or the first part of some. WEFT_BUILD: the build folder
 
-Needs Debian 12 and root. Logs: build/logs.
+Needs Debian 12 or 13 and root. Logs: build/logs.
 A stage that cannot run, and a test that skips itself without a line in tests/skips.txt, have failed. A late test, and one that
 only a peer failed, is repeated at the end (CONTRIBUTING.md, Chance). Exit status 0: nothing failed.
 TEXT
