@@ -135,7 +135,8 @@ class Node(member.Member):
 
     def words(self, *words):
         variables = [f"{key}={value}" for key, value in self.environment.items()]
-        return ["env", "-i", *variables, "/bin/sh", "-ec", '/usr/lib/wine/wineserver -p60 || true; exec "$@"', "sh", WINE, *words]
+        # In a folder of the node's, because sdnoverlay.exe writes its log where it starts.
+        return ["env", "-i", *variables, "/bin/sh", "-ec", 'cd "$0"; /usr/lib/wine/wineserver -p60 || true; exec "$@"', self.prefix, WINE, *words]
 
     def _start_to(self, log_path, *words):
         """A running program; its output is added to the log."""
