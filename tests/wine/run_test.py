@@ -12,6 +12,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import start_up  # noqa: E402
 
+os.environ.pop("WEFT_WINE_RERUNS", None)  # what stands in for Wine here is not for the sum of a run
+
 RUN = pathlib.Path(__file__).parent / "run.sh"
 
 # Each run of a program consumes one line of `script`, "STATUS WORDS...", and writes the program's name to `ran`.
