@@ -90,7 +90,7 @@ def run_once(suite, test, command):
 
 
 def test_file(name, root=ROOT):
-    """The file of SUITE:TEST, relative to the tree; None where it cannot be told."""
+    """The file of SUITE:TEST, relative to the tree; None where it is not known."""
     suite, _, test = name.partition(":")
     folder = next((folder for folder in ("netns", "e2e") if suite.startswith(folder)), None)
     if folder:
