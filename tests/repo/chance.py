@@ -175,7 +175,7 @@ def read_commands(path):
 
 
 def main_settle(results, commands):
-    rows = [line.split("\t") for line in results.read_text(errors="replace").splitlines()]
+    rows = [line.split("\t", 4) for line in results.read_text(errors="replace").splitlines()]
     if any(row[0] in ("late", "peer") for row in rows):
         rows, said = settle(rows, read_commands(commands), touched_files(), known(ROOT / "tests" / "flaky.tsv", datetime.date.today()))
         print(*said, sep="\n", flush=True)

@@ -47,6 +47,8 @@ GOOD, GOOD_CASE = netns("", ""), ctest()
 ROWS = [
     ("nothing", [GOOD], [GOOD_CASE], 0, ["3 passed, 0 failed"], (1, 1)),
     ("late once", [netns(LATE, ""), netns("")], [GOOD_CASE], 0, [f"flaky: netns:lease.kept (netns): {LATE}", "3 passed, 0 failed"], (3, 1)),
+    ("late once, with a tab in its reason", [netns(LATE + "\t7", ""), netns("")], [GOOD_CASE], 0,
+     [f"flaky: netns:lease.kept (netns): {LATE}\t7", "3 passed, 0 failed"], (3, 1)),
     ("late each time", [netns(LATE, ""), netns(LATE)], [GOOD_CASE], 1, ["2 passed, 1 failed"], (2, 1)),
     ("never", [netns("waited 50 s in vain: the route", "")], [GOOD_CASE], 1, ["2 passed, 1 failed"], (1, 1)),
     ("a peer late once", [netns(PEER, ""), netns("")], [GOOD_CASE], 0, [f"flaky: netns:lease.kept (netns): {PEER}", "3 passed, 0 failed"], (3, 1)),
