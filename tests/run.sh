@@ -250,6 +250,7 @@ end_beside() {
 # What ships is what is proven: namespaces and clusters have the release build. What mostly waits runs next to what computes.
 # Of the unit tests each runs in what ships for Windows, and under one sanitizer: TSan where there are threads, else ASan.
 gate() {
+  local name sanitized=()
   whole_limit=$((SECONDS + 5040))
   bootstrap build test netns &&
     must configure-release cmake --preset release -DWEFT_TESTS=ON -DWEFT_TESTS_ONLY=UNSANITIZED &&
@@ -257,21 +258,20 @@ gate() {
   build_ahead windows peers asan tsan bench
   ctest_suite ctest-release release
   export WEFT_BUILD=build/release
-  start_beside namespaces
+  start_beside waiting
   built windows && windows
+  for name in asan tsan; do
+    built $name && sanitized+=($name) && ctest_suite "ctest-$name" $name -LE repo
+  done
   end_beside
-  built peers && start_beside clusters
-  if built asan; then
-    ctest_suite ctest-asan asan -LE repo
-    counted soak soak-schedules env WEFT_BUILD=build/asan tests/soak/schedules.sh --short
-    end_beside
-    start_beside counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh --sanitized
-  fi
-  local tsan=
-  built tsan && tsan=built && ctest_suite ctest-tsan tsan -LE repo
-  end_beside
-  [ -z "$tsan" ] ||
-    counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh --sanitized "${thread_tests[@]}"
+  for name in "${sanitized[@]}"; do
+    case $name in
+      asan)
+        counted soak soak-schedules env WEFT_BUILD=build/asan tests/soak/schedules.sh --short
+        counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh --sanitized ;;
+      tsan) counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh --sanitized "${thread_tests[@]}" ;;
+    esac
+  done
   if built bench; then
     must sync bench/sync --nodes 200 --smoke --no-build
     must instructions bench/instructions
@@ -283,14 +283,13 @@ gate() {
 
 thread_tests=(forwarding host_routes lifecycle net_conf three_nodes workers)  # of tests/netns, those in which flanneld has several threads
 
-namespaces() {
+# Both streams wait for builds, so each takes what is built first.
+waiting() {
   must demo deploy/demo.sh --no-build
   counted netns netns-release tests/netns/run.sh
   counted soak soak-transfer tests/soak/transfer.sh --short
   counted soak soak-load tests/soak/load.sh --short
-}
-
-clusters() {
+  built peers || return
   counted e2e e2e tests/e2e/run.sh
   counted soak soak-churn tests/soak/churn.sh --short
 }
