@@ -3,6 +3,7 @@
 import os
 import signal
 
+import suite
 from cluster.cluster import nightly
 from cluster.member import Weft
 from lab import command
@@ -51,3 +52,26 @@ def test_a_node_that_cannot_be_made(cluster):
     expect_seen(cluster, "no Wine today", [lambda: cluster.add("a", kind=Failing)])
     cluster.site.tidy()
     command.expect("to-a" not in cluster.site.fabric.devices(), "the port is left")
+
+
+@nightly
+def test_a_site_that_does_not_come_up(_):
+    """The first test is the one that a peer failed, and the next one tries again; a second time nothing can run."""
+    class Silent:
+        api, closed = None, False
+
+        def up(self):
+            raise command.PeerFailure("waited 600 s in vain: etcd answers")
+
+        def close(self):
+            self.closed = True
+
+    site = Silent()
+    command.expect_equal(suite.up(site, again=False), "peer: waited 600 s in vain: etcd answers", "the first time")
+    command.expect(site.closed, "what was started is left")
+    try:
+        suite.up(site, again=True)
+    except command.Failure as failure:
+        command.expect("does not come up, twice" in str(failure), f"not said: {failure}")
+    else:
+        raise command.Failure("the second time passed")

@@ -26,6 +26,20 @@ def run_one(site, subject, name, function):
     return "\n".join([failure, *map(last_lines, scene.members.values())]) if failure else None
 
 
+def up(site, again):
+    """None where it is up, or what is wrong; Failure where it does not come up a second time, so that no test could run."""
+    if site.api:
+        return None
+    began = time.monotonic()
+    reason = cases.judge(site.up)
+    if site.api:
+        print(f"cluster up in {time.monotonic() - began:.1f} s; logs: {site.logs}", flush=True)
+        return reason
+    command.expect(not again, f"the cluster does not come up, twice: {reason}")
+    site.close()
+    return reason
+
+
 def last_lines(member):
     lines = member.log_text().splitlines()[-8:] if os.path.exists(member.log_path()) else ["none"]
     return "\n".join([f"last lines of {member.name}'s flanneld:", *(f"    {line[:300]}" for line in lines)])
@@ -66,13 +80,13 @@ def main():
         signal.signal(number, interrupted)
     namespace.delete_leftovers()
     failed = []
-    began = time.monotonic()
     site = Site()
     try:
-        print(f"cluster up in {time.monotonic() - began:.1f} s; logs: {site.logs}", flush=True)
         for name, function in tests:
             began = time.monotonic()
-            reason = run_one(site, chosen.subject, name, function)
+            reason = up(site, again=bool(failed))
+            if site.api:
+                reason = cases.merge([reason, run_one(site, chosen.subject, name, function)])
             if reason is None:
                 print(f"ok {name} ({time.monotonic() - began:.1f} s)", flush=True)
             else:

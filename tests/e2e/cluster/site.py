@@ -24,15 +24,18 @@ def address6(name):
 
 class Site:
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="weft-e2e-")
         self.logs = os.path.join(topology.ROOT, "build", "logs", "e2e")
         shutil.rmtree(self.logs, ignore_errors=True)
         os.makedirs(self.logs)
         self.tokens = {name: f"planted-token-of-{name}-{secrets.token_hex(16)}" for name in NAMES}
         self.flags = ()  # flags of the API server, next to the usual ones
+        self.control = self.folder = self.api = None
+
+    def up(self):
+        """`api` is None until it is up."""
+        self.folder = tempfile.mkdtemp(prefix="weft-e2e-")
         self.fabric = namespace.Namespace("fabric")
         self.fabric.ip("link add br0 type bridge", "link set br0 up")
-        self.control = None
         where = self.join("api", "api", f"{API}/24", "fd80::1/64")
         self.control = control_plane.ControlPlane(where, API, os.path.join(self.folder, "control"), self.logs, self.tokens.values())
         self.control.up()
@@ -80,4 +83,6 @@ class Site:
         if self.control:
             self.control.close()
         namespace.delete_own()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self.control = self.folder = self.api = None
