@@ -185,7 +185,7 @@ compile() {
 # build_ahead NAME...: presets and `peers`, one after the other, at low priority, next to tests that mostly wait.
 build_ahead() {
   local name
-  for name; do rm -f "$logs/ahead-$name."*; done
+  for name; do rm -rf "$logs/ahead-$name."* "$logs/claimed-$name"; done
   setsid nice -n 10 bash -c '
     logs=$1 parent=$2
     shift 2
@@ -200,7 +200,8 @@ build_ahead() {
             *) cmake --preset "$name" && cmake --build --preset "$name" ;;
           esac
       } >"$logs/ahead-$name.log" 2>&1
-      echo "$? $SECONDS" >"$logs/ahead-$name.new"
+      echo $? >"$logs/ahead-$name.new"
+      echo "$SECONDS $name, built ahead" >>"$logs/times"
       mv "$logs/ahead-$name.new" "$logs/ahead-$name.status"
     done' - "$logs" $$ "$@" </dev/null &
   ahead=$!
@@ -208,13 +209,12 @@ build_ahead() {
 
 # built NAME: waits until that was built ahead.
 built() {
-  local name=$1 status took
+  local name=$1 status
   say "$name, built ahead ..."
   stage_limit=0 limited "waiting for $name" sh -c 'until [ -f "$1" ]; do sleep 0.2; done' - "$logs/ahead-$name.status"
   status=$?
   if [ $status = 0 ]; then
-    read -r status took <"$logs/ahead-$name.status"
-    echo "$took $name, built ahead" >>"$times"
+    read -r status <"$logs/ahead-$name.status"
     [ "$status" != 0 ] || return 0
   fi
   show_tail "ahead-$name"
@@ -250,7 +250,6 @@ end_beside() {
 # What ships is what is proven: namespaces and clusters have the release build. What mostly waits runs next to what computes.
 # Of the unit tests each runs in what ships for Windows, and under one sanitizer: TSan where there are threads, else ASan.
 gate() {
-  local name sanitized=()
   whole_limit=$((SECONDS + 5040))
   bootstrap build test netns &&
     must configure-release cmake --preset release -DWEFT_TESTS=ON -DWEFT_TESTS_ONLY=UNSANITIZED &&
@@ -260,18 +259,13 @@ gate() {
   export WEFT_BUILD=build/release
   start_beside waiting
   built windows && windows
-  for name in asan tsan; do
-    built $name && sanitized+=($name) && ctest_suite "ctest-$name" $name -LE repo
-  done
+  if built asan; then
+    ctest_suite ctest-asan asan -LE repo
+    counted soak soak-schedules env WEFT_BUILD=build/asan tests/soak/schedules.sh --short
+  fi
+  built tsan && ctest_suite ctest-tsan tsan -LE repo
+  sanitized
   end_beside
-  for name in "${sanitized[@]}"; do
-    case $name in
-      asan)
-        counted soak soak-schedules env WEFT_BUILD=build/asan tests/soak/schedules.sh --short
-        counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh --sanitized ;;
-      tsan) counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh --sanitized "${thread_tests[@]}" ;;
-    esac
-  done
   if built bench; then
     must sync bench/sync --nodes 200 --smoke --no-build
     must instructions bench/instructions
@@ -289,9 +283,21 @@ waiting() {
   counted netns netns-release tests/netns/run.sh
   counted soak soak-transfer tests/soak/transfer.sh --short
   counted soak soak-load tests/soak/load.sh --short
-  built peers || return
-  counted e2e e2e tests/e2e/run.sh
-  counted soak soak-churn tests/soak/churn.sh --short
+  if built peers; then
+    counted e2e e2e tests/e2e/run.sh
+    counted soak soak-churn tests/soak/churn.sh --short
+  fi
+  sanitized
+}
+
+# For the stream that comes first: where nothing was built before, that is the one with the clusters.
+sanitized() {
+  local name tests
+  for name in asan tsan; do
+    [ $name = asan ] && tests=() || tests=("${thread_tests[@]}")
+    built $name && mkdir "$logs/claimed-$name" 2>/dev/null &&
+      counted netns "netns-$name" env WEFT_BUILD="build/$name" tests/netns/run.sh --sanitized "${tests[@]}"
+  done
 }
 
 windows() {
