@@ -207,18 +207,17 @@ build_ahead() {
   ahead=$!
 }
 
-# built NAME: waits until that was built ahead.
+# built NAME: waits until that was built ahead, or the builder is gone.
 built() {
   local name=$1 status
   say "$name, built ahead ..."
-  stage_limit=0 limited "waiting for $name" sh -c 'until [ -f "$1" ]; do sleep 0.2; done' - "$logs/ahead-$name.status"
+  stage_limit=0 limited "waiting for $name" sh -c 'until [ -f "$1" ] || ! kill -0 "$2" 2>/dev/null; do sleep 0.2; done' - \
+    "$logs/ahead-$name.status" "$ahead"
   status=$?
-  if [ $status = 0 ]; then
-    read -r status <"$logs/ahead-$name.status"
-    [ "$status" != 0 ] || return 0
-  fi
+  [ $status != 0 ] || status=$(cat "$logs/ahead-$name.status" || echo 137)
+  [ "$status" != 0 ] || return 0
   show_tail "ahead-$name"
-  failed_stage "$name" "$(why $status)"
+  failed_stage "$name" "$(why "$status")"
   return 1
 }
 
