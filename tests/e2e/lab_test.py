@@ -65,9 +65,10 @@ def test_a_site_that_does_not_come_up(_):
 
         def close(self):
             self.closed = True
+            raise command.PeerFailure("etcd ended by itself")
 
     site = Silent()
-    command.expect_equal(suite.up(site, again=False), "peer: waited 600 s in vain: etcd answers", "the first time")
+    command.expect_equal(suite.up(site, again=False), "peer: waited 600 s in vain: etcd answers; etcd ended by itself", "the first time")
     command.expect(site.closed, "what was started is left")
     try:
         suite.up(site, again=True)

@@ -35,8 +35,8 @@ def up(site, again):
     if site.api:
         print(f"cluster up in {time.monotonic() - began:.1f} s; logs: {site.logs}", flush=True)
         return reason
+    reason = cases.merge([reason, cases.judge(site.close)])  # what has died is named again
     command.expect(not again, f"the cluster does not come up, twice: {reason}")
-    site.close()
     return reason
 
 

@@ -80,9 +80,11 @@ class Site:
         command.wait_until(lambda: not self.api.nodes(), "no Node is left", peer=True)
 
     def close(self):
-        if self.control:
-            self.control.close()
-        namespace.delete_own()
-        if self.folder:
-            shutil.rmtree(self.folder, ignore_errors=True)
-        self.control = self.folder = self.api = None
+        try:
+            if self.control:
+                self.control.close()
+        finally:
+            namespace.delete_own()
+            if self.folder:
+                shutil.rmtree(self.folder, ignore_errors=True)
+            self.control = self.folder = self.api = None
