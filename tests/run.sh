@@ -276,7 +276,7 @@ gate() {
 
 thread_tests=(forwarding host_routes lifecycle net_conf three_nodes workers)  # of tests/netns, those in which flanneld has several threads
 
-# Both streams wait for builds, so each takes what is built first.
+# What mostly waits, in the order in which it is built.
 waiting() {
   must demo deploy/demo.sh --no-build
   counted netns netns-release tests/netns/run.sh
