@@ -15,6 +15,26 @@ target_compile_options(weft_options INTERFACE
   # What is private to one file is included there, and taken for what a header gives away.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${WEFT_UNITY}>>:-Wno-subobject-linkage>)
 
+# weft_precompile(<target> <set>): what nearly every file includes, read once instead of once a file. Sets: files, tests.
+function(weft_precompile target set)
+  set(headers weft_${set}_headers)
+  if(NOT TARGET ${headers})
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${headers}.cc CONTENT "// empty\n")
+    add_library(${headers} OBJECT ${PROJECT_BINARY_DIR}/${headers}.cc)
+    target_link_libraries(${headers} PRIVATE absl::statusor absl::strings absl::time nlohmann_json::nlohmann_json weft_options)
+    target_compile_options(${headers} PRIVATE -fpch-preprocess)  # for ccache
+    target_precompile_headers(${headers} PRIVATE
+      <algorithm> <chrono> <filesystem> <functional> <map> <memory> <optional> <string> <vector>
+      <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/strings/str_join.h> <absl/time/time.h> <nlohmann/json.hpp>)
+    if(set STREQUAL tests)
+      target_link_libraries(${headers} PRIVATE GTest::gmock)
+      target_precompile_headers(${headers} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+    endif()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${headers})
+  target_compile_options(${target} PRIVATE -fpch-preprocess)
+endfunction()
+
 # ALONE in weft_library and weft_test: sources with private names that others of the target have, too; WEFT_UNITY
 # compiles them by themselves.
 function(weft_alone)
@@ -46,6 +66,9 @@ function(weft_library name)
     target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE} weft_options)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 16)
     weft_alone(${arg_ALONE})
+    if(WEFT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+      weft_precompile(${target} files)
+    endif()
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)
@@ -79,21 +102,6 @@ function(weft_windows_resources target description)
   endif()
 endfunction()
 
-# What nearly every test includes, read once instead of once a file: two seconds of g++ for each.
-function(weft_precompile_test_headers name)
-  if(NOT TARGET weft_test_headers)
-    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cc CONTENT "// empty\n")
-    add_library(weft_test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cc)
-    target_link_libraries(weft_test_headers PRIVATE GTest::gmock absl::statusor absl::strings absl::time weft_options)
-    target_compile_options(weft_test_headers PRIVATE -fpch-preprocess)  # for ccache
-    target_precompile_headers(weft_test_headers PRIVATE
-      <gmock/gmock.h> <gtest/gtest.h> <algorithm> <chrono> <functional> <map> <memory> <optional> <string> <vector>
-      <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/time/time.h>)
-  endif()
-  target_precompile_headers(${name} REUSE_FROM weft_test_headers)
-  target_compile_options(${name} PRIVATE -fpch-preprocess)
-endfunction()
-
 # weft_test(<name> SOURCES ... [ALONE ...] [LIBS ...] [LABEL unit|contract|fuzz-replay|repo] [LINUX_ONLY] [THREADS] [UNSANITIZED [SAMPLED]])
 # A GoogleTest executable, each case a ctest (with WEFT_WHOLE_PROGRAMS half of them is). THREADS: more than one
 # thread runs in it. UNSANITIZED: a sanitizer changes what it tests, or runs only a part of it (SAMPLED).
@@ -119,7 +127,7 @@ function(weft_test name)
   weft_alone(${arg_ALONE})
   target_compile_options(${name} PRIVATE -Wno-dangling-else)  # `if (x) EXPECT_EQ(...)`: the macro's own if
   if(WEFT_UNITY)
-    weft_precompile_test_headers(${name})
+    weft_precompile(${name} tests)
   endif()
   if(WEFT_WHOLE_PROGRAMS)
     foreach(shard IN ITEMS 0 1)  # so that two cores have work to the end
