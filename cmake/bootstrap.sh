@@ -220,13 +220,15 @@ recipe_simdjson() {
 }
 
 # Without what nobody may bring in at run time: engines, modules, a configuration file. What is left of OPENSSLDIR
-# is a place that only administrators can write to.
+# is a place that only administrators can write to. And without what no API server and no Go program speaks.
 recipe_openssl() {
   unpack_source openssl
   cd openssl
   ./Configure mingw64 --cross-compile-prefix=x86_64-w64-mingw32- --prefix="$2" --libdir=lib \
     --openssldir='C:/Program Files/Common Files/SSL' no-shared no-tests no-engine no-module no-legacy no-zlib no-comp \
-    no-capieng no-afalgeng no-dso no-autoload-config -D_WIN32_WINNT=0x0A00
+    no-capieng no-afalgeng no-dso no-autoload-config -D_WIN32_WINNT=0x0A00 \
+    no-{aria,bf,blake2,camellia,cast,cmp,cms,ct,dsa,dtls,ec2m,gost,idea,md4,mdc2,ocb,ocsp,rc2,rc4,rfc3779,rmd160} \
+    no-{scrypt,seed,siphash,siv,sm2,sm3,sm4,srp,srtp,ssl3,ts,whirlpool}
   nice make -j "$jobs" build_libs
   make install_dev
 }

@@ -223,8 +223,8 @@ for name; do
 done
 [ -n "$(find_go)" ] || (fetch_go)
 PATH=$(dirname "$(find_go)"):$PATH
-# Without debug information, which nobody reads: an eighth of the compiler's time.
-export PATH GOTOOLCHAIN=local GOFLAGS="-mod=mod -buildvcs=false -gcflags=all=-dwarf=false" GOWORK=off
+# Without debug information, which nobody reads: an eighth of the compiler's time. With garbage collected late: a sixth.
+export PATH GOGC=400 GOTOOLCHAIN=local GOFLAGS="-mod=mod -buildvcs=false -gcflags=all=-dwarf=false" GOWORK=off
 for name; do
   ! missing "$name" || (build "$name")
 done
