@@ -5,8 +5,7 @@
 
 #include <string>
 
-// Compiled in json_templates.cc instead of in every file: half of the code of a file that reads
-// JSON.
+// Compiled in json_templates.cc, not in every file: half of what reading JSON costs.
 #define WEFT_JSON_TEMPLATES(linkage, json)                   \
   linkage template class json;                               \
   linkage template class nlohmann::detail::serializer<json>; \
