@@ -82,14 +82,14 @@ template <class V>
 void Fields(V& visit, Described<V, SourceStatus>& source) {
   visit.Required("description", source.description);
   visit.Required("inSync", source.in_sync);
-  visit.Optional("trouble", source.condition);
+  visit.Optional("condition", source.condition);
   visit.Optional("servers", source.servers);
 }
 
 template <class V>
 void Fields(V& visit, Described<V, ConditionStatus>& condition) {
   visit.Required("subject", condition.subject);
-  visit.Optional("trouble", condition.condition);
+  visit.Optional("condition", condition.condition);
   visit.Required("times", condition.times);
 }
 
@@ -130,7 +130,7 @@ void Fields(V& visit, Described<V, VerdictCount>& count) {
 
 template <class V>
 void Fields(V& visit, Described<V, DirectionStatus>& direction) {
-  visit.Required("octets", direction.bytes);
+  visit.Required("bytes", direction.bytes);
   visit.Required("packets", direction.packets);
 }
 
@@ -163,9 +163,9 @@ void Fields(V& visit, Described<V, PeerStatus>& peer) {
   visit.Required("node", peer.node);
   visit.Required("device", peer.device);
   visit.Required("sentPackets", peer.sent_packets);
-  visit.Required("sentOctets", peer.sent_bytes);
+  visit.Required("sentBytes", peer.sent_bytes);
   visit.Required("receivedPackets", peer.received_packets);
-  visit.Required("receivedOctets", peer.received_bytes);
+  visit.Required("receivedBytes", peer.received_bytes);
   visit.Optional("pathMTU", peer.path_mtu);
   visit.Optional("sentWithoutDF", peer.sent_without_df);
   visit.Optional("otherSource", peer.other_source);
@@ -201,7 +201,7 @@ void Fields(V& visit, Described<V, Status>& status) {
   visit.Optional("ipv6", status.v6);
   visit.Optional("sourceVIP", status.source_vip);
   visit.Required("source", status.source);
-  visit.Required("troubles", status.conditions);
+  visit.Required("conditions", status.conditions);
   visit.Required("leases", status.leases);
   visit.Required("refusedNodes", status.refused_nodes);
   visit.Optional("notJoinedNodes", status.not_joined_nodes);

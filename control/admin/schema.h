@@ -5,13 +5,13 @@
 // Both sides of the endpoint use this file, so it includes neither. Values copy and compare; any
 // thread.
 //
-// Promise for "weft/v1": a field keeps its name, type and meaning; fields may be added; a reader
+// Promise for "weft/v2": a field keeps its name, type and meaning; fields may be added; a reader
 // ignores what it does not know and refuses what is missing or has the wrong type, naming the field
 // ("leases[3].ipv4.subnet"). A field marked `?` is omitted when it has no value. Counts are
 // JSON numbers and wrap at 2^64.
 //
 //   LeaseList           | type   | meaning
-//   apiVersion, kind    | string | "weft/v1", "LeaseList"
+//   apiVersion, kind    | string | "weft/v2", "LeaseList"
 //   generation          | number | differs after each change; what the long poll's `after` names
 //   source              | string | where leases come from: "file nodes.json"
 //   leases[]            |        | one row for each node, by name
@@ -35,7 +35,7 @@
 //     reason            | string | the annotation that is missing
 //
 //   Status              | type   | meaning
-//   apiVersion, kind    | string | "weft/v1", "Status"
+//   apiVersion, kind    | string | "weft/v2", "Status"
 //   version, node       | string | the program's version, the Node object's name
 //   pid                 | number |
 //   started             | string | RFC 3339, UTC
@@ -45,17 +45,18 @@
 //   mtu                 | number | inner MTU in bytes, as in subnet.env
 //   ipv4?, ipv6?        |        | own facts: {subnet?, publicIP?, vtepMAC?}
 //   sourceVIP?          | string | the address that is reserved for kube-proxy on an overlay
-//   network source              |        | {description, inSync, trouble?, servers[]?}
-//     trouble           | string | the condition as a sentence, while it lasts
+//                       |        | network
+//   source              |        | {description, inSync, condition?, servers[]?}
+//     condition         | string | a sentence, while it lasts
 //     servers[]         |        | {server, inUse, text}: the API servers, where there are several;
 //                       |        | text: why it is in use or not, with its last error
-//   troubles[]          |        | {subject, trouble?, times}: conditions that fail no check
+//   conditions[]        |        | {subject, condition?, times}: those that fail no check
 //     subject           | string | "net-conf", "health", "admin", "journal", "subnet-file",
 //                       |        | "public-ip", "interface", "mtu", "vni", "masquerade",
 //                       |        | "forward-rules", "hns", "ledger", "static-ip",
 //                       |        | "static-routes", "left-routes", "firewall", "node-name",
 //                       |        | "publish", "source-vip", "trace", or a sink's name
-//     trouble           | string | a sentence that names its object, while it lasts
+//     condition         | string | a sentence that names its object, while it lasts
 //     times             | number | how often it began or changed
 //   leases[]            |        | address-family halves by state: {state, sentence, count,
 //                       |        |  examples[]?}
@@ -69,7 +70,7 @@
 //   tunnels[]           |        | one for each device of the userspace data plane
 //     device, family    | string | "flannel.4096"; "ipv4" or "ipv6": the outer family
 //     vni, port, mtu    | number | mtu: of the device, inner bytes
-//     toWire, toPods    |        | {octets, packets[]}; octets: inner bytes, forwarded
+//     toWire, toPods    |        | {bytes, packets[]}; bytes: inner ones, forwarded
 //       packets[]       |        | {name, sentence, packets} by verdict, "forward" included
 //     icmpErrors        | number | ICMP errors sent to own pods
 //     kernel[]          |        | {name, value}: counts kept below the data plane
@@ -81,15 +82,15 @@
 //   hns?                |        | this node's network in HNS, where that is programmed
 //     network, state    | string | its name; what is programmed or waited for: "hns", "network",
 //                       |        | "management-ip", then "routes", or with host-gw "endpoint" and
-//                       |        | "forwarding", then "holds": in sync
+//                       |        | "forwarding", then "in-sync"
 //     text              | string | the state as a sentence, with its cause
 //     id?               | string | in HNS, lower case
 //     managementIP?     | string | chosen by HNS: the source of outer packets
 //     routerMAC?        | string | distributed router MAC, which peers get as VTEP MAC
 //     calls             | number | into HNS since the start; modifyingCalls: those that change
 //     notes[]           | string | remarks that delay nothing
-//   peers[]             |        | {node, device, sentPackets, sentOctets, receivedPackets,
-//                       |        |  receivedOctets, pathMTU?, sentWithoutDF?, otherSource?,
+//   peers[]             |        | {node, device, sentPackets, sentBytes, receivedPackets,
+//                       |        |  receivedBytes, pathMTU?, sentWithoutDF?, otherSource?,
 //                       |        |  otherSourcePackets?}
 //     pathMTU           | number | outer bytes; omitted while none below the link's is known
 //     sentWithoutDF     | number | packets sent without DF, over IPv6 in fragments, because the
@@ -100,7 +101,7 @@
 //                       |        | they are dropped
 //
 //   Plan                | type   | meaning
-//   apiVersion, kind    | string | "weft/v1", "Plan"
+//   apiVersion, kind    | string | "weft/v2", "Plan"
 //   network             | string | in HNS
 //   refused?            | string | why flanneld may not change HNS, and the next step
 //   differences[]       | string | how HNS differs from the desired state
@@ -125,7 +126,7 @@
 
 namespace weft::admin {
 
-inline constexpr std::string_view kApiVersion = "weft/v1";
+inline constexpr std::string_view kApiVersion = "weft/v2";
 
 struct LeaseHalf {
   IpPrefix subnet;

@@ -29,7 +29,7 @@ def fill(path):
 
 def conditions(a):
     """{name: text} of those that last."""
-    return {each["subject"]: each["trouble"] for each in a.status()["troubles"] if each.get("trouble")}
+    return {each["subject"]: each["condition"] for each in a.status()["conditions"] if each.get("condition")}
 
 
 def expect_conditions(a, *names):

@@ -77,7 +77,7 @@ def test_replaced_route():
         a.host.ip(theirs)
         command.wait_until(lambda: sink(a)["applied"] == 0 and b.lease.subnet not in ours(a.host),
                            lambda: f"fought over, or status denies it: {sink(a)}, {ours(a.host)}", timeout=5, interval=0)
-        reported = [row["trouble"] for row in a.status()["troubles"]]
+        reported = [row["condition"] for row in a.status()["conditions"]]
         command.expect(any(b.lease.subnet in each and "192.168.77.77" in each for each in reported), f"{reported}")
         command.wait_until(lambda: b.lease.subnet in ours(a.host), "put back after a pause", timeout=10)
         traffic.ping(a.pod, b.pod_ip)

@@ -145,7 +145,7 @@ def test_host_gw_peer_behind_a_router():
         a.up()
         b.use([a.lease])
         command.expect_equal(routes(a.host), {b.lease.subnet: (b.lease.public_ip, "u0", MARK)}, "routes")
-        reported = [row["trouble"] for row in a.status()["troubles"] if row["subject"] == "routes on u0 (IPv4)"]
+        reported = [row["condition"] for row in a.status()["conditions"] if row["subject"] == "routes on u0 (IPv4)"]
         for word in ('peer "far"', "192.168.99.9 is not on the link of u0", "use vxlan"):
             command.expect(any(word in each for each in reported) and word in a.log_text(), f"{reported} lacks {word!r}")
         traffic.ping(a.pod, b.pod_ip)
@@ -213,16 +213,16 @@ def test_host_gw_ledger_written_late():
             return ""
 
         def conditions():
-            return {each["subject"]: each["trouble"] for each in a.status()["troubles"] if "trouble" in each}
+            return {each["subject"]: each["condition"] for each in a.status()["conditions"] if "condition" in each}
 
         lease.write_text(state, "a file in the folder's place")
         a.use([a.lease, b.lease])
         a.up()
         command.expect_equal(list(routes(a.host)), [b.lease.subnet], "routes without a ledger")
-        command.wait_until(lambda: "flannelctl reset will not know" in conditions().get("ledger", ""), lambda: f"troubles are {conditions()}", timeout=5)
+        command.wait_until(lambda: "flannelctl reset will not know" in conditions().get("ledger", ""), lambda: f"conditions are {conditions()}", timeout=5)
         os.unlink(state)
         command.wait_until(lambda: b.lease.subnet in ledger(), "the ledger is written once that works", timeout=15)
-        command.wait_until(lambda: "ledger" not in conditions(), lambda: f"troubles are {conditions()}", timeout=15)
+        command.wait_until(lambda: "ledger" not in conditions(), lambda: f"conditions are {conditions()}", timeout=15)
         a.down()
         reported = a.host.run(lab.program("flannelctl"), "reset", f"--state-dir={state}", "--admin=none")
         command.expect_equal(reported, f"deleted the journal {state}/journal.json\ndeleted route {b.lease.subnet} via {b.lease.public_ip}\n", "the output of reset")
@@ -230,7 +230,7 @@ def test_host_gw_ledger_written_late():
 
         os.chown(state, 12345, 12345)
         a.up()
-        command.wait_until(lambda: "belongs to user 12345" in conditions().get("ledger", ""), lambda: f"troubles are {conditions()}", timeout=5)
+        command.wait_until(lambda: "belongs to user 12345" in conditions().get("ledger", ""), lambda: f"conditions are {conditions()}", timeout=5)
         command.expect_equal(os.stat(state).st_uid, 0, "the owner of the new folder")
         a.down()
 

@@ -75,7 +75,7 @@ def test_values():
                      if name == "weft_drop_packets_total" and ("dir", direction) in labels}
             shown["forward"] = total(after, "weft_encap_packets_total", family="ipv4", dir=direction)
             command.expect_equal(shown, counts, f"packets {way}")
-            command.expect_equal(total(after, "weft_encap_bytes_total", dir=direction), tunnel[way]["octets"], f"bytes {way}")
+            command.expect_equal(total(after, "weft_encap_bytes_total", dir=direction), tunnel[way]["bytes"], f"bytes {way}")
         for each in status["leases"]:
             command.expect_equal(total(after, "weft_leases", state=each["state"]), each["count"], f"leases {each['state']}")
         for word in ("desired", "applied"):

@@ -8,7 +8,7 @@ from lab import command, lease, node, topology, traffic
 
 def condition(a):
     """The row of status about net-conf; there is none before the first condition."""
-    return next((row for row in a.status()["troubles"] if row["subject"] == "net-conf"), {})
+    return next((row for row in a.status()["conditions"] if row["subject"] == "net-conf"), {})
 
 
 def expect_working(lab):
@@ -32,8 +32,8 @@ def test_changed_while_running():
                 ("another network", lambda: lease.write_text(path, other), "differs from the running configuration", "restart flanneld"),
                 ("gone", lambda: os.unlink(path), "No such file", "put the file back")), 1):
             spoil()
-            command.wait_until(lambda: cause in condition(a).get("trouble", ""), lambda: f"{what}: status shows {condition(a)}", timeout=15)
-            reported = condition(a)["trouble"]
+            command.wait_until(lambda: cause in condition(a).get("condition", ""), lambda: f"{what}: status shows {condition(a)}", timeout=15)
+            reported = condition(a)["condition"]
             for word in (path, "the configuration read at start stays in force", step):
                 command.expect(word in reported, f"{what}: {reported!r} lacks {word!r}")
             command.expect_equal(a.log_text().count(reported), 1, f"{what}: times in the log")
@@ -41,7 +41,7 @@ def test_changed_while_running():
             command.expect(reported in status_text(lab), f"{what}: flannelctl status does not show it")
             expect_working(lab)
         lease.write_text(path, good)
-        command.wait_until(lambda: "trouble" not in condition(a), lambda: f"put back: status shows {condition(a)}", timeout=15)
+        command.wait_until(lambda: "condition" not in condition(a), lambda: f"put back: status shows {condition(a)}", timeout=15)
         command.expect_equal(condition(a)["times"], 3, "times after all")
         expect_working(lab)
 

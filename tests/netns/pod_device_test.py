@@ -100,7 +100,7 @@ def test_pcap_adapter_goes_and_comes():
             a.host.ip(change)
             if "name" in change:
                 a.host.ip("link set other up")
-            command.wait_until(lambda: said in a.troubles(), lambda: f"{change}: {a.status()['checks']}", timeout=15)
+            command.wait_until(lambda: said in a.conditions(), lambda: f"{change}: {a.status()['checks']}", timeout=15)
             command.expect_equal(a.health("/healthz")[0], 200, "nothing else fails")
             if "name" in undo:
                 a.host.ip("link set other down")
@@ -118,7 +118,7 @@ def test_pcap_killed_under_traffic():
         receiving = traffic.Sink(b.pod, "tcp-sink")
         with a.pod.start(topology.find_program("traffic"), "tcp-send", f"--to={b.pod_ip}", f"--bytes={size}", "--seed=1") as sending:
             for _ in range(2):
-                command.wait_until(lambda: a.tunnel(a.device)["toWire"]["octets"] > 10 * MIB, "no traffic", timeout=20)
+                command.wait_until(lambda: a.tunnel(a.device)["toWire"]["bytes"] > 10 * MIB, "no traffic", timeout=20)
                 command.expect(sending.poll() is None, "all was sent before the kill")
                 a.down(signal.SIGKILL)
                 a.up()

@@ -26,7 +26,7 @@ class RulesNode(node.WeftNode):
 
 
 def condition(a, subject):
-    return next((row.get("trouble", "") for row in a.status()["troubles"] if row["subject"] == subject), "")
+    return next((row.get("condition", "") for row in a.status()["conditions"] if row["subject"] == subject), "")
 
 
 def env_line(a):
@@ -388,7 +388,7 @@ def test_defaults():
         command.expect_equal(condition(a, "vni"), "", "trouble")
         a.use([ours[0], b.lease])
         command.wait_until(lambda: "our VNI 1 is used by none of the 1 other node (b publishes 4096)" in condition(a, "vni"),
-                           lambda: f"status shows {a.status()['troubles']}", timeout=5)
+                           lambda: f"status shows {a.status()['conditions']}", timeout=5)
         shown = a.host.run(lab.program("flannelctl"), "status", f"--admin={a.path('admin.sock')}", check=False)
         command.expect("our VNI 1 is used by none" in shown, shown)
         a.use(ours)
@@ -410,6 +410,6 @@ def test_interface_down_and_mtu():
         command.expect("Backend.MTU 9000 of net-conf exceeds the MTU of u0, 1500" in condition(a, "mtu"), condition(a, "mtu"))
         command.expect_equal(condition(a, "interface"), "", "trouble")
         a.host.ip("link set u0 down")
-        command.wait_until(lambda: "the interface u0 is down" in condition(a, "interface"), lambda: f"{a.status()['troubles']}", timeout=8)
+        command.wait_until(lambda: "the interface u0 is down" in condition(a, "interface"), lambda: f"{a.status()['conditions']}", timeout=8)
         a.host.ip("link set u0 up")
         command.wait_until(lambda: not condition(a, "interface"), lambda: condition(a, "interface"), timeout=8)

@@ -11,7 +11,7 @@ MIB = 1 << 20
 
 
 def moved(a, direction):
-    return a.tunnel()[direction]["octets"]
+    return a.tunnel()[direction]["bytes"]
 
 
 def restart_under_traffic(how, exit_code):

@@ -146,9 +146,9 @@ def test_a_rule_of_nftables():
         wait_way(a, "cut: nftables")
         command.expect(traffic.ping_fails(a.pod, b.pod_ip), "the later rule has no effect")
         # Superframes obey it too.
-        before = b.tunnel()["toPods"]["octets"]
+        before = b.tunnel()["toPods"]["bytes"]
         a.pod.run("sh", "-c", f"timeout 1 {topology.find_program('traffic')} udp-send --to={b.pod_ip} --size=1400 --gso=40 --count=400", check=False)
-        command.expect_equal(b.tunnel()["toPods"]["octets"], before, "bytes that arrived in spite of the rule")
+        command.expect_equal(b.tunnel()["toPods"]["bytes"], before, "bytes that arrived in spite of the rule")
         command.wait_until(lambda: "superframes are cut before they are sent: nftables" in a.log_text(), "the reason in the log", timeout=5)
 
 

@@ -30,7 +30,7 @@ def test_capabilities():
             traffic.ping(one.pod, other.pod_ip)
             traffic.ping(one.pod, other.pod_ip6)
         status = a.status()
-        command.expect_equal([each for each in status["troubles"] if each.get("trouble")], [], "conditions")
+        command.expect_equal([each for each in status["conditions"] if each.get("condition")], [], "conditions")
         log = a.log_text()
         command.expect(not any(word in log for word in ("not permitted", "denied", "refuses BPF")), f"something was refused: {log}")
         command.expect_equal(a.down(), 0, "exit code")

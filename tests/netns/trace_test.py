@@ -49,6 +49,6 @@ def test_that_cannot_be_written():
         a, b = lab.nodes
         lab.up(trace="/nowhere/trace")
         traffic.ping(a.pod, b.pod_ip)
-        troubles = [each.get("trouble") for each in a.status()["troubles"] if each["subject"] == "trace"]
-        command.expect_equal(troubles, ["the trace /nowhere/trace cannot be written: No such file or directory; check the path and the free space"],
+        found = [each.get("condition") for each in a.status()["conditions"] if each["subject"] == "trace"]
+        command.expect_equal(found, ["the trace /nowhere/trace cannot be written: No such file or directory; check the path and the free space"],
                              "conditions")

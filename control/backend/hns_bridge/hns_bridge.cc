@@ -21,7 +21,7 @@ std::string_view BridgeStateName(hns::BridgeState state) {
     case hns::BridgeState::kEndpoint:
       return "endpoint";
     case hns::BridgeState::kInSync:
-      return "holds";
+      return "in-sync";
   }
   return "hns";
 }

@@ -19,7 +19,7 @@ std::string_view OverlayStateName(hns::OverlayState state) {
     case hns::OverlayState::kRoutes:
       return "routes";
     case hns::OverlayState::kInSync:
-      return "holds";
+      return "in-sync";
   }
   return "hns";
 }

@@ -119,7 +119,7 @@ TEST(AdminClientTest, AnotherVersion) {
   });
   const absl::Status status = AdminClient(server.endpoint()).ReadStatus().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Text(status), AllOf(HasSubstr("weft/v9"), HasSubstr("weft/v1"),
+  EXPECT_THAT(Text(status), AllOf(HasSubstr("weft/v9"), HasSubstr("weft/v2"),
                                   HasSubstr("use the flannelctl of flanneld's version")));
 }
 
@@ -160,7 +160,7 @@ TEST(AdminClientTest, InvalidAnswers) {
       {"not an object", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]",
        absl::StatusCode::kFailedPrecondition, "the document is not an object"},
       {"another document",
-       "HTTP/1.1 200 OK\r\n\r\n{\"apiVersion\": \"weft/v1\", \"kind\": \"LeaseList\"}",
+       "HTTP/1.1 200 OK\r\n\r\n{\"apiVersion\": \"weft/v2\", \"kind\": \"LeaseList\"}",
        absl::StatusCode::kFailedPrecondition, "kind is \"LeaseList\""},
       {"full", "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 10\r\n\r\ntry later\n",
        absl::StatusCode::kUnavailable, "refuses /v1/status: 503: try later; check its log"},

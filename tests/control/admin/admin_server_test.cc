@@ -66,7 +66,7 @@ TEST_F(AdminHandlerTest, AnUnknownPathIsAnErrorDocument) {
     const Response response = handler_(Get(path));
     EXPECT_EQ(response.status, 404) << path;
     const auto json = nlohmann::json::parse(response.body);
-    EXPECT_EQ(json["apiVersion"], "weft/v1");
+    EXPECT_EQ(json["apiVersion"], "weft/v2");
     EXPECT_EQ(json["kind"], "Error");
     EXPECT_THAT(json["message"].get<std::string>(), ::testing::HasSubstr(path));
   }

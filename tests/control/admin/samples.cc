@@ -113,7 +113,7 @@ Status SampleStatus() {
   tunnel.kernel = {{"socket-overflow", 5}, {"tun-dropped", 0}};
   status.tunnels = {tunnel};
   status.hns = {.network = "flannel.4096",
-                .state = "holds",
+                .state = "in-sync",
                 .text = "every peer has its route",
                 .id = "55fedb88-4b11-4da4-8cd1-59970718a804",
                 .management_ip = IpAddress::Parse("192.0.2.4"),

@@ -202,7 +202,7 @@ TEST(HelpTest, HelpTakesPrecedenceOverEveryVerb) {
 
 TEST(VersionTest, InEachForm) {
   EXPECT_TRUE(std::regex_match(Call({"version"}).out,
-                               std::regex(R"(flannelctl \d+\.\d+\.\d+ \(weft/v1\)\n)")));
+                               std::regex(R"(flannelctl \d+\.\d+\.\d+ \(weft/v2\)\n)")));
   EXPECT_EQ(Call({"--version"}).out, Call({"version"}).out);
   EXPECT_THAT(Call({"version", "-o", "json"}).out, HasSubstr("\"kind\": \"Version\""));
   EXPECT_THAT(Call({"version", "-o", "yaml"}).out, HasSubstr("kind: Version\n"));

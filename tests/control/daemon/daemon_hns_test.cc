@@ -135,7 +135,7 @@ TEST_F(DaemonHnsTest, ReadyOnceEveryRouteIsProgrammed) {
 
   const admin::Status status = daemon_->ReadStatus();
   ASSERT_TRUE(status.hns);
-  EXPECT_EQ(status.hns->state, "holds");
+  EXPECT_EQ(status.hns->state, "in-sync");
   EXPECT_EQ(status.hns->id, network.id.ToString());
   EXPECT_EQ(status.hns->router_mac, network.dr_mac());
   EXPECT_EQ(status.v4->vtep_mac, network.dr_mac()) << "the values that HNS chose are published";
@@ -451,7 +451,7 @@ TEST_F(DaemonHnsTest, AFollowerReceivesTheSpecsAndSuppliesNoFacts) {
   ASSERT_TRUE(RunUntilReady());
   EXPECT_EQ(Routes().size(), 1u);
   const admin::Status status = daemon_->ReadStatus();
-  EXPECT_EQ(status.hns->state, "holds");
+  EXPECT_EQ(status.hns->state, "in-sync");
   EXPECT_NE(status.v4->vtep_mac, Network().dr_mac());
 }
 

@@ -33,7 +33,7 @@ TEST_F(DaemonHostGwTest, ReadyOnceBridgeForwardingAndRoutesAreInSync) {
   const admin::Status status = daemon_->ReadStatus();
   ASSERT_TRUE(status.hns);
   EXPECT_EQ(status.hns->network, "cbr0");
-  EXPECT_EQ(status.hns->state, "holds");
+  EXPECT_EQ(status.hns->state, "in-sync");
   EXPECT_EQ(status.hns->id, network.id.ToString());
   EXPECT_EQ(status.hns->management_ip, IpAddress::Parse("192.168.1.10"));
   EXPECT_EQ(status.v4->vtep_mac, std::nullopt) << "there is no tunnel";
@@ -288,7 +288,7 @@ TEST_F(DaemonHostGwTest, TheKeeperLearnsThatAnEndpointHasNoAdapter) {
   // The keeper would do so after 30 s.
   ASSERT_TRUE(hns().Delete(hns::Kind::kEndpoint, before).ok());
   EXPECT_TRUE(RunUntil([&] {
-    return HnsState() == "holds" && Endpoints().size() == 1 && Endpoints()[0].id != before &&
+    return HnsState() == "in-sync" && Endpoints().size() == 1 && Endpoints()[0].id != before &&
            Forwarding().size() == 2 && Routes() == Strings{route_};
   }));
 }
@@ -368,7 +368,7 @@ TEST_F(DaemonHostGwTest, AFollowerReceivesTheSpecAndSuppliesNoFacts) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
-  ASSERT_TRUE(RunUntil([this] { return HnsState() == "holds" || HnsState() == "forwarding"; }));
+  ASSERT_TRUE(RunUntil([this] { return HnsState() == "in-sync" || HnsState() == "forwarding"; }));
   EXPECT_EQ(Networks().size(), 1u);
   EXPECT_THAT(Forwarding(), IsEmpty());
   EXPECT_THAT(Routes(), IsEmpty());

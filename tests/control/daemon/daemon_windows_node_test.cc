@@ -179,7 +179,7 @@ TEST_F(DaemonWindowsNodeTest, ADeletedNetworkIsRestoredWithinASecond) {
   const std::string old = before.ToString();
   ASSERT_TRUE(RunUntil([&] {
     const auto hns = daemon_->ReadStatus().hns;
-    return hns->state == "holds" && hns->id != old;
+    return hns->state == "in-sync" && hns->id != old;
   })) << "the poll of each minute would be too late";
   EXPECT_EQ(HostRoutes(), 1u);
 }
@@ -356,7 +356,7 @@ class TwoNicsNodeTest : public DaemonWindowsNodeTest {
       if (!status.interface_name.empty()) interfaces.insert(status.interface_name);
       for (const admin::Check& check : status.checks)
         waited = waited || check.text.find("has lost its address") != std::string::npos;
-      return !Published().empty() && status.hns && status.hns->state == "holds";
+      return !Published().empty() && status.hns && status.hns->state == "in-sync";
     }));
     EXPECT_TRUE(waited) << "the outage was not played";
     EXPECT_THAT(interfaces, ::testing::ElementsAre("Ethernet", "vEthernet (Ethernet)"));

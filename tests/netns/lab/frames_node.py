@@ -26,7 +26,7 @@ class FramesNode(node.WeftNode):
     def count(self, name):
         return next(each["value"] for each in self.tunnel(self.device)["kernel"] if each["name"] == name)
 
-    def troubles(self):
+    def conditions(self):
         return " ".join(each["text"] for each in self.status()["checks"] if not each["ok"])
 
 
