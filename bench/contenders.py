@@ -65,6 +65,7 @@ CONTENDERS = {
     "weft": Contender("weft", node.WeftNode, node.WeftNode),
     "weft-to-kernel": Contender("weft sends, kernel vxlan receives", node.WeftNode, node.KernelNode),
     "kernel-to-weft": Contender("kernel vxlan sends, weft receives", node.WeftNode, node.KernelNode, backwards=True),
+    "weft-whole": Contender("weft with --superframes=whole", node.WholeNode, node.WholeNode),
     "weft-busy-poll": Contender(f"weft with --busy-poll={BUSY_POLL_US}, kernel peer", BusyPollNode, node.KernelNode),
     "weft-both-busy-poll": Contender(f"both weft with --busy-poll={BUSY_POLL_US}", BusyPollNode, BusyPollNode),
     "udp": Contender("upstream flannel's udp backend", upstream_udp.UpstreamUdpNode, upstream_udp.UpstreamUdpNode),

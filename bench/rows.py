@@ -35,9 +35,11 @@ ROWS = {
     "D1": Row("TCP, 1 stream", "tcp", references=KERNELS, best=True),
     "D1k": Row("TCP, 1 stream, weft sends to a kernel peer", "tcp", subject="weft-to-kernel"),
     "D1f": Row("TCP, 1 stream, a kernel peer sends to weft", "tcp", subject="kernel-to-weft"),
+    "D1g": Row("TCP, 1 stream, superframes sent whole", "tcp", subject="weft-whole", references=KERNELS, best=True, quick=False),
     "E1": Row("CPU time of the machine for a gigabyte, TCP, 1 stream", "tcp", references=KERNELS, best=True, figure="cpu_s_per_gb", unit="s/GB",
               lower_is_better=True),
     "D2": Row("TCP, 4 streams", "tcp4", references=KERNELS, best=True),
+    "D2g": Row("TCP, 4 streams, superframes sent whole", "tcp4", subject="weft-whole", references=KERNELS, best=True, quick=False),
     "D3": Row("UDP, 18 bytes", "udp"),
     "D4": Row("UDP, 18 bytes, deferred GRO on the pods' links", "udp-deferred"),
     "D5": Row("UDP, 18 bytes, application sends 64 at once", "udp-gso", references=KERNELS, best=True),
@@ -64,8 +66,8 @@ ROWS = {
 }
 
 # Neighbours in this order are measured back to back. The kernel is next to weft and to weft with a kernel peer.
-ORDER = ("kernel-tuned", "weft-to-kernel", "kernel", "weft", "kernel-to-weft", "weft-busy-poll", "weft-both-busy-poll", "captured", "pcap",
-         "udp", "ovs", "kernel-wire", "weft-wire")
+ORDER = ("kernel-tuned", "weft-to-kernel", "kernel", "weft", "weft-whole", "kernel-to-weft", "weft-busy-poll", "weft-both-busy-poll", "captured",
+         "pcap", "udp", "ovs", "kernel-wire", "weft-wire")
 
 
 class Length(NamedTuple):

@@ -153,7 +153,7 @@ void Fields(V& visit, Described<V, TunnelStatus>& tunnel) {
   visit.Required("kernel", tunnel.kernel);
   visit.Optional("workers", tunnel.workers);
   visit.Optional("superframes", tunnel.superframes);
-  visit.Optional("superframesUncut", tunnel.superframes_uncut);
+  visit.Optional("superframesWhole", tunnel.superframes_whole);
   visit.Optional("peerCheck", tunnel.peer_check);
   visit.Optional("strictWouldDrop", tunnel.strict_would_drop);
 }

@@ -75,8 +75,9 @@
 //     icmpErrors        | number | ICMP errors sent to own pods
 //     kernel[]          |        | {name, value}: counts kept below the data plane
 //     workers?          | number | threads that carry its packets
-//     superframes?      | string | how large frames are sent: "uncut", or "cut: " and the reason
-//     superframesUncut? | number | how many were sent uncut
+//     superframes?      | string | how large frames are sent: "cut"; with --superframes=whole
+//                       |        | "whole: " and what they bypass, or "cut: " and the reason
+//     superframesWhole? | number | with --superframes=whole: how many were sent so
 //     peerCheck?        | string | how the sender of a packet is checked: --peer-check
 //     strictWouldDrop?  | number | with "lease": accepted packets that "strict" would have dropped
 //   hns?                |        | this node's network in HNS, where that is programmed
@@ -254,7 +255,7 @@ struct TunnelStatus {
   std::vector<KernelCount> kernel;
   std::optional<std::uint32_t> workers{};  // empty: not reported
   std::string superframes{};               // empty: not reported
-  std::optional<std::uint64_t> superframes_uncut{};
+  std::optional<std::uint64_t> superframes_whole{};
   std::string peer_check{};  // empty: not reported
   std::optional<std::uint64_t> strict_would_drop{};
   friend bool operator==(const TunnelStatus&, const TunnelStatus&) = default;

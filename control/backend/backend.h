@@ -91,6 +91,8 @@ class Backend {
   virtual void OnHnsChange() {}
   // About every second.
   virtual void Poll(control::TimePoint) {}
+  // Routes, links or addresses changed.
+  virtual void OnRoutes() {}
   // Whether `changes` may concern our routes.
   virtual bool IsConcernedBy(const host::RouteChanges&) const { return false; }
   // Reads our routes again and restores missing ones; `all`: also where nothing was written since.

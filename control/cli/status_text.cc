@@ -285,8 +285,10 @@ std::string StatusText(const Status& status, bool peers) {
     }
     if (!tunnel.superframes.empty())
       Line(out, "",
-           absl::StrCat("superframes ", tunnel.superframes, ", ",
-                        tunnel.superframes_uncut.value_or(0), " sent uncut"));
+           absl::StrCat("superframes ", tunnel.superframes,
+                        tunnel.superframes_whole
+                            ? absl::StrCat(" (", *tunnel.superframes_whole, " sent whole)")
+                            : ""));
     if (tunnel.strict_would_drop) {
       Line(out, "",
            absl::StrCat("peer check ", tunnel.peer_check, ", strict would have dropped ",

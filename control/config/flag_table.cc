@@ -93,11 +93,11 @@ constexpr FlagRow kTable[] = {
      false, "one for each four processors, at most 4"},
     {kDataPlane, "udp-checksum", &V::udp_checksum, "",
      "fill in the UDP checksum of outer IPv4 packets; outer IPv6 always has it"},
-    {kDataPlane, "superframes", &V::superframes, "auto|cut",
-     "with --dataplane=userspace, how the large frames of pods' TCP and UDP are sent: auto, uncut, "
-     "by the kernel's segmentation of tunnels (Linux 6.17), while no rule of the host could "
-     "concern "
-     "them; cut, by flanneld into datagrams; Linux"},
+    {kDataPlane, "superframes", &V::superframes, "cut|whole|auto",
+     "with --dataplane=userspace, how the large frames of pods' TCP and UDP are sent: cut, by "
+     "flanneld into datagrams; whole, faster, by the kernel's segmentation of tunnels (Linux 6.17, "
+     "CAP_BPF), past the host's OUTPUT, POSTROUTING and netdev egress chains, IPsec, routing "
+     "rules, net_cls, and BPF programs of netfilter and cgroups; auto, as cut; Linux"},
     {kDataPlane, "ip-masq", &V::ip_masq, "",
      "masquerade packets that pods send out of the cluster, by nftables' table inet weft, and "
      "write "

@@ -54,7 +54,7 @@ struct FlagValues : PlainValues {
   std::string pod_device;  // empty: the system's default
   std::string peer_check = "lease";
   std::string busy_poll;  // microseconds; empty: dataplane::BusyPoll's default
-  std::string superframes = "auto";
+  std::string superframes = "cut";
   std::string workers;  // empty: by the machine's processors
   std::string firewall_sources = "any";
   std::int64_t iptables_resync = 5;  // seconds; Linux

@@ -212,6 +212,11 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
     }
     if (set && row.without_effect) without_effect.push_back(absl::StrCat("--", row.name));
   }
+  if (out.values.superframes == "auto") {
+    out.warnings.emplace_back(
+        "--superframes=auto means cut; whole, which bypasses rules of the host, is only taken by "
+        "name");
+  }
   for (const VariableRow& row : VariableTable()) {
     if (!row.without_effect) continue;
     const std::optional<std::string> value = environment(std::string(row.name));

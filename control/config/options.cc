@@ -150,7 +150,7 @@ absl::Status SetDataPlane(const FlagValues& values, Options& options) {
                               "this machine's own"));
   }
   options.peer_check = *dataplane::ParsePeerCheck(values.peer_check);
-  options.superframes = values.superframes == "cut" ? Superframes::kCut : Superframes::kAuto;
+  options.superframes = values.superframes == "whole" ? Superframes::kWhole : Superframes::kCut;
   options.firewall_sources =
       values.firewall_sources == "peers" ? FirewallSources::kPeers : FirewallSources::kAny;
   options.iptables_resync =

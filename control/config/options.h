@@ -30,10 +30,10 @@ enum class DataPlane : std::uint8_t {
 };
 // Whose packets the firewall's rule lets in.
 enum class FirewallSources : std::uint8_t { kAny, kPeers };
-// Of kUserspace on Linux: how TCP and UDP superframes are sent.
+// Of kUserspace: how TCP and UDP superframes are sent.
 enum class Superframes : std::uint8_t {
-  kAuto,  // whole where kernel and host permit it, else cut
-  kCut,   // cut
+  kCut,
+  kWhole,  // where the kernel permits it; past rules of the host, so only by name
 };
 // The value of --dataplane.
 std::string_view Name(DataPlane data_plane);
@@ -68,7 +68,7 @@ struct Options : PlainValues {
   PodDevice pod_device;  // of kUserspace
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   dataplane::BusyPoll busy_poll;  // of kUserspace
-  Superframes superframes = Superframes::kAuto;
+  Superframes superframes = Superframes::kCut;
   int workers = 1;  // threads of each tunnel; a power of two
   FirewallSources firewall_sources = FirewallSources::kAny;
   std::chrono::seconds iptables_resync{5};

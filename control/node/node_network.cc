@@ -158,6 +158,7 @@ bool NodeNetwork::RoutesChanged(const host::RouteChanges& changes) {
            (carries_routes_ && !(network && network->Contains(destination)));
   };
   if (changes.empty() || std::any_of(changes.begin(), changes.end(), is_fact)) HostChanged();
+  for (const auto& backend : backends_) backend->OnRoutes();
   return std::any_of(backends_.begin(), backends_.end(),
                      [&](const auto& backend) { return backend->IsConcernedBy(changes); });
 }

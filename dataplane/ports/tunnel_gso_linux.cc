@@ -79,16 +79,6 @@ void StoreLe16(std::byte* at, std::uint32_t value) {
   at[1] = static_cast<std::byte>(value >> 8);
 }
 
-// net.core.rps_default_mask (Linux 6.3): new devices hand their packets to other CPUs, so that a
-// small packet of the same flow, sent by a socket, would overtake a superframe.
-bool PacketsChangeCpu() {
-  const FileDescriptor file(::open("/proc/sys/net/core/rps_default_mask", O_RDONLY | O_CLOEXEC));
-  std::array<char, 1024> text{};
-  const ssize_t length = file.valid() ? ::read(file.get(), text.data(), text.size()) : 0;
-  return std::any_of(text.begin(), text.begin() + std::max<ssize_t>(length, 0),
-                     [](char each) { return each != '0' && each != ',' && each != '\n'; });
-}
-
 // return bpf_redirect_neigh(egress, NULL, 0, 0)
 FileDescriptor LoadRedirect(std::uint32_t egress) {
   const std::array<bpf_insn, 7> program = {{
@@ -173,11 +163,6 @@ absl::StatusOr<std::unique_ptr<TunnelGso>> TunnelGso::Open(const TunnelGsoOption
     return absl::InvalidArgumentError(
         absl::StrCat("TAP device \"", options.name, "\": a name has 1 to 15 bytes"));
   }
-  if (PacketsChangeCpu()) {
-    return absl::FailedPreconditionError(
-        "the sysctl net.core.rps_default_mask is set, with which packets would lose their order; "
-        "set it to 0");
-  }
   const auto failed = [&](int error, std::string_view what) {
     return absl::ErrnoToStatus(error, absl::StrCat("TAP device ", options.name, ": ", what));
   };
@@ -214,6 +199,35 @@ absl::StatusOr<std::unique_ptr<TunnelGso>> TunnelGso::Open(const TunnelGsoOption
   if (!link.valid()) return failed(errno, "the kernel refuses a TCX link (Linux 6.6)");
   if (const int error = BringUp(device); error != 0) return failed(error, "cannot bring it up");
   return std::unique_ptr<TunnelGso>(new TunnelGso(std::move(tap), std::move(link), options));
+}
+
+std::string TunnelGso::Obstacle() const {
+  ifreq device{};
+  if (::ioctl(tap_.get(), TUNGETIFF, &device) < 0)
+    return absl::StrCat("the device ", name_, " was deleted; restart flanneld to have it again");
+  const FileDescriptor any(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!any.valid() || ::ioctl(any.get(), SIOCGIFFLAGS, &device) < 0)
+    return std::string(absl::ErrnoToStatus(errno, absl::StrCat("the device ", name_)).message());
+  if ((device.ifr_flags & IFF_UP) == 0)
+    return absl::StrCat("the device ", device.ifr_name, " is down; set it up");
+  // RPS hands its packets to other CPUs, so that a small packet of the same flow, sent by a socket,
+  // would overtake a superframe.
+  const std::string path =
+      absl::StrCat("/sys/class/net/", device.ifr_name, "/queues/rx-0/rps_cpus");
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> cpus;  // in hexadecimal, with commas
+  const ssize_t length = file.valid() ? ::read(file.get(), cpus.data(), cpus.size()) : -1;
+  if (length < 0) {
+    return std::string(
+        absl::ErrnoToStatus(errno, absl::StrCat("whether packets keep their order: ", path))
+            .message());
+  }
+  const bool set = std::any_of(cpus.begin(), cpus.begin() + length, [](char each) {
+    return each != '0' && each != ',' && each != '\n';
+  });
+  return set ? absl::StrCat("RPS is on, with which packets would lose their order; write 0 to ",
+                            path)
+             : "";
 }
 
 bool TunnelGso::Fits(const Packet& superframe, IpFamily outer) {
@@ -292,9 +306,10 @@ int TunnelGso::Send(const Packet& superframe, const Outer& outer) {
       return 0;
     }
     if (errno == EINTR) continue;
+    const int error = errno;
     // EBADFD: it was deleted; EIO: it is down.
-    if (errno == EBADFD || errno == EIO) lost_.store(true, std::memory_order_relaxed);
-    return errno;
+    if (error == EBADFD || error == EIO) Permit(false);
+    return error;
   }
 }
 

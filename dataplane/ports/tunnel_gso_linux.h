@@ -25,12 +25,12 @@ struct TunnelGsoOptions {
 
 // A TAP device of our own. A program on its ingress (TCX, BPF) passes what is written to it to the
 // egress device, whose queueing discipline and neighbours apply as to every packet; nothing is ever
-// read from it. Packets sent so are not seen by the host's OUTPUT and POSTROUTING rules, IPsec
-// policies and routing rules, so it sends only while it is permitted. Device and program are
-// deleted with the object or the process.
+// read from it. Packets sent so are not seen by the host's OUTPUT, POSTROUTING and netdev egress
+// chains, IPsec policies and routing rules. Device and program are deleted with the object or the
+// process.
 //
-// The descriptor of a packet is that of PacketPort::Send for kWireDatagram. Its Send and the
-// lost are the worker's thread's; Permit and RoutesChanged may be called by any other thread.
+// The descriptor of a packet is that of PacketPort::Send for kWireDatagram. Send is the worker's
+// thread's; Permit, Obstacle and RoutesChanged may be called by any other thread.
 class TunnelGso {
  public:
   // Bytes written before a packet: virtio-net header with tunnel fields (virtio 1.4 section
@@ -50,9 +50,12 @@ class TunnelGso {
   std::uint32_t egress_index() const { return egress_index_; }
   const std::string& name() const { return name_; }
 
-  // Not permitted at first.
+  // Not permitted at first, nor after a Send that failed because the device is down or deleted.
   void Permit(bool permitted) { permitted_.store(permitted, std::memory_order_release); }
-  bool permitted() const { return permitted_.load(std::memory_order_acquire) && !lost(); }
+  bool permitted() const { return permitted_.load(std::memory_order_acquire); }
+  // Why packets would be lost, or lose their order, on this way now, and the next step; empty: they
+  // would not. Reads the device's state, which other programs may change at any time.
+  std::string Obstacle() const;
 
   // After a change of routes, links or addresses: what was found out about a destination before is
   // out of date.
@@ -63,8 +66,6 @@ class TunnelGso {
   static bool Fits(const Packet& superframe, IpFamily outer);
   // The packet Fits. 0 or an errno. Writes into the packet's headroom.
   int Send(const Packet& superframe, const Outer& outer);
-  // The device was deleted or is down: a Send failed.
-  bool lost() const { return lost_.load(std::memory_order_relaxed); }
   // Superframes sent. Any thread.
   std::uint64_t sent() const { return sent_.load(std::memory_order_relaxed); }
 
@@ -80,7 +81,6 @@ class TunnelGso {
   const std::string name_;
   const std::uint32_t egress_index_;
   std::atomic<bool> permitted_{false};
-  std::atomic<bool> lost_{false};
   std::atomic<std::uint64_t> sent_{0};
   std::atomic<std::uint32_t> generation_{0};
 };

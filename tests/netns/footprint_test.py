@@ -48,7 +48,7 @@ def routes_to(*peers):
 
 
 def test_vxlan():
-    with topology.pair(node.WeftNode, node.KernelNode, ipv6=True) as lab:
+    with topology.pair(node.WholeNode, node.KernelNode, ipv6=True) as lab:
         stays_as_it_was(lab, [node.DEVICE, node.DEVICE6, node.SUPERFRAMES, node.SUPERFRAMES6], [])
 
 
@@ -59,4 +59,4 @@ def test_host_gw():
 
 def test_direct_routing():
     with topology.pair(DirectNode, node.KernelNode) as lab:
-        stays_as_it_was(lab, [node.DEVICE, node.SUPERFRAMES], routes_to(lab.nodes[1]))
+        stays_as_it_was(lab, [node.DEVICE], routes_to(lab.nodes[1]))

@@ -3,6 +3,6 @@
 
 namespace weft::backend {
 
-std::unique_ptr<Superframes> OpenSuperframes(const SuperframesConfig&) { return nullptr; }
+std::unique_ptr<Superframes> OpenSuperframes(IpFamily, Vni, std::uint32_t) { return nullptr; }
 
 }  // namespace weft::backend

@@ -51,17 +51,6 @@ dataplane::ForwarderConfig ForwarderConfigOf(const TunnelConfig& config, std::si
   return out;
 }
 
-SuperframesConfig SuperframesConfigOf(const TunnelConfig& config) {
-  return {.mode = config.superframes,
-          .family = config.family,
-          .vni = config.vni,
-          .port = config.port,
-          .source = config.bind_address,
-          .egress = config.underlay,
-          .egress_index = config.underlay_index,
-          .network = config.network};
-}
-
 dataplane::EdgeOptions EdgeOptionsOf(const TunnelConfig& config) {
   dataplane::EdgeOptions out;
   out.mac = config.vtep_mac;
@@ -184,7 +173,7 @@ struct Tunnel::Parts {
   dataplane::RemoteTable remotes;
   control::DataplaneSink table_sink;
   std::uint32_t adapter_index = 0;
-  std::unique_ptr<Superframes> superframes;  // null: the system has no such way
+  std::unique_ptr<Superframes> superframes;  // null: they are cut
   std::vector<std::unique_ptr<OfWorker>> workers;
   std::vector<std::jthread> threads;
 };
@@ -201,7 +190,9 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   udp.bind_address = config.bind_address;
   udp.port = config.port;
   udp.udp_checksum = config.udp_checksum;
-  std::unique_ptr<Superframes> superframes = OpenSuperframes(SuperframesConfigOf(config));
+  std::unique_ptr<Superframes> superframes;
+  if (config.whole_egress != 0)
+    superframes = OpenSuperframes(config.family, config.vni, config.whole_egress);
   if (superframes) udp.tunnel_gso = superframes->gso();
   auto wires = dataplane::UdpPort::OpenAll(udp, static_cast<std::size_t>(config.workers));
   if (!wires.ok()) return wires.status();
@@ -220,6 +211,7 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   if (!index.ok()) return index.status();
   parts.adapter_index = *index;
   parts.superframes = std::move(superframes);
+  tunnel->Poll();
   for (const auto& each : parts.workers) {
     parts.threads.emplace_back([&worker = each->worker, on_broken](std::stop_token stop) {
       const absl::Status status = worker.Run(stop);
@@ -237,8 +229,11 @@ void Tunnel::Poll() {
   if (parts_->superframes) parts_->superframes->Poll();
 }
 
+void Tunnel::RoutesChanged() {
+  if (parts_->superframes) parts_->superframes->RoutesChanged();
+}
+
 bool Tunnel::IsIntact(const std::vector<host::Adapter>& adapters) const {
-  if (parts_->superframes && !parts_->superframes->IsIntact()) return false;
   for (const host::Adapter& adapter : adapters) {
     if (adapter.index != parts_->adapter_index) continue;
     using Kind = config::PodDevice::Kind;
@@ -266,11 +261,8 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
   status.to_wire = DirectionOf(counters.to_wire);
   status.to_pods = DirectionOf(counters.to_pods);
   status.icmp_errors = counters.icmp_errors_sent;
-  if (parts_->superframes) {
-    const std::string obstacle = parts_->superframes->Obstacle();
-    status.superframes = obstacle.empty() ? "uncut" : absl::StrCat("cut: ", obstacle);
-    status.superframes_uncut = parts_->superframes->Sent();
-  }
+  status.superframes = parts_->superframes ? parts_->superframes->Way() : "cut";
+  if (parts_->superframes) status.superframes_whole = parts_->superframes->Sent();
   status.peer_check = PeerCheckWord(config_.peer_check);
   if (config_.peer_check == dataplane::PeerCheck::kLease)
     status.strict_would_drop = counters.strict_would_drop;

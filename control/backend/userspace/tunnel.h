@@ -29,19 +29,17 @@ struct TunnelConfig {
   std::string device;  // "flannel.4096", "flannel-v6.4096"; with kPcap the pods' adapter
   Vni vni = kFlannelWindowsVni;
   std::uint16_t port = kVxlanPort;  // UDP
-  IpPrefix network;                 // net-conf's
   IpPrefix subnet;  // our PodCIDR; with kTun its base is the device's address, as a /32 or /128
   MacAddress vtep_mac;
-  IpAddress bind_address;            // unspecified: every local address
-  std::string underlay;              // the interface for traffic between nodes
-  std::uint32_t underlay_index = 0;  // its
+  IpAddress bind_address;  // unspecified: every local address
   OuterMtu link_mtu = *OuterMtu::From(1500);
   InnerMtu mtu = *InnerMtu::From(1450);      // of the device
   InnerMtu pod_mtu = *InnerMtu::From(1450);  // subnet.env's: the least of all devices'
   bool udp_checksum = true;                  // of outer IPv4; IPv6 always has it
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
   dataplane::BusyPoll busy_poll{};
-  config::Superframes superframes = config::Superframes::kAuto;
+  // Index of the interface by which superframes are sent whole; 0: they are cut.
+  std::uint32_t whole_egress = 0;
   int workers = 1;
   // Of pods that send Ethernet frames: the address in FLANNEL_SUBNET.
   IpAddress gateway() const { return subnet.base().Next(); }
@@ -70,6 +68,8 @@ class Tunnel {
   lease::Sink& sink() const;
   // About every second.
   void Poll();
+  // After a change of routes, links or addresses.
+  void RoutesChanged();
   // Whether `adapters` still have the device as Open configured it.
   bool IsIntact(const std::vector<host::Adapter>& adapters) const;
 

@@ -30,7 +30,6 @@ std::vector<TunnelConfig> TunnelConfigs(const NodePlan& plan, const config::Opti
                         : TunnelDevice(family, conf.vni);
     tunnel.vni = conf.vni;
     tunnel.port = conf.port;
-    tunnel.network = plan.of(family)->network;
     tunnel.subnet = plan.of(family)->subnet;
     tunnel.vtep_mac = plan.of(family)->vtep_mac;
     // Where peers send to another address than the interface's (--public-ip), it may be on another
@@ -38,15 +37,14 @@ std::vector<TunnelConfig> TunnelConfigs(const NodePlan& plan, const config::Opti
     const underlay::ChosenFamily& chosen = *plan.underlay.of(family);
     const IpAddress any = family == IpFamily::kV4 ? IpAddress() : *IpAddress::Parse("::");
     tunnel.bind_address = chosen.public_ip == chosen.address ? chosen.address : any;
-    tunnel.underlay = plan.underlay.name;
-    tunnel.underlay_index = plan.underlay.index;
     tunnel.link_mtu = plan.underlay.mtu;
     tunnel.mtu = TunnelMtu(family, conf, plan.underlay);
     tunnel.pod_mtu = plan.mtu;
     tunnel.udp_checksum = options.udp_checksum;
     tunnel.peer_check = options.peer_check;
     tunnel.busy_poll = options.busy_poll;
-    tunnel.superframes = options.superframes;
+    if (options.superframes == config::Superframes::kWhole)
+      tunnel.whole_egress = plan.underlay.index;
     tunnel.workers = options.workers;
   }
   return tunnels;
@@ -116,6 +114,10 @@ void Userspace::OpenTrace() {
   } else {
     trace_condition_.Set(trace.status().message());
   }
+}
+
+void Userspace::OnRoutes() {
+  for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) tunnel->RoutesChanged();
 }
 
 void Userspace::Poll(control::TimePoint now) {

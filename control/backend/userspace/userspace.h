@@ -37,6 +37,7 @@ class Userspace final : public Backend {
   void CloseDevice(const std::string& device) override;
   std::vector<std::string> devices() const override;
   std::string TunnelsText(bool up) const override;
+  void OnRoutes() override;
   void Poll(control::TimePoint now) override;
   void AppendConditions(std::vector<NamedCondition>& out) const override;
   void AppendChecks(std::vector<admin::Check>& out) const override;

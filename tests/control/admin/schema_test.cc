@@ -171,8 +171,8 @@ TEST(SchemaTest, OptionalPacketCountsAreWritten) {
   status.tunnels[0].peer_check = "lease";
   status.tunnels[0].strict_would_drop = 0;
   status.tunnels[0].workers = 2;
-  status.tunnels[0].superframes = "uncut";
-  status.tunnels[0].superframes_uncut = 5;
+  status.tunnels[0].superframes = "whole: past rules";
+  status.tunnels[0].superframes_whole = 5;
   status.peers[0].sent_without_df = 12;
   status.peers[0].other_source = IpAddress::Parse("198.51.100.9");
   status.peers[0].other_source_packets = 37;
@@ -180,8 +180,8 @@ TEST(SchemaTest, OptionalPacketCountsAreWritten) {
   EXPECT_EQ(json["tunnels"][0]["peerCheck"], "lease");
   EXPECT_EQ(json["tunnels"][0]["strictWouldDrop"], 0);
   EXPECT_EQ(json["tunnels"][0]["workers"], 2);
-  EXPECT_EQ(json["tunnels"][0]["superframes"], "uncut");
-  EXPECT_EQ(json["tunnels"][0]["superframesUncut"], 5);
+  EXPECT_EQ(json["tunnels"][0]["superframes"], "whole: past rules");
+  EXPECT_EQ(json["tunnels"][0]["superframesWhole"], 5);
   EXPECT_EQ(json["peers"][0]["sentWithoutDF"], 12);
   EXPECT_EQ(json["peers"][0]["otherSource"], "198.51.100.9");
   EXPECT_EQ(json["peers"][0]["otherSourcePackets"], 37);

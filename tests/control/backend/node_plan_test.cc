@@ -76,6 +76,13 @@ TEST_F(NodePlanTest, DualStackHasTwoDevicesAndTheSmallerMtu) {
   for (const TunnelConfig& tunnel : tunnels) EXPECT_EQ(tunnel.pod_mtu, Make().mtu);
 }
 
+TEST_F(NodePlanTest, SuperframesAreSentWholeOnlyByName) {
+  underlay_.index = 7;
+  EXPECT_EQ(Tunnels()[0].whole_egress, 0u);
+  options_.superframes = config::Superframes::kWhole;
+  EXPECT_EQ(Tunnels()[0].whole_egress, 7u);
+}
+
 // The router of either family has FLANNEL_SUBNET's address, and both share the pods' adapter.
 TEST_F(NodePlanTest, PodsOnAnAdapterHaveAGateway) {
   EnableV6();

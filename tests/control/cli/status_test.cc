@@ -173,10 +173,12 @@ TEST(StatusTextTest, ReportsSeveralThreads) {
 TEST(StatusTextTest, ReportsHowSuperframesAreSent) {
   admin::Status status = SampleStatus();
   EXPECT_THAT(StatusText(status, false), Not(HasSubstr("superframes")));
-  status.tunnels[0].superframes = "cut: --superframes=cut";
-  status.tunnels[0].superframes_uncut = 7;
+  status.tunnels[0].superframes = "cut";
+  EXPECT_THAT(StatusText(status, false), HasSubstr("superframes cut\n"));
+  status.tunnels[0].superframes = "whole: past the host's rules";
+  status.tunnels[0].superframes_whole = 7;
   EXPECT_THAT(StatusText(status, false),
-              HasSubstr("superframes cut: --superframes=cut, 7 sent uncut"));
+              HasSubstr("superframes whole: past the host's rules (7 sent whole)\n"));
 }
 
 TEST(StatusTextTest, NamesPeersThatSendFromElsewhere) {

@@ -330,6 +330,13 @@ TEST(FlagEnvironment, EveryFlagButVersionIsReadFromItsVariable) {
   }
 }
 
+TEST(FlagEnvironment, AutomaticSuperframesAreNoted) {
+  EXPECT_THAT(Parse("--superframes=auto")->warnings,
+              ElementsAre(HasSubstr("--superframes=auto means cut")));
+  EXPECT_THAT(Parse("", {{"FLANNELD_SUPERFRAMES", "auto"}})->warnings, ::testing::SizeIs(1));
+  EXPECT_THAT(Parse("--superframes=cut")->warnings, IsEmpty());
+}
+
 TEST(FlagEnvironment, OtherUpstreamVariablesWithoutEffectAreLoggedInTheSameLine) {
   EXPECT_THAT(
       Parse("", {{"EVENT_QUEUE_DEPTH", "10000"}, {"CONT_WHEN_CACHE_NOT_READY", "true"}})->warnings,

@@ -64,13 +64,13 @@ TEST(MakeOptions, FlagsBecomeValues) {
   EXPECT_EQ(usual->data_plane, DataPlane::kNone);
   EXPECT_EQ(usual->peer_check, dataplane::PeerCheck::kLease);
   EXPECT_EQ(usual->firewall_sources, FirewallSources::kAny);
-  EXPECT_EQ(usual->superframes, Superframes::kAuto);
+  EXPECT_EQ(usual->superframes, Superframes::kCut);
   EXPECT_EQ(usual->healthz_port, std::nullopt);
   EXPECT_EQ(usual->admin, admin::DefaultEndpoint());
   EXPECT_EQ(usual->hns_emulator, std::nullopt);
   const absl::StatusOr<Options> other = Make(
       "--kube-subnet-mgr --dataplane=hns --hns=emulator:f --admin=none "
-      "--peer-check=strict --firewall-sources=peers --superframes=cut --healthz-port=8081 "
+      "--peer-check=strict --firewall-sources=peers --superframes=whole --healthz-port=8081 "
       "--iptables-resync=0",
       {{"NODE_NAME", "a"}});
   ASSERT_TRUE(other.ok()) << other.status();
@@ -80,7 +80,7 @@ TEST(MakeOptions, FlagsBecomeValues) {
   EXPECT_EQ(other->admin, std::nullopt);
   EXPECT_EQ(other->peer_check, dataplane::PeerCheck::kStrict);
   EXPECT_EQ(other->firewall_sources, FirewallSources::kPeers);
-  EXPECT_EQ(other->superframes, Superframes::kCut);
+  EXPECT_EQ(other->superframes, Superframes::kWhole);
   EXPECT_EQ(other->healthz_port, 8081);
   EXPECT_EQ(other->iptables_resync, std::chrono::seconds(1));
 }

@@ -9,7 +9,9 @@
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -191,6 +193,13 @@ void CompleteChecksumsOf(const char* device) {
   std::strncpy(request.ifr_name, device, IFNAMSIZ - 1);
   request.ifr_data = reinterpret_cast<char*>(&off);
   EXPECT_EQ(::ioctl(socket.get(), SIOCETHTOOL, &request), 0);
+}
+
+// For this thread alone: /sys has the devices of its network namespace.
+void ShowDevicesInSysfs() {
+  ASSERT_EQ(::unshare(CLONE_NEWNS), 0);
+  ASSERT_EQ(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+  ASSERT_EQ(::mount("sysfs", "/sys", "sysfs", 0, nullptr), 0);
 }
 
 // "near0" has 10.0.0.1 and fd00::1; what leaves it is read from "far0".
@@ -384,19 +393,27 @@ TEST_F(TunnelGsoTest, OtherRoutesAreLeftToSockets) {
   }
 }
 
-TEST_F(TunnelGsoTest, ADeletedDeviceIsLost) {
+// After the first that is lost, the others of the flow are cut.
+TEST_F(TunnelGsoTest, ADeviceThatIsDownOrDeletedTakesNothing) {
+  ShowDevicesInSysfs();
   const auto port = OpenPort(Ip("10.0.0.1"));
   ASSERT_TRUE(port);
   const Packet packet =
       Superframe(slab_, Tcp("10.244.1.2", "10.244.2.3"), IpProtocol::kTcp, Ip("10.0.0.2"));
-  Track(*port, packet);
-  EXPECT_TRUE(port->Takes(packet, {}));
-  EXPECT_EQ(RunIp("link del weft4.1"), "");
-  batch_.Add(packet);
-  port->Send(batch_);
-  EXPECT_EQ(batch_[0].verdict, Verdict::kWireError);
-  EXPECT_TRUE(gso_->lost());
-  EXPECT_FALSE(port->Takes(packet, {}));
+  for (const auto& [change, obstacle] : {std::pair("link set weft4.1 down", "weft4.1 is down"),
+                                         std::pair("link del weft4.1", "weft4.1 was deleted")}) {
+    Track(*port, packet);
+    EXPECT_EQ(gso_->Obstacle(), "");
+    EXPECT_TRUE(port->Takes(packet, {}));
+    EXPECT_EQ(RunIp(change), "");
+    EXPECT_THAT(gso_->Obstacle(), HasSubstr(obstacle));
+    batch_.Add(packet);
+    port->Send(batch_);
+    EXPECT_EQ(batch_[0].verdict, Verdict::kWireError);
+    EXPECT_FALSE(port->Takes(packet, {})) << change;
+    (void)RunIp("link set weft4.1 up");
+    gso_->Permit(true);
+  }
 }
 
 TEST_F(TunnelGsoTest, TheNameMustBeFree) {
@@ -414,10 +431,19 @@ TEST_F(TunnelGsoTest, AnOldKernelIsRecognized) {
 }
 
 TEST_F(TunnelGsoTest, NotWhereItsPacketsWouldChangeTheCpu) {
+  const char kCpus[] = "/sys/class/net/weft4.1/queues/rx-0/rps_cpus";
+  EXPECT_THAT(gso_->Obstacle(), HasSubstr(kCpus)) << "another namespace's sysfs, so not known";
+  ShowDevicesInSysfs();
+  EXPECT_EQ(gso_->Obstacle(), "");
+  std::ofstream(kCpus) << "1";
+  EXPECT_THAT(gso_->Obstacle(), HasSubstr(kCpus));
+  std::ofstream(kCpus) << "0";
+  EXPECT_EQ(gso_->Obstacle(), "");
   ASSERT_TRUE(SetNetSysctl("core/rps_default_mask", "1"));
-  const auto refused =
+  const auto later =
       TunnelGso::Open({.name = "weft4.2", .egress_index = ::if_nametoindex("near0")});
-  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("rps_default_mask"));
+  ASSERT_TRUE(later.ok()) << later.status();
+  EXPECT_THAT((*later)->Obstacle(), HasSubstr("weft4.2/queues/rx-0/rps_cpus"));
 }
 
 // A router solicitation and the like must not fill its queue.

@@ -15,7 +15,7 @@ VNI = 4096
 PORT = 4789
 DEVICE = f"flannel.{VNI}"
 DEVICE6 = f"flannel-v6.{VNI}"
-SUPERFRAMES = f"weft4.{VNI}"  # where superframes leave uncut
+SUPERFRAMES = f"weft4.{VNI}"  # where superframes leave whole
 SUPERFRAMES6 = f"weft6.{VNI}"
 
 
@@ -287,3 +287,11 @@ class WeftNode(Node):
             self.down()
         finally:
             super().close()
+
+
+class WholeNode(WeftNode):
+    """Sends superframes whole."""
+
+    def __init__(self, lab, own, mtu=1500):
+        super().__init__(lab, own, mtu)
+        self.options["superframes"] = "whole"
