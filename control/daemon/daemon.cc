@@ -212,6 +212,7 @@ std::string Daemon::DescribeSource() const {
 }
 
 void Daemon::OnOwnNode() {
+  CheckRecalled();
   DeriveFacts();
   Identify();
   Schedule();
