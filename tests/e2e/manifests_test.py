@@ -51,7 +51,7 @@ VALUES = {
     "windows.image.tag": ("v9", "localhost/weft-windows:v9", "DaemonSet/*-windows/*/image", "Job/*/image"),
     "windows.args": (["--iface=10.0.0.8"], "--iface=10.0.0.8", WINDOWS + "/containers/kube-flannel/args"),
     "windows.apiServer.host": ("10.0.0.9", "10.0.0.9", WINDOWS + "/env/KUBERNETES_SERVICE_HOST/value"),
-    "windows.apiServer.port": (443, "443", WINDOWS + "/env/KUBERNETES_SERVICE_PORT/value"),
+    "windows.apiServer.port": (7443, "7443", WINDOWS + "/env/KUBERNETES_SERVICE_PORT/value"),
     "windows.runAsUserName": ("NT AUTHORITY\\Local service", "Local service", "*/windowsOptions/runAsUserName"),
     "windows.priorityClassName": ("my-class", "my-class", "DaemonSet/*-windows/*/priorityClassName"),
     "windows.maxUnavailable": ("25%", "25%", "DaemonSet/*-windows/*/maxUnavailable"),
