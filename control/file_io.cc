@@ -31,4 +31,11 @@ absl::StatusOr<std::string> ReadFileText(const std::string& path, std::size_t mo
   return text;
 }
 
+absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
+  return ReplaceFileText(path, [&text](TextSink append) {
+    append(text);
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace weft::control

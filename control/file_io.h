@@ -10,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
@@ -33,6 +34,11 @@ absl::StatusOr<std::string> ReadFileText(const std::string& path, std::size_t mo
 // see either the old or the new content. The error has the step that failed and the system's text;
 // the caller names the file.
 absl::Status ReplaceFileText(const std::string& path, const std::string& text);
+// The same with a text that `write` passes on piece by piece. Its error ends the call: the file
+// stays as it was.
+using TextSink = absl::FunctionRef<void(std::string_view)>;
+absl::Status ReplaceFileText(const std::string& path,
+                             absl::FunctionRef<absl::Status(TextSink)> write);
 
 // Truncates `path` (UTF-8) to `size` bytes and appends `text`; with size zero it also creates the
 // file, whose folder must exist. Mode and error as above; `text` is on disk when this returns.

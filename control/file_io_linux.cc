@@ -14,15 +14,22 @@
 namespace weft::control {
 namespace {
 
-int WriteAll(int file, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t written = ::write(file, text.data() + done, text.size() - done);
+int WriteAll(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
-    done += static_cast<std::size_t>(written);
+    text.remove_prefix(static_cast<std::size_t>(written));
   }
-  if (::fchmod(file, 0644) < 0 || ::fsync(file) < 0) return errno;  // mkostemp creates it with 0600
   return 0;
+}
+
+// And closes it.
+int Sync(int file, int error) {
+  // mkostemp creates it with 0600.
+  if (error == 0 && (::fchmod(file, 0644) < 0 || ::fsync(file) < 0)) error = errno;
+  if (::close(file) < 0 && error == 0) error = errno;
+  return error;
 }
 
 std::string FolderOf(const std::string& path) {
@@ -30,30 +37,33 @@ std::string FolderOf(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// Writes the folder's entries to disk, where the file system supports it.
+// Writes the folder's entries to disk, where it can be opened and the file system supports it.
 void SyncFolder(const std::string& folder) {
   const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return;
   (void)::fsync(directory);
-  ::close(directory);
+  (void)::close(directory);
 }
 
 }  // namespace
 
-absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
+absl::Status ReplaceFileText(const std::string& path,
+                             absl::FunctionRef<absl::Status(TextSink)> write) {
   const std::string folder = FolderOf(path);
   std::string temporary = absl::StrCat(path, ".XXXXXX");
   const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (file < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a file in ", folder));
-  int error = WriteAll(file, text);
-  if (::close(file) < 0 && error == 0) error = errno;
-  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) < 0) error = errno;
-  if (error != 0) {
+  int error = 0;
+  absl::Status status = write([&](std::string_view piece) {
+    if (error == 0) error = WriteAll(file, piece);
+  });
+  error = Sync(file, error);
+  if (error == 0 && status.ok() && ::rename(temporary.c_str(), path.c_str()) < 0) error = errno;
+  if (error != 0) status = absl::ErrnoToStatus(error, "cannot write it");
+  if (status.ok())
+    SyncFolder(folder);
+  else
     ::unlink(temporary.c_str());
-    return absl::ErrnoToStatus(error, "cannot write it");
-  }
-  SyncFolder(folder);
-  return absl::OkStatus();
+  return status;
 }
 
 absl::Status AppendFileText(const std::string& path, std::size_t size, const std::string& text) {
@@ -61,16 +71,12 @@ absl::Status AppendFileText(const std::string& path, std::size_t size, const std
   if (file < 0) return absl::ErrnoToStatus(errno, "cannot open it");
   const auto at = static_cast<off_t>(size);
   struct stat info {};
-  int error = ::fstat(file, &info) < 0 ? errno : 0;
-  const bool shorter = error == 0 && info.st_size < at;
-  if (error == 0 && !shorter) {
-    if (::ftruncate(file, at) < 0 || ::lseek(file, at, SEEK_SET) < 0)
-      error = errno;
-    else
-      error = WriteAll(file, text);
+  if (::fstat(file, &info) == 0 && info.st_size < at) {
+    ::close(file);
+    return absl::OutOfRangeError("another process has cut it short");
   }
-  if (::close(file) < 0 && error == 0) error = errno;
-  if (shorter) return absl::OutOfRangeError("another process has cut it short");
+  const bool placed = ::ftruncate(file, at) == 0 && ::lseek(file, at, SEEK_SET) == at;
+  const int error = Sync(file, placed ? WriteAll(file, text) : errno);
   if (error != 0) return absl::ErrnoToStatus(error, "cannot write it");
   if (size == 0) SyncFolder(FolderOf(path));
   return absl::OkStatus();

@@ -30,17 +30,16 @@ DWORD OpenToWrite(const std::wstring& path, DWORD disposition, HANDLE& file) {
   });
 }
 
-// And closes it.
-DWORD WriteAll(HANDLE file, const std::string& text) {
+DWORD WriteAll(HANDLE file, std::string_view text) {
   DWORD written = 0;
-  DWORD error = NO_ERROR;
-  if (!::WriteFile(file, text.data(), static_cast<DWORD>(text.size()), &written, nullptr)) {
-    error = ::GetLastError();
-  } else if (written != text.size()) {
-    error = ERROR_DISK_FULL;
-  } else if (!::FlushFileBuffers(file)) {
-    error = ::GetLastError();
-  }
+  if (!::WriteFile(file, text.data(), static_cast<DWORD>(text.size()), &written, nullptr))
+    return ::GetLastError();
+  return written == text.size() ? NO_ERROR : ERROR_DISK_FULL;
+}
+
+// And closes it.
+DWORD Sync(HANDLE file, DWORD error) {
+  if (error == NO_ERROR && !::FlushFileBuffers(file)) error = ::GetLastError();
   ::CloseHandle(file);
   return error;
 }
@@ -52,16 +51,24 @@ bool IsPassing(DWORD error) {
 
 }  // namespace
 
-absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
+absl::Status ReplaceFileText(const std::string& path,
+                             absl::FunctionRef<absl::Status(TextSink)> write) {
   const std::wstring target = PathOf(path).wstring();
   const std::wstring temporary = PathOf(absl::StrCat(path, ".", RandomName(), ".tmp")).wstring();
   // Always a new file: a file that another user put there is not written to.
   HANDLE file = INVALID_HANDLE_VALUE;
   DWORD error = OpenToWrite(temporary, CREATE_NEW, file);
-  if (error == NO_ERROR) error = WriteAll(file, text);
-  if (error != NO_ERROR) {
+  absl::Status status;
+  if (error == NO_ERROR) {
+    status = write([&](std::string_view piece) {
+      if (error == NO_ERROR) error = WriteAll(file, piece);
+    });
+    error = Sync(file, error);
+  }
+  if (error != NO_ERROR) status = Failure("cannot write a file next to it", error);
+  if (!status.ok()) {
     if (error != ERROR_FILE_EXISTS) ::DeleteFileW(temporary.c_str());
-    return Failure("cannot write a file next to it", error);
+    return status;
   }
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (::MoveFileExW(temporary.c_str(), target.c_str(),
@@ -95,7 +102,7 @@ absl::Status AppendFileText(const std::string& path, std::size_t size, const std
     error = ::GetLastError();
     ::CloseHandle(file);
   } else {
-    error = WriteAll(file, text);
+    error = Sync(file, WriteAll(file, text));
   }
   return error == NO_ERROR ? absl::OkStatus() : Failure("cannot write it", error);
 }

@@ -162,12 +162,17 @@ void Reconciler::FlushSoon() {
   }
 }
 
-void Reconciler::Recall(const lease::OwnNode& node, const std::vector<lease::Lease>& leases) {
+absl::Status Reconciler::Recall(
+    const lease::OwnNode& node,
+    absl::FunctionRef<absl::Status(absl::FunctionRef<void(const lease::Lease&)>)> leases) {
+  auto recalled = std::make_unique<lease::LeaseTable>(options_.own, options_.now);
+  absl::Status status = leases([&](const lease::Lease& lease) { recalled->Upsert(lease); });
+  if (!status.ok()) return status;
   own_recalled_ = true;
   own_node_ = node;
-  recalled_ = std::make_unique<lease::LeaseTable>(options_.own, options_.now);
-  for (const lease::Lease& lease : leases) recalled_->Upsert(lease);
+  recalled_ = std::move(recalled);
   Changed();
+  return status;
 }
 
 void Reconciler::SetOwn(lease::OwnIdentity own) {
@@ -356,7 +361,13 @@ void Reconciler::OnCondition(const absl::Status& status) {
 }
 
 void Reconciler::OnOwnNode(const std::optional<lease::OwnNode>& node) {
-  if (!std::exchange(own_recalled_, false) && node == own_node_) return;
+  const bool was_recalled = std::exchange(own_recalled_, false);
+  if (!was_recalled && node == own_node_) return;
+  if (was_recalled && recalled_ && node && node->node.uid != own_node_->node.uid) {
+    recalled_->BeginSnapshot();
+    recalled_->EndSnapshot();  // without any
+    Flush();
+  }
   own_node_ = node;
   if (node) {
     for (const std::string& problem : node->problems) {

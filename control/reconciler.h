@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "control/clock.h"
 #include "control/lease/lease_table.h"
 #include "control/lease/sink.h"
@@ -85,10 +87,13 @@ class Reconciler final : public lease::SourceListener {
   Reconciler(const Reconciler&) = delete;
   Reconciler& operator=(const Reconciler&) = delete;
 
-  // What an earlier process knew, before anything was reported: sinks receive these leases. The
-  // first snapshot replaces them, as if they had not been there, and every sink reads back its
-  // state.
-  void Recall(const lease::OwnNode& node, const std::vector<lease::Lease>& leases);
+  // What an earlier process knew, before anything was reported: sinks receive the leases that
+  // `leases` passes on; if it returns an error, which is returned, nothing was recalled. The first
+  // snapshot replaces them, as if they had not been there, and every sink reads back its state. If
+  // our Node is reported with another UID, sinks lose them at once.
+  absl::Status Recall(
+      const lease::OwnNode& node,
+      absl::FunctionRef<absl::Status(absl::FunctionRef<void(const lease::Lease&)>)> leases);
   // Recalled leases are in use, because the source has not reported a snapshot.
   bool is_recalled() const { return recalled_ != nullptr; }
   // Our Node is the recalled one, because the source has not reported it.

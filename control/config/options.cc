@@ -285,8 +285,8 @@ absl::StatusOr<NodeConfig> MakeNodeConfig(Options options, control::NetConf conf
         "overlay "
         "network accepts no packets that bypass its tunnel; remove the key for all nodes");
   }
-  const bool frames = options.data_plane == DataPlane::kUserspace &&
-                      options.pod_device.kind != PodDevice::Kind::kTun;
+  // Of the userspace data plane alone.
+  const bool frames = options.pod_device.kind != PodDevice::Kind::kTun;
   if (frames && (!is_vxlan || conf.direct_routing)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "Backend.", is_vxlan ? "DirectRouting: true" : "Type other than vxlan",

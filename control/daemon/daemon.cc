@@ -212,6 +212,7 @@ std::string Daemon::DescribeSource() const {
 }
 
 void Daemon::OnOwnNode() {
+  CheckRecalled();
   DeriveFacts();
   Identify();
   Schedule();
@@ -289,7 +290,7 @@ void Daemon::Schedule() {
 void Daemon::ArmSourcePoll() {
   source_timer_.Set(steady_clock::now() + kSourcePeriod, [this] {
     file_->Poll();
-    if (file_->is_current()) file_read_at_ = clock_.Now();
+    if (file_->status().ok()) file_read_at_ = clock_.Now();
     ArmSourcePoll();
   });
 }

@@ -125,8 +125,12 @@ class Daemon final : public admin::StateProvider {
   absl::Status OpenAdmin();
   // daemon_journal.cc. What the journal belongs to; `node` may be empty.
   journal::Scope JournalScope(const std::string& node) const;
+  // The journal's leases are of use: what they make ends with the process.
+  bool RecallsLeases() const;
   // Before the source starts: uses the journal, if it is of this boot and this configuration.
   void Recall();
+  // Our Node was reported: drops a journal of a Node that was deleted since.
+  void CheckRecalled();
   // Writes the journal if its content has changed, but seldom; `last`: the process ends.
   void KeepJournal(bool last);
   // What remains in force while the source has not answered; empty: it has, or there is no journal.
@@ -165,9 +169,9 @@ class Daemon final : public admin::StateProvider {
   const std::unique_ptr<host::Host> host_;
   const std::shared_ptr<ledger::NodeLedger> ledger_;
   const journal::Journal journal_;
-  std::int64_t recalled_at_ = 0;  // Unix seconds: when the journal that is used was written
-  // As written last: the leases' generation and our own; and when it may be written again.
-  std::optional<std::pair<std::uint64_t, control::OwnFacts>> journaled_;
+  std::optional<journal::Header> recalled_;  // of the journal that is used
+  // As written last: the leases' generation, or zero, and the rest; and when to compare it again.
+  std::optional<std::pair<std::uint64_t, journal::Header>> journaled_;
   std::chrono::steady_clock::time_point next_journal_{};
   const std::shared_ptr<metrics::HnsCalls> hns_calls_;  // null: HNS is not programmed
   const std::shared_ptr<hns::Repairs> hns_repairs_ = std::make_shared<hns::Repairs>();

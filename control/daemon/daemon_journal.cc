@@ -6,10 +6,12 @@
 // may lack the last seconds of the process before, and a route must not be removed because of that.
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "control/daemon/daemon.h"
 #include "control/file_io.h"
@@ -23,26 +25,6 @@ using std::chrono::steady_clock;
 // Between two writes: they take at most a fiftieth of the time.
 constexpr steady_clock::duration kPause = std::chrono::seconds(5);
 constexpr int kShare = 50;
-
-// Calls `visit` with the halves in use of each other node.
-void ForEachInUse(const lease::LeaseTable& table,
-                  absl::FunctionRef<void(const lease::Lease&)> visit) {
-  lease::Lease lease;
-  const auto take = [&] {
-    if (lease.v4 || lease.v6) visit(lease);
-    lease = {};
-  };
-  table.ForEachRow([&](lease::LeaseRow&& row) {
-    if (!IsUsable(row.state)) return;
-    if (lease.node != row.node) {
-      take();
-      lease.node = std::move(row.node);
-      lease.backend_type = std::move(row.backend_type);
-    }
-    (row.family == IpFamily::kV4 ? lease.v4 : lease.v6) = row.lease;
-  });
-  take();
-}
 
 // What a start needs of our Node, with the MAC of our lease.
 lease::OwnNode OwnOf(const lease::OwnNode& node, const control::OwnFacts& facts) {
@@ -72,40 +54,57 @@ journal::Scope Daemon::JournalScope(const std::string& node) const {
     scope.pod = absl::StrCat(options.pod_namespace, "/", options.pod_name);
   scope.source = member_ ? "kubernetes" : absl::StrCat("file ", options.lease_file);
   scope.net_conf = journal::NetConfText(config_.conf);
+  if (config_.cluster) scope.cluster = kube::ClusterKeys(*config_.cluster);
   return scope;
 }
 
+bool Daemon::RecallsLeases() const {
+  return config_.options.data_plane == config::DataPlane::kUserspace &&
+         !config_.conf.direct_routing && !config_.hns;
+}
+
 void Daemon::Recall() {
-  const absl::StatusOr<std::optional<journal::State>> state = journal_.Load();
-  journal_condition_.Set(state.status().message());
-  if (!state.ok() || !*state) return;
+  const absl::StatusOr<std::optional<journal::Header>> found = journal_.Load();
+  journal_condition_.Set(found.status().message());
+  if (!found.ok() || !*found) return;
+  const journal::Header& header = **found;
   const auto ignore = [this](std::string_view why) {
     control::LogInfo(absl::StrCat("the journal ", journal_.path(), " is not used: ", why));
   };
-  if (const std::string other = Difference((*state)->scope, JournalScope(node_name_));
-      !other.empty())
+  if (const std::string other = Difference(header.scope, JournalScope(node_name_)); !other.empty())
     return ignore(other);
-  const std::string& name = (*state)->scope.node;
-  const auto facts = control::DeriveOwnFacts(name, (*state)->own, config_.conf);
+  const auto facts = control::DeriveOwnFacts(header.scope.node, header.own, config_.conf);
   if (!facts.ok()) return ignore(facts.status().message());
   // A file for another lease is newer than the journal, and without a file that lease was
   // withdrawn.
   if (!network_.KeepFileOf(*facts))
     return ignore(absl::StrCat(config_.options.subnet_file, " is not of its lease"));
-  recalled_at_ = (*state)->saved;
-  control::LogInfo(absl::StrCat("the journal ", journal_.path(),
-                                " is of this boot: ", (*state)->leases.size(), " leases"));
-  const bool ends_with_process = config_.options.data_plane == config::DataPlane::kUserspace &&
-                                 !config_.conf.direct_routing && !config_.hns;
-  if (!ends_with_process) return;
-  node_name_ = name;
-  reconciler_.Recall((*state)->own, (*state)->leases);
+  recalled_ = header;
+  const bool recalls = RecallsLeases() && header.leases;
+  control::LogInfo(absl::StrCat("the journal ", journal_.path(), " is of this boot",
+                                recalls ? absl::StrCat(": ", *header.leases, " leases") : ""));
+  if (!recalls) return;
+  const absl::Status read = reconciler_.Recall(
+      header.own, [this](journal::Visit visit) { return journal_.Load(visit).status(); });
+  journal_condition_.Set(read.message());
+  if (read.ok()) node_name_ = header.scope.node;
+}
+
+void Daemon::CheckRecalled() {
+  const std::optional<lease::OwnNode>& node = reconciler_.own_node();
+  if (!recalled_ || !node || node->node.uid == recalled_->own.node.uid) return;
+  control::LogInfo(absl::StrCat("node ", node->node.name, " was created anew (UID ", node->node.uid,
+                                ", before ", recalled_->own.node.uid, "): the journal ",
+                                journal_.path(), " is dropped"));
+  recalled_.reset();
+  std::error_code ignored;
+  std::filesystem::remove(control::PathOf(journal_.path()), ignored);
 }
 
 std::string Daemon::RecalledText() const {
-  if (recalled_at_ == 0 || reconciler_.source_synced()) return "";
-  const std::string at = absl::FormatTime("%Y-%m-%d %H:%M:%S UTC",
-                                          absl::FromUnixSeconds(recalled_at_), absl::UTCTimeZone());
+  if (!recalled_ || reconciler_.source_synced()) return "";
+  const std::string at = absl::FormatTime(
+      "%Y-%m-%d %H:%M:%S UTC", absl::FromUnixSeconds(recalled_->saved), absl::UTCTimeZone());
   if (reconciler_.is_recalled()) {
     return absl::StrCat("; until it answers the leases of the journal of ", at,
                         " are in use, not confirmed");
@@ -116,23 +115,23 @@ std::string Daemon::RecalledText() const {
 
 void Daemon::KeepJournal(bool last) {
   const auto& own = reconciler_.own_node();
-  if (stopped_ || !facts_.ok() || !own || !reconciler_.source_synced() ||
-      !network_.has_written_file())
-    return;
-  const std::pair now(generation(), *facts_);
   const steady_clock::time_point begin = steady_clock::now();
-  if (journaled_ == now || (!last && begin < next_journal_)) return;
-  journal::Header header;
+  if (stopped_ || !facts_.ok() || !own || !reconciler_.source_synced() ||
+      !network_.has_written_file() || (!last && begin < next_journal_))
+    return;
+  next_journal_ = begin + kPause;
+  const bool with_leases = RecallsLeases();
+  std::pair<std::uint64_t, journal::Header> now(with_leases ? generation() : 0, {});
+  journal::Header& header = now.second;
   header.scope = JournalScope(node_name_);
-  header.saved = absl::ToUnixSeconds(absl::FromChrono(std::chrono::system_clock::now()));
   header.own = OwnOf(*own, *facts_);
-  const absl::Status saved =
-      journal_.Save(header, [this](absl::FunctionRef<void(const lease::Lease&)> visit) {
-        ForEachInUse(reconciler_.table(), visit);
-      });
+  if (journaled_ == now) return;
+  const auto each = [this](journal::Visit visit) { reconciler_.table().ForEachInUse(visit); };
+  header.saved = absl::ToUnixSeconds(absl::Now());
+  const absl::Status saved = with_leases ? journal_.Save(header, each) : journal_.Save(header);
+  header.saved = 0;  // it makes no difference
   journal_condition_.Set(saved.message());
-  if (saved.ok()) journaled_ = now;
-  release_memory_ = true;  // of the text
+  if (saved.ok()) journaled_ = std::move(now);
   const steady_clock::time_point end = steady_clock::now();
   next_journal_ = end + std::max<steady_clock::duration>(kPause, kShare * (end - begin));
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/journal/journal.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <system_error>
 #include <utility>
@@ -17,9 +19,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Another version has another name.
+// Increased when an earlier weft would misread the text.
+constexpr std::int64_t kVersion = 1;
+// What version 1 was called first.
 constexpr std::string_view kFormat = "weft/journal/v1";
-constexpr std::string_view kFormats = "weft/journal/";
+constexpr std::size_t kPiece = std::size_t{64} << 10;
 
 // ---- writing
 
@@ -173,13 +177,13 @@ lease::OwnNodeFamily ReadOwn(const Reader& reader, IpFamily family) {
   return half;
 }
 
-// Calls `read` with the object `key`, if there is one.
-template <typename Read>
-void WithHalf(const Reader& reader, const char* key, const Read& read) {
+// Calls `use` with the object `key`, if there is one.
+template <typename Use>
+void WithHalf(const Reader& reader, const char* key, const Use& use) {
   const Json* const json = reader.Find(key);
   if (json == nullptr) return;
   if (!json->is_object()) return reader.Refuse(key, "is no object");
-  read(Reader(*json, reader.error()));
+  use(Reader(*json, reader.error()));
 }
 
 lease::Lease ReadLease(const Reader& reader) {
@@ -191,10 +195,38 @@ lease::Lease ReadLease(const Reader& reader) {
   return lease;
 }
 
-// Returns the number of leases that follow.
-std::int64_t ReadHeader(const Reader& reader, Header& header) {
-  header.scope = {reader.Required("boot"), reader.String("node"), reader.String("pod"),
-                  reader.Required("source"), reader.Required("netConf")};
+absl::Status OfLine(std::size_t line, std::string_view why) {
+  return absl::DataLossError(absl::StrCat("line ", line, ": ", why));
+}
+
+absl::Status ReadVersion(const Reader& reader) {
+  const auto version = reader.Number("version", kAnyNumber);
+  if (!version && reader.String("apiVersion") != kFormat)
+    return OfLine(1, "it is no journal of weft");
+  if (version <= kVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "it has version ", *version, ", and this flanneld knows ", kVersion, " and earlier ones"));
+}
+
+std::set<std::string> ReadTexts(const Reader& reader, const char* key) {
+  std::set<std::string> texts;
+  const Json* const list = reader.Find(key);
+  if (list == nullptr) return texts;
+  if (!list->is_array()) reader.Refuse(key, "is no list");
+  for (const Json& each : *list) {
+    if (each.is_string())
+      texts.insert(each.get<std::string>());
+    else
+      reader.Refuse(key, "is no list of texts");
+  }
+  return texts;
+}
+
+Header ReadHeader(const Reader& reader) {
+  Header header;
+  header.scope = {reader.Required("boot"),    reader.String("node"),
+                  reader.String("pod"),       reader.Required("source"),
+                  reader.Required("netConf"), ReadTexts(reader, "cluster")};
   header.saved = reader.Number("saved", kAnyNumber).value_or(0);
   header.own.managed = true;
   WithHalf(reader, "own", [&](const Reader& own) {
@@ -206,13 +238,8 @@ std::int64_t ReadHeader(const Reader& reader, Header& header) {
              [&](const Reader& half) { header.own.v6 = ReadOwn(half, IpFamily::kV6); });
   });
   if (header.own.node.name.empty()) reader.Refuse("own", "is missing");
-  const auto leases = reader.Number("leases", kAnyNumber);
-  if (!leases) reader.Refuse("leases", "is missing");
-  return leases.value_or(0);
-}
-
-absl::Status OfLine(std::size_t line, std::string_view why) {
-  return absl::DataLossError(absl::StrCat("line ", line, ": ", why));
+  header.leases = reader.Number("leases", kAnyNumber);
+  return header;
 }
 
 std::string FamilyText(std::string_view name, const std::optional<IpPrefix>& network) {
@@ -230,63 +257,65 @@ std::string NetConfText(const control::NetConf& conf) {
   return text;
 }
 
-std::string Text(const Header& header, ForEachLease leases) {
+void Write(const Header& header, std::optional<ForEachLease> leases, control::TextSink append) {
+  std::int64_t count = 0;
+  if (leases) (*leases)([&count](const lease::Lease&) { ++count; });
   Json own = ToJson(header.own.node);
   Set(own, "backend", header.own.backend_type);
   if (header.own.v4 != lease::OwnNodeFamily()) own["ipv4"] = ToJson(header.own.v4);
   if (header.own.v6 != lease::OwnNodeFamily()) own["ipv6"] = ToJson(header.own.v6);
-  Json first = {{"apiVersion", kFormat}, {"saved", header.saved}, {"boot", header.scope.boot}};
+  Json first = {{"version", kVersion},
+                {"apiVersion", kFormat},
+                {"saved", header.saved},
+                {"boot", header.scope.boot}};
   Set(first, "node", header.scope.node);
   Set(first, "pod", header.scope.pod);
   first["source"] = header.scope.source;
   first["netConf"] = header.scope.net_conf;
+  if (!header.scope.cluster.empty()) first["cluster"] = header.scope.cluster;
   first["own"] = std::move(own);
-  std::string lines;
-  std::size_t count = 0;
-  leases([&](const lease::Lease& lease) {
+  if (leases) first["leases"] = count;
+  std::string piece;
+  AppendLine(piece, first);
+  const auto add = [&](const lease::Lease& lease) {
     Json line = ToJson(lease.node);
     Set(line, "backend", lease.backend_type);
     if (lease.v4) line["ipv4"] = ToJson(*lease.v4);
     if (lease.v6) line["ipv6"] = ToJson(*lease.v6);
-    AppendLine(lines, line);
-    ++count;
-  });
-  first["leases"] = count;
-  std::string text;
-  AppendLine(text, first);
-  return lines.insert(0, text);
+    AppendLine(piece, line);
+    if (piece.size() < kPiece) return;
+    append(piece);
+    piece.clear();
+  };
+  if (leases) (*leases)(add);
+  append(piece);
 }
 
-absl::StatusOr<State> Parse(std::string_view text) {
-  State state;
-  std::int64_t desired = 0;
-  std::size_t line = 0;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    ++line;
-    if (end == std::string_view::npos) return OfLine(line, "it is cut off");
-    const Json json = Json::parse(text.substr(0, end), nullptr, /*allow_exceptions=*/false);
-    text.remove_prefix(end + 1);
-    if (!json.is_object()) return OfLine(line, "it is no JSON object");
+absl::StatusOr<Header> Read(std::istream& text, std::optional<Visit> visit) {
+  std::optional<Header> header;
+  std::int64_t found = 0;
+  std::size_t number = 1;
+  for (std::string line; std::getline(text, line); ++number) {
+    if (text.eof()) return OfLine(number, "it is cut off");
+    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object()) return OfLine(number, "it is no JSON object");
     std::string error;
     const Reader reader(json, error);
-    if (line == 1) {
-      const std::string format = reader.String("apiVersion");
-      if (format != kFormat && format.starts_with(kFormats))
-        return absl::FailedPreconditionError(absl::StrCat("it has the format ", Quoted(format)));
-      if (format != kFormat) return OfLine(line, "it is no journal of weft");
-      desired = ReadHeader(reader, state);
-    } else {
-      state.leases.push_back(ReadLease(reader));
+    if (!header) {
+      if (absl::Status known = ReadVersion(reader); !known.ok()) return known;
+      header = ReadHeader(reader);
+      if (error.empty() && (!visit || !header->leases)) return *header;
+    } else if (const lease::Lease lease = ReadLease(reader); error.empty()) {
+      (*visit)(lease);
+      ++found;
     }
-    if (!error.empty()) return OfLine(line, error);
+    if (!error.empty()) return OfLine(number, error);
   }
-  if (line == 0) return absl::DataLossError("it is empty");
-  if (static_cast<std::int64_t>(state.leases.size()) != desired) {
-    return absl::DataLossError(
-        absl::StrCat("it has ", state.leases.size(), " leases instead of ", desired));
-  }
-  return state;
+  if (text.bad()) return absl::UnavailableError("it cannot be read");
+  if (!header) return absl::DataLossError("it is empty");
+  if (found == header->leases) return *header;
+  return absl::DataLossError(
+      absl::StrCat("it has ", found, " leases instead of ", *header->leases));
 }
 
 std::string Difference(const Scope& state, const Scope& desired) {
@@ -298,6 +327,10 @@ std::string Difference(const Scope& state, const Scope& desired) {
   if (state.source != desired.source)
     return absl::StrCat("its leases are of ", Quoted(state.source), ", not of ",
                         Quoted(desired.source));
+  const auto known = [&state](const std::string& key) { return state.cluster.contains(key); };
+  if (!state.cluster.empty() && !desired.cluster.empty() &&
+      std::none_of(desired.cluster.begin(), desired.cluster.end(), known))
+    return "it is of another cluster: none of its CAs' keys is of the CAs that are given now";
   if (state.net_conf != desired.net_conf)
     return absl::StrCat("it is of another net-conf: ", Quoted(state.net_conf, 200), ", now ",
                         desired.net_conf);
@@ -309,29 +342,35 @@ std::string Difference(const Scope& state, const Scope& desired) {
 Journal::Journal(const std::string& folder)
     : folder_(folder), path_(absl::StrCat(folder, "/journal.json")) {}
 
-absl::StatusOr<std::optional<State>> Journal::Load() const {
+absl::StatusOr<std::optional<Header>> Journal::Load(std::optional<Visit> visit) const {
   const auto refused = [this](const absl::Status& why) {
-    return absl::Status(why.code(),
-                        absl::StrCat("the journal ", path_, " is not used: ", why.message(),
-                                     "; it is replaced once the source of leases answers"));
+    return absl::Status(
+        why.code(),
+        absl::StrCat("the journal ", path_, " is not used: ", why.message(),
+                     absl::IsFailedPrecondition(why)
+                         ? "; it stays, and none is written: start that flanneld, or remove it"
+                         : "; it is replaced once the source of leases answers"));
   };
   // Before it is opened: opening a FIFO would wait for its writer.
   std::error_code error;
-  const auto found = std::filesystem::symlink_status(control::PathOf(path_), error);
+  const std::filesystem::path path = control::PathOf(path_);
+  const auto found = std::filesystem::symlink_status(path, error);
   if (found.type() == std::filesystem::file_type::not_found) return std::nullopt;
   if (!std::filesystem::is_regular_file(found))
     return refused(absl::DataLossError("it is no regular file"));
-  for (const std::string& path : {folder_, path_}) {
-    if (const absl::Status own = control::CheckOwn(path); !own.ok()) return refused(own);
+  for (const std::string& each : {folder_, path_}) {
+    if (const absl::Status own = control::CheckOwn(each); !own.ok()) return refused(own);
   }
-  const absl::StatusOr<std::string> text = control::ReadFileText(path_, kMostText);
-  if (!text.ok()) return refused(text.status());
-  absl::StatusOr<State> state = Parse(*text);
-  if (!state.ok()) return refused(state.status());
-  return *std::move(state);
+  if (std::filesystem::file_size(path, error) > kMostText)
+    return refused(absl::ResourceExhaustedError("it is too large"));
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return refused(absl::NotFoundError("it cannot be opened"));
+  absl::StatusOr<Header> header = Read(file, visit);
+  if (!header.ok()) return refused(header.status());
+  return *std::move(header);
 }
 
-absl::Status Journal::Save(const Header& header, ForEachLease leases) const {
+absl::Status Journal::Save(const Header& header, std::optional<ForEachLease> leases) const {
   const auto failed = [this](const absl::Status& why) {
     return absl::Status(
         why.code(),
@@ -339,15 +378,21 @@ absl::Status Journal::Save(const Header& header, ForEachLease leases) const {
                      "; a restart without the source of leases would start without peers; give "
                      "flanneld a folder it may write to with --state-dir"));
   };
-  const std::string text = Text(header, leases);
-  if (text.size() > kMostText)
-    return failed(absl::ResourceExhaustedError("the leases exceed its 64 MiB"));
+  // Also one that was put there while this process ran.
+  if (absl::Status found = Load().status(); absl::IsFailedPrecondition(found)) return found;
   if (const auto made = control::MakeOwnFolder(folder_); !made.ok()) return failed(made.status());
   if (const auto aside = control::SetForeignAside(path_); !aside.ok())
     return failed(aside.status());
-  if (absl::Status written = control::ReplaceFileText(path_, text); !written.ok())
-    return failed(written);
-  return absl::OkStatus();
+  const absl::Status written = control::ReplaceFileText(path_, [&](control::TextSink append) {
+    std::size_t size = 0;
+    Write(header, leases, [&](std::string_view piece) {
+      size += piece.size();
+      if (size <= kMostText) append(piece);
+    });
+    return size <= kMostText ? absl::OkStatus()
+                             : absl::ResourceExhaustedError("the leases exceed its 64 MiB");
+  });
+  return written.ok() ? written : failed(written);
 }
 
 }  // namespace weft::journal

@@ -4,14 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <istream>
 #include <optional>
+#include <set>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "control/file_io.h"
 #include "control/lease/lease.h"
 #include "control/lease/own_node.h"
 #include "control/net_conf.h"
@@ -26,6 +27,8 @@ struct Scope {
   std::string pod;       // "NAMESPACE/NAME" of flanneld's own pod; empty: unknown
   std::string source;    // where leases come from: "kubernetes", "file PATH"
   std::string net_conf;  // NetConfText
+  // kube::ClusterKeys. Empty: not known.
+  std::set<std::string> cluster{};
   friend bool operator==(const Scope&, const Scope&) = default;
 };
 
@@ -38,23 +41,22 @@ struct Header {
   std::int64_t saved = 0;  // Unix seconds
   // Our Node without the annotations' texts and problems; its MAC is the one that peers send to.
   lease::OwnNode own;
+  std::optional<std::int64_t> leases{};  // how many follow; empty: they are not kept
   friend bool operator==(const Header&, const Header&) = default;
 };
 
-struct State : Header {
-  // The peers' halves in use, without the time of creation.
-  std::vector<lease::Lease> leases;
-  friend bool operator==(const State&, const State&) = default;
-};
-
+// Receives the peers' halves in use, without the time of creation.
+using Visit = absl::FunctionRef<void(const lease::Lease&)>;
 // Calls the function that it is given with each lease.
-using ForEachLease = absl::FunctionRef<void(absl::FunctionRef<void(const lease::Lease&)>)>;
+using ForEachLease = absl::FunctionRef<void(Visit)>;
 
-// A line of JSON for the header and one for each lease, so that a long journal is read and written
-// line by line: 100,000 leases at once take 60 MB.
-std::string Text(const Header& header, ForEachLease leases);
-// The error names line, member and cause. FailedPrecondition: of another version of weft.
-absl::StatusOr<State> Parse(std::string_view text);
+// Passes on the text, in pieces: a line of JSON for the header and one for each lease. 100,000
+// leases at once take 60 MB. `leases` is called twice, because the header has their number; empty:
+// they are not kept.
+void Write(const Header& header, std::optional<ForEachLease> leases, control::TextSink append);
+// Reads the header and, if there is a `visit`, the leases; those that it received before an error
+// are void. The error names line, member and cause. FailedPrecondition: of a later version.
+absl::StatusOr<Header> Read(std::istream& text, std::optional<Visit> visit = std::nullopt);
 
 // How `state` differs from what is desired, as a sentence; empty: it may be used.
 std::string Difference(const Scope& state, const Scope& desired);
@@ -70,10 +72,11 @@ class Journal {
   explicit Journal(const std::string& folder);
   const std::string& path() const { return path_; }
 
-  // Empty: there is no file.
-  absl::StatusOr<std::optional<State>> Load() const;
-  // Replaces the file atomically; one of another user is set aside first.
-  absl::Status Save(const Header& header, ForEachLease leases) const;
+  // As Read. Empty: there is no file.
+  absl::StatusOr<std::optional<Header>> Load(std::optional<Visit> visit = std::nullopt) const;
+  // As Write. Replaces the file atomically; one of another user is set aside first, one of a later
+  // version stays: FailedPrecondition.
+  absl::Status Save(const Header& header, std::optional<ForEachLease> leases = std::nullopt) const;
 
  private:
   const std::string folder_, path_;

@@ -109,8 +109,9 @@ class LeaseTable {
   std::uint64_t generation() const { return generation_; }
   // Ordered by node and family. O(n log n).
   std::vector<LeaseRow> Rows() const;
-  // The same, one after the other.
-  void ForEachRow(absl::FunctionRef<void(LeaseRow&&)> visit) const;
+  // The halves in use of each other node, without the time of creation, in no order. The lease
+  // lives until `visit` returns. O(n).
+  void ForEachInUse(absl::FunctionRef<void(const Lease&)> visit) const;
   // The rows of one node: none, one or two.
   std::vector<LeaseRow> RowsOf(const NodeKey& node) const;
   // Visits the rows that are remarkable (IsRemarkable). O(1) when there are none, else O(n). The

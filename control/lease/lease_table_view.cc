@@ -91,19 +91,30 @@ std::vector<Peer> LeaseTable::Snapshot(IpFamily family) const {
 std::vector<LeaseRow> LeaseTable::Rows() const {
   std::vector<LeaseRow> rows;
   rows.reserve(nodes_.size());
-  ForEachRow([&rows](LeaseRow&& row) { rows.push_back(std::move(row)); });
-  return rows;
-}
-
-void LeaseTable::ForEachRow(absl::FunctionRef<void(LeaseRow&&)> visit) const {
   std::vector<RecordId> all;
   all.reserve(nodes_.size());
   ForEach([&all](RecordId lease) { all.push_back(lease); });
   for (const RecordId lease : InOrder(std::move(all))) {
     for (const IpFamily family : kFamilies) {
-      if (Read(lease).has(family)) visit(RowOf(lease, family, Judge(lease, family)));
+      if (Read(lease).has(family)) rows.push_back(RowOf(lease, family, Judge(lease, family)));
     }
   }
+  return rows;
+}
+
+void LeaseTable::ForEachInUse(absl::FunctionRef<void(const Lease&)> visit) const {
+  ForEach([&](RecordId record) {
+    const PackedLease packed = Read(record);
+    Lease lease;
+    for (const IpFamily family : kFamilies) {
+      if (packed.has(family) && IsUsable(Judge(record, family)))
+        (family == IpFamily::kV4 ? lease.v4 : lease.v6) = packed.half(family);
+    }
+    if (!lease.v4 && !lease.v6) return;
+    lease.node = packed.node();
+    lease.backend_type = packed.backend_type();
+    visit(lease);
+  });
 }
 
 std::vector<LeaseRow> LeaseTable::RowsOf(const NodeKey& node) const {

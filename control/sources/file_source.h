@@ -32,10 +32,7 @@ class FileSource final : public lease::Source {
   void Start(lease::SourceListener& listener) override;
   std::string Describe() const override;
   void Poll();
-  // The last Poll found the file readable, and `listener` has its content.
-  bool is_current() const { return text_hash_ && status_.ok(); }
-
-  // Of the last attempt to read.
+  // Of the last attempt to read. Ok: `listener` has the file's content.
   const absl::Status& status() const { return status_; }
   // Nodes without kube-subnet-manager "true" in the last valid content.
   std::size_t not_managed() const { return not_managed_; }

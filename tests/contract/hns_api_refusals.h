@@ -315,6 +315,7 @@ TEST_P(HnsApiContract, SwitchAtomicBatches) {
   EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), IsEmpty());
   EXPECT_EQ(Modify(network, "Add", {Route(1), Route(2)}), 0u);
   EXPECT_EQ(Modify(network, "Remove", {Route(1), Route(9)}), hns::hresult::kPolicyNotFound);
+  EXPECT_EQ(Modify(network, "Remove", {Route(1), wrong}), hns::hresult::kPolicyNotFound);
   EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), SizeIs(2));
 
   Switch([](auto& s) { s.atomic_batches = false; });

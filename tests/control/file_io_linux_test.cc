@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk on which the text has no room, played by the largest file that this process may write.
+// A disk on which the text has no room, played by the largest file that this process may write, and
+// what is made durable, by an fsync in the place of the C library's.
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,15 +10,57 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "control/file_io.h"
 #include "control/process_lock.h"
 #include "tests/support/test_path.h"
 
+namespace {
+
+std::function<void(const std::string& path)> on_sync;
+
+}  // namespace
+
+extern "C" int fsync(int file) {
+  std::error_code error;
+  const std::string link = "/proc/self/fd/" + std::to_string(file);
+  if (on_sync) on_sync(std::filesystem::read_symlink(link, error).string());
+  return 0;
+}
+
 namespace weft::control {
 namespace {
+
+// A power cut leaves the old text or the new one.
+TEST(FileIoLinuxTest, ATextIsDurableBeforeItsNameLeadsToItAndThenTheNameIs) {
+  const std::string folder = weft::testing::TestPath().string(), path = folder + "/subnet.env";
+  std::filesystem::create_directories(folder);
+  ASSERT_TRUE(ReplaceFileText(path, "old\n").ok());
+  // What is made durable, its text, and the one that the name leads to then.
+  std::vector<std::vector<std::string>> synced;
+  on_sync = [&](const std::string& file) {
+    const std::string text = file == folder ? "" : ReadFileText(file).value_or("none");
+    synced.push_back({file.substr(0, path.size()), text, ReadFileText(path).value_or("none")});
+  };
+  using Synced = std::vector<std::string>;
+  EXPECT_TRUE(ReplaceFileText(path, "new\n").ok());
+  EXPECT_THAT(std::exchange(synced, {}),
+              ::testing::ElementsAre(Synced{path, "new\n", "old\n"}, Synced{folder, "", "new\n"}));
+  EXPECT_TRUE(AppendFileText(path, 4, "more\n").ok());
+  EXPECT_THAT(std::exchange(synced, {}),
+              ::testing::ElementsAre(Synced{path, "new\nmore\n", "new\nmore\n"}));
+  std::filesystem::remove(path);
+  EXPECT_TRUE(AppendFileText(path, 0, "one\n").ok());
+  EXPECT_THAT(synced,
+              ::testing::ElementsAre(Synced{path, "one\n", "one\n"}, Synced{folder, "", "one\n"}));
+  on_sync = nullptr;
+  std::filesystem::remove_all(folder);
+}
 
 TEST(FileIoLinuxTest, OnAFullDiskTheOldTextStaysWhole) {
   const std::filesystem::path folder = weft::testing::TestPath();
@@ -91,6 +135,8 @@ TEST(FileIoLinuxTest, AMissingFolderIsNamed) {
   const std::string folder = weft::testing::TestPath().string();
   EXPECT_THAT(std::string(ReplaceFileText(folder + "/subnet.env", "A=1\n").message()),
               ::testing::StartsWith("cannot make a file in " + folder));
+  EXPECT_THAT(std::string(ReplaceFileText(std::string(300, 'x'), "A=1\n").message()),
+              ::testing::StartsWith("cannot make a file in .: "));
 }
 
 }  // namespace

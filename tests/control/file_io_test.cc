@@ -110,6 +110,22 @@ TEST_F(FileIoTest, ReadsAllOrReturnsAnError) {
   EXPECT_FALSE(ReadFileText(folder_).ok()) << "it does not throw";
 }
 
+TEST_F(FileIoTest, PiecesAreOneTextAndAnErrorKeepsTheFormerOne) {
+  ASSERT_TRUE(Replace(1));
+  const auto pieces = [](const absl::Status& status) {
+    return [status](TextSink append) {
+      append("A=1\n");
+      append("B=2\n");
+      return status;
+    };
+  };
+  EXPECT_EQ(ReplaceFileText(path_, pieces(absl::AbortedError("why"))), absl::AbortedError("why"));
+  EXPECT_EQ(ReadFileText(path_).value(), Text(1));
+  ASSERT_TRUE(ReplaceFileText(path_, pieces(absl::OkStatus())).ok());
+  EXPECT_EQ(ReadFileText(path_).value(), "A=1\nB=2\n");
+  EXPECT_EQ(FilesInFolder(), 1u);
+}
+
 TEST_F(FileIoTest, AMissingFolderIsAnErrorAndNotCreated) {
   const absl::Status status = ReplaceFileText(folder_ + "/no/subnet.env", "A=1\n");
   EXPECT_FALSE(status.ok());

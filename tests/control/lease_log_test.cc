@@ -98,6 +98,61 @@ TEST_F(LeaseLogTest, OfManyRefusedNodesTwentyAreNamed) {
   EXPECT_THAT(Take(), ElementsAre("node \"n\\n\" is refused: broken"));
 }
 
+TEST_F(LeaseLogTest, OfManyNodesThatHaveNotJoinedTwentyAreNamed) {
+  for (int i = 0; i < 25; ++i) log.GatherNotJoined({{"n" + std::to_string(i), ""}, "bare"});
+  EXPECT_EQ(Take().size(), 20u);
+  log.LogGathered();
+  EXPECT_THAT(Take(), ElementsAre("and 5 more nodes have not joined; see: flannelctl leases"));
+}
+
+TEST_F(LeaseLogTest, OfManyWrongLeasesTwentyAreNamed) {
+  for (int i = 0; i < 25; ++i) {
+    const std::string number = std::to_string(i);
+    lease::Lease wrong = MakeLease("n" + number, "10.244." + number + ".0/24", "192.0.2." + number);
+    wrong.v4->vni = 7;
+    table.Upsert(wrong);
+  }
+  log.LogAll();
+  const std::vector<std::string> all = Take();
+  ASSERT_EQ(all.size(), 21u);
+  EXPECT_EQ(all.back(), "and 5 more leases that are not plainly usable; see: flannelctl leases");
+}
+
+TEST_F(LeaseLogTest, AFaultThatEndedIsLoggedAgainWhenItReturns) {
+  for (int times = 0; times < 2; ++times) {
+    a.v4->vni = 7;
+    table.Upsert(a);
+    log.LogNode(a.node);
+    EXPECT_THAT(Take(), ElementsAre(HasSubstr("vni-mismatch"))) << times;
+    a.v4->vni = 4096;
+    table.Upsert(a);
+    log.LogNode(a.node);
+    EXPECT_THAT(Take(), IsEmpty());
+  }
+}
+
+// What is used all the same is no warning, unless this host must be corrected.
+TEST_F(LeaseLogTest, WhatIsUsedIsNoWarning) {
+  std::vector<std::pair<Severity, std::string>> heard;
+  LeaseLog graded(table, [&heard](Severity severity, const std::string& line) {
+    heard.emplace_back(severity, line);
+  });
+  lease::Lease same_address = MakeLease("b", "10.244.2.0/24", "192.0.2.1");
+  lease::Lease wrong = MakeLease("c", "10.244.3.0/24", "192.0.2.3");
+  wrong.v4->vni = 7;
+  table.Upsert(a);
+  table.Upsert(same_address);
+  table.Upsert(wrong);
+  table.DropChanges();  // the sinks have them
+  lease::OwnIdentity own = table.own();
+  own.v4.claims = {{testing::Prefix("10.244.2.7/32"), "name server 10.244.2.7"}};
+  table.SetOwn(own);
+  graded.LogAll();
+  EXPECT_THAT(heard, ElementsAre(::testing::Pair(Severity::kInfo, HasSubstr("duplicate-public-ip")),
+                                 ::testing::Pair(Severity::kWarning, HasSubstr("host-changed")),
+                                 ::testing::Pair(Severity::kWarning, HasSubstr("vni-mismatch"))));
+}
+
 TEST_F(LeaseLogTest, WorksWithoutAListener) {
   LeaseLog unheard(table, nullptr);
   unheard.LogRefused({"n", "broken"});

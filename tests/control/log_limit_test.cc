@@ -31,6 +31,7 @@ TEST(LogLimitTest, MoreLinesThanAreRememberedAreStillWritten) {
   LogLimit limit;
   for (std::size_t i = 0; i < 3 * LogLimit::kMost; ++i)
     ASSERT_TRUE(limit.Allows(std::to_string(i), kStart)) << i;
+  EXPECT_TRUE(limit.Allows("0", kStart)) << "it was forgotten";
 }
 
 TEST(LogLimitTest, ExpiredLinesMakeRoomForNewOnes) {

@@ -92,6 +92,9 @@ TEST(NetConf, UnknownKeysAreNamed) {
       ElementsAre(HasSubstr(R"("vni" is unknown and ignored: the keys here are Type, Name, DNS)")));
   EXPECT_THAT(Parsed(R"({"Network":"10.244.0.0/16","Backend":{"Type":"alloc","x":1}})").notes,
               ElementsAre(HasSubstr("the keys here are Type")));
+  std::string many = R"({"Network":"10.244.0.0/16","Backend":{"Type":"alloc")";
+  for (char key = 'a'; key <= 'z'; ++key) many += std::string(",\"") + key + "\":1";
+  EXPECT_EQ(Parsed(many + "}}").notes.size(), 10u);
 }
 
 // A file of nonsense does not fill the log.

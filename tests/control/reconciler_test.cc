@@ -102,6 +102,13 @@ TEST_F(ReconcilerTest, SinksAreNotTouchedBeforeOurIdentityIsKnown) {
   EXPECT_THAT(World(sink), IsEmpty());  // not even our own
 }
 
+TEST_F(ReconcilerTest, AnEqualIdentityDoesNothing) {
+  Ready();
+  const int before = changes;
+  reconciler.SetOwn(Us());
+  EXPECT_EQ(changes, before);
+}
+
 TEST_F(ReconcilerTest, ConditionBeforeTheFirstSnapshotDeletesNothing) {
   sink.entries[Prefix("10.244.7.0/24")] = testing::MakePeer("old", "10.244.7.0/24", "192.0.2.7");
   reconciler.SetOwn(Us());
@@ -112,10 +119,17 @@ TEST_F(ReconcilerTest, ConditionBeforeTheFirstSnapshotDeletesNothing) {
 
 // ---- leases of an earlier process
 
+auto Recalled(std::vector<lease::Lease> leases) {
+  return [leases = std::move(leases)](absl::FunctionRef<void(const lease::Lease&)> visit) {
+    for (const lease::Lease& lease : leases) visit(lease);
+    return absl::OkStatus();
+  };
+}
+
 TEST_F(ReconcilerTest, RecalledLeasesReachTheSinksAndAreNotInSync) {
   lease::OwnNode us;
   us.node.name = "us";
-  reconciler.Recall(us, {a, b});
+  ASSERT_TRUE(reconciler.Recall(us, Recalled({a, b})).ok());
   EXPECT_EQ(reconciler.own_node(), us);
   reconciler.AddSink(sink);
   EXPECT_EQ(sink.resyncs, 0) << "our identity is not known";
@@ -129,7 +143,7 @@ TEST_F(ReconcilerTest, RecalledLeasesReachTheSinksAndAreNotInSync) {
 }
 
 TEST_F(ReconcilerTest, TheFirstSnapshotReplacesRecalledLeases) {
-  reconciler.Recall({}, {a, b});
+  ASSERT_TRUE(reconciler.Recall({}, Recalled({a, b})).ok());
   reconciler.AddSink(sink);
   reconciler.SetOwn(Us());
   source.Begin();
@@ -154,13 +168,49 @@ TEST_F(ReconcilerTest, TheFirstSnapshotReplacesRecalledLeases) {
 TEST_F(ReconcilerTest, TheOwnNodeIsConfirmedByTheSource) {
   lease::OwnNode us;
   us.node.name = "us";
-  reconciler.Recall(us, {});
+  ASSERT_TRUE(reconciler.Recall(us, Recalled({})).ok());
   EXPECT_TRUE(reconciler.is_own_recalled());
   source.SetOwnNode(us);
   EXPECT_FALSE(reconciler.is_own_recalled());
   EXPECT_THAT(own_nodes, ElementsAre("us"));
   source.SetOwnNode(us);
   EXPECT_EQ(own_nodes.size(), 1u);
+}
+
+// The journal may be of another cluster, or of a Node that was deleted.
+TEST_F(ReconcilerTest, AnotherUidOfOurNodeDropsRecalledLeasesAtOnce) {
+  for (const char* const uid : {"uid-1", "uid-2"}) {
+    SCOPED_TRACE(uid);
+    FakeSink to;
+    Reconciler recalling(clock, [] { return 0.0; }, {});
+    recalling.AddSink(to);
+    lease::OwnNode us;
+    us.node = {"us", "uid-1"};
+    ASSERT_TRUE(recalling.Recall(us, Recalled({a, b})).ok());
+    recalling.SetOwn(Us());
+    ASSERT_EQ(to.entries.size(), 2u);
+    const std::uint64_t generation = recalling.generation();
+    us.node.uid = uid;
+    recalling.OnSnapshotBegin();
+    recalling.OnOwnNode(us);
+    EXPECT_EQ(to.entries.size(), us.node.uid == "uid-1" ? 2u : 0u) << "before the snapshot's end";
+    EXPECT_GE(recalling.generation(), generation);
+  }
+}
+
+TEST_F(ReconcilerTest, WhatCannotBeReadToItsEndIsNotRecalled) {
+  reconciler.AddSink(sink);
+  reconciler.SetOwn(Us());
+  EXPECT_EQ(reconciler.Recall({},
+                              [&](absl::FunctionRef<void(const lease::Lease&)> visit) {
+                                visit(a);
+                                return absl::DataLossError("cut off");
+                              }),
+            absl::DataLossError("cut off"));
+  EXPECT_FALSE(reconciler.is_recalled());
+  EXPECT_FALSE(reconciler.is_own_recalled());
+  EXPECT_EQ(reconciler.own_node(), std::nullopt);
+  EXPECT_THAT(World(sink), IsEmpty());
 }
 
 // After the first snapshot nothing depends on what was recalled, whatever conflicts with it.
@@ -190,7 +240,7 @@ TEST_F(ReconcilerTest, RecalledLeasesDecideNoConflict) {
     for (const auto& [key, lease] : some()) {
       if (random() % 2 == 0) recalled.push_back(lease);
     }
-    recalling.Recall({}, recalled);
+    ASSERT_TRUE(recalling.Recall({}, Recalled(recalled)).ok());
     recalling.SetOwn(Us());
     fresh.SetOwn(Us());
     const auto reported = some();

@@ -2,6 +2,7 @@
 
 import copy
 import filecmp
+import fnmatch
 import json
 import os
 import subprocess
@@ -20,58 +21,60 @@ EVERYTHING = {"linux.enabled": True, "windows.kubeProxy.enabled": True, "podMoni
               "windows.apiServer.host": "10.0.0.1", "windows.cleanup.nodes": ["win1", "win2"],
               "windows.cni.install": True, "windows.cni.serviceCidr": "10.96.0.0/12"}
 
-# VALUE: another than in EVERYTHING or the defaults, and what only then is rendered; None: a part is gone.
+# VALUE: another than in EVERYTHING or the defaults, what then appears, and the only places that change; None: a part is gone, and nothing else.
+LINUX, WINDOWS, PROXY = "DaemonSet/weft-linux/*", "DaemonSet/weft-windows/*", "DaemonSet/kube-proxy-windows/*"
+NET_CONF = "ConfigMap/kube-flannel-cfg/data/net-conf.json/"
 VALUES = {
-    "global.imagePullSecrets": ([{"name": "my-secret"}], "- name: my-secret"),
-    "podCidr": ("10.9.0.0/16", '"Network": "10.9.0.0/16"'),
-    "podCidrv6": ("fd00:9::/56", '"IPv6Network": "fd00:9::/56"'),
-    "netConf.existingConfigMap": ("my-conf", "name: my-conf"),
-    "flannel.image.repository": ("example/linux", "image: example/linux:"),
-    "flannel.image.tag": ("v9", "localhost/weft-linux:v9"),
-    "flannel.args": (["--kube-subnet-mgr", "--v=9"], "--v=9"),
-    "flannel.enableNFTables": (True, '"EnableNFTables": true'),
-    "flannel.backend": ("host-gw", '"Type": "host-gw"'),
-    "flannel.vni": (4097, '"VNI": 4097'),
-    "flannel.backendPort": (4790, '"Port": 4790'),
-    "flannel.mtu": (1400, '"MTU": 1400'),
-    "flannel.directRouting": (True, '"DirectRouting": true'),
-    "flannel.macPrefix": ("0E-2A", '"MacPrefix": "0E-2A"'),
-    "flannel.healthz.port": (10244, "containerPort: 10244"),
-    "flannel.healthz.livenessProbe": ({"periodSeconds": 31}, "periodSeconds: 31"),
-    "flannel.healthz.readinessProbe": ({"periodSeconds": 11}, "periodSeconds: 11"),
-    "flannel.resources": ({"limits": {"memory": "99Mi"}}, "memory: 99Mi"),
-    "flannel.tolerations": ([{"key": "my-taint", "operator": "Exists"}], "key: my-taint"),
-    "flannel.nodeSelector": ({"my-label": "yes"}, "my-label:"),
+    "global.imagePullSecrets": ([{"name": "my-secret"}], "my-secret", "*/template/spec/imagePullSecrets/my-secret/name"),
+    "podCidr": ("10.9.0.0/16", "10.9.0.0/16", NET_CONF + "Network"),
+    "podCidrv6": ("fd00:9::/56", "fd00:9::/56", NET_CONF + "IPv6Network", NET_CONF + "EnableIPv6"),
+    "netConf.existingConfigMap": ("my-conf", "my-conf", "DaemonSet/weft-*/volumes/flannel-cfg/configMap/name", "ConfigMap/*"),
+    "flannel.image.repository": ("example/linux", "example/linux:", LINUX + "/containers/kube-flannel/image"),
+    "flannel.image.tag": ("v9", "localhost/weft-linux:v9", LINUX + "/containers/kube-flannel/image"),
+    "flannel.args": (["--kube-subnet-mgr", "-v=9"], "-v=9", "DaemonSet/weft-*/containers/kube-flannel/args"),
+    "flannel.enableNFTables": (True, "true", NET_CONF + "EnableNFTables"),
+    "flannel.backend": ("host-gw", "host-gw", NET_CONF + "Backend/*"),
+    "flannel.vni": (4097, "4097", NET_CONF + "Backend/VNI"),
+    "flannel.backendPort": (4790, "4790", NET_CONF + "Backend/Port"),
+    "flannel.mtu": (1400, "1400", NET_CONF + "Backend/MTU"),
+    "flannel.directRouting": (True, "true", NET_CONF + "Backend/DirectRouting"),
+    "flannel.macPrefix": ("0E-2A", "0E-2A", NET_CONF + "Backend/MacPrefix"),
+    "flannel.healthz.port": (10244, "10244", "DaemonSet/weft-*/ports/healthz/containerPort", "DaemonSet/weft-*/containers/kube-flannel/args"),
+    "flannel.healthz.livenessProbe": ({"periodSeconds": 31}, "31", "DaemonSet/weft-*/livenessProbe/periodSeconds"),
+    "flannel.healthz.readinessProbe": ({"periodSeconds": 11}, "11", "DaemonSet/weft-*/readinessProbe/periodSeconds"),
+    "flannel.resources": ({"limits": {"memory": "99Mi"}}, "99Mi", LINUX + "/resources/limits/memory"),
+    "flannel.tolerations": ([{"key": "my-taint", "operator": "Exists"}], "my-taint", LINUX + "/tolerations/*"),
+    "flannel.nodeSelector": ({"my-label": "yes"}, "yes", LINUX + "/template/spec/nodeSelector/my-label"),
     "linux.enabled": (False, None),
     "windows.enabled": (False, None),
-    "windows.image.repository": ("example/windows", "image: example/windows:"),
-    "windows.image.tag": ("v9", "localhost/weft-windows:v9"),
-    "windows.args": (["--iface=10.0.0.8"], "--iface=10.0.0.8"),
-    "windows.apiServer.host": ("10.0.0.9", 'value: "10.0.0.9"'),
-    "windows.apiServer.port": (443, 'value: "443"'),
-    "windows.runAsUserName": ("NT AUTHORITY\\Local service", "Local service"),
-    "windows.priorityClassName": ("my-class", "priorityClassName: my-class"),
-    "windows.maxUnavailable": ("25%", "maxUnavailable: 25%"),
-    "windows.resources": ({"limits": {"memory": "88Mi"}}, "memory: 88Mi"),
-    "windows.tolerations": ([{"key": "my-taint", "operator": "Exists"}], "key: my-taint"),
-    "windows.nodeSelector": ({"my-label": "yes"}, "my-label:"),
+    "windows.image.repository": ("example/windows", "example/windows:", "DaemonSet/*-windows/*/image", "Job/*/image"),
+    "windows.image.tag": ("v9", "localhost/weft-windows:v9", "DaemonSet/*-windows/*/image", "Job/*/image"),
+    "windows.args": (["--iface=10.0.0.8"], "--iface=10.0.0.8", WINDOWS + "/containers/kube-flannel/args"),
+    "windows.apiServer.host": ("10.0.0.9", "10.0.0.9", WINDOWS + "/env/KUBERNETES_SERVICE_HOST/value"),
+    "windows.apiServer.port": (7443, "7443", WINDOWS + "/env/KUBERNETES_SERVICE_PORT/value"),
+    "windows.runAsUserName": ("NT AUTHORITY\\Local service", "Local service", "*/windowsOptions/runAsUserName"),
+    "windows.priorityClassName": ("my-class", "my-class", "DaemonSet/*-windows/*/priorityClassName"),
+    "windows.maxUnavailable": ("25%", "25%", "DaemonSet/*-windows/*/maxUnavailable"),
+    "windows.resources": ({"limits": {"memory": "88Mi"}}, "88Mi", WINDOWS + "/containers/kube-flannel/resources/limits/memory"),
+    "windows.tolerations": ([{"key": "my-taint", "operator": "Exists"}], "my-taint", "DaemonSet/*-windows/*/tolerations/*"),
+    "windows.nodeSelector": ({"my-label": "yes"}, "yes", WINDOWS + "/template/spec/nodeSelector/my-label"),
     "windows.cni.install": (False, None),
-    "windows.cni.serviceCidr": ("10.99.0.0/16", "--service-cidr=10.99.0.0/16"),
-    "windows.cni.args": (["--loopback-dsr"], "net-conf.json --loopback-dsr"),
-    "windows.cleanup.nodes": (["win7"], 'nodeName: "win7"'),
-    "windows.cleanup.args": (["--keep-vswitch"], "--keep-vswitch"),
+    "windows.cni.serviceCidr": ("10.99.0.0/16", "--service-cidr=10.99.0.0/16", WINDOWS + "/initContainers/install-cni/command"),
+    "windows.cni.args": (["--loopback-dsr"], "net-conf.json --loopback-dsr", WINDOWS + "/initContainers/install-cni/command"),
+    "windows.cleanup.nodes": (["win7"], "win7", "Job/*", WINDOWS + "/nodeAffinity/*/matchFields/*"),
+    "windows.cleanup.args": (["--keep-vswitch"], "--keep-vswitch", "Job/*/containers/cleanup/args"),
     "windows.kubeProxy.enabled": (False, None),
-    "windows.kubeProxy.image.repository": ("example/proxy", "image: example/proxy:"),
-    "windows.kubeProxy.image.tag": ("v9", "kube-proxy:v9"),
-    "windows.kubeProxy.networkName": ("cbr0", 'value: "cbr0"'),
-    "windows.kubeProxy.args": (["--v=8"], "--v=8"),
+    "windows.kubeProxy.image.repository": ("example/proxy", "example/proxy:", PROXY + "/containers/kube-proxy/image"),
+    "windows.kubeProxy.image.tag": ("v9", "kube-proxy:v9", PROXY + "/containers/kube-proxy/image"),
+    "windows.kubeProxy.networkName": ("cbr0", "cbr0", PROXY + "/env/KUBE_NETWORK/value"),
+    "windows.kubeProxy.args": (["--v=8"], "--v=8", PROXY + "/containers/kube-proxy/command"),
     "namespace.create": (False, None),
     "rbac.create": (False, None),
     "serviceAccount.create": (False, None),
-    "serviceAccount.name": ("my-account", "serviceAccountName: my-account"),
+    "serviceAccount.name": ("my-account", "my-account", "DaemonSet/weft-*/serviceAccountName", "ClusterRoleBinding/flannel/subjects/*", "ServiceAccount/*"),
     "podMonitor.enabled": (False, None),
-    "podMonitor.interval": ("77s", "interval: 77s"),
-    "podMonitor.labels": ({"my-label": "yes"}, "my-label:"),
+    "podMonitor.interval": ("77s", "77s", "PodMonitor/weft/spec/podMetricsEndpoints/0/interval"),
+    "podMonitor.labels": ({"my-label": "yes"}, "yes", "PodMonitor/weft/metadata/labels/my-label"),
 }
 
 
@@ -106,6 +109,23 @@ def render(values=None):
 def objects(text):
     """By kind, namespace and name."""
     return {(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]): each for each in yaml.safe_load_all(text) if each}
+
+
+def places(value, path=""):
+    """{place: text} of what is in objects. An element of a list has its name or number in the place; a list of words is one text, JSON is read."""
+    if path.endswith(".json"):
+        value = json.loads(value)
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        value = " ".join(value)
+    if isinstance(value, list):
+        value = {each.get("name", i): each for i, each in enumerate(value)}
+    if not isinstance(value, dict):
+        return {path: value if isinstance(value, str) else json.dumps(value)}
+    return {place: text for name, inner in value.items() for place, text in places(inner, f"{path}/{name}".lstrip("/")).items()}
+
+
+def rendered_places(values):
+    return places({f"{kind}/{name}": each for (kind, _, name), each in objects(render(values)).items()})
 
 
 def plain(*names):
@@ -162,7 +182,7 @@ def test_every_value_has_effect(cluster):
     """Each leaf of values.yaml, changed alone, next to values that switch all parts on."""
     with open(os.path.join(CHART, "values.yaml"), encoding="utf-8") as file:
         defaults = yaml.safe_load(file)
-    whole = {path for path, (value, _) in VALUES.items() if isinstance(value, (dict, list))}
+    whole = {path for path, (value, *_) in VALUES.items() if isinstance(value, (dict, list))}
 
     def leaves(value, path=""):
         if path in whole or not isinstance(value, dict):
@@ -170,16 +190,23 @@ def test_every_value_has_effect(cluster):
         return set().union(*(leaves(inner, f"{path}.{name}".lstrip(".")) for name, inner in value.items()))
 
     command.expect_equal(leaves(defaults), set(VALUES), "the values of values.yaml, against those of this test")
-    before = render(nested(EVERYTHING))
-    there = objects(before)
-    for path, (value, expected) in VALUES.items():
-        after = render(nested(EVERYTHING | {path: value}))
+    before = rendered_places(nested(EVERYTHING))
+    command_lines = set()
+    for path, (value, expected, *only) in VALUES.items():
+        after = rendered_places(nested(EVERYTHING | {path: value}))
+        command_lines.add(after.get("DaemonSet/weft-linux/spec/template/spec/containers/kube-flannel/args", ""))
         if expected is None:
-            left = objects(after)
-            command.expect(left and len(after) < len(before), f"{path}: nothing is gone")
-            command.expect(len(left) == len(there) or {key: each for key, each in there.items() if key in left} == left, f"what {path} leaves")
-        else:
-            command.expect(expected in after and expected not in before, f"{path}: {expected!r} is not what it renders")
+            command.expect(after and after.items() < before.items(), f"{path}: nothing is gone, or something else differs")
+            continue
+        changed = {place for place in {*before, *after} if before.get(place) != after.get(place)}
+        elsewhere = [place for place in changed if not any(fnmatch.fnmatchcase(place, each) for each in only)]
+        command.expect(not elsewhere, f"{path} changes {elsewhere}")
+        for each in only:
+            command.expect(any(fnmatch.fnmatchcase(place, each) for place in changed), f"{path}: nothing changes at {each}")
+        command.expect(any(expected in after.get(place, "") and expected not in before.get(place, "") for place in changed),
+                       f"{path}: {expected!r} is not what it sets")
+    for line in command_lines:
+        command.expect("(weft)" in command.run(topology.find_program("flanneld"), *line.split(), "--version"), f"flanneld {line}: no version")
 
 
 @weft_only

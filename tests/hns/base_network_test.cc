@@ -129,6 +129,17 @@ TEST(BaseNetworkTest, OneThatDoesNotKeepTheSwitchGivesTheReason) {
   }
 }
 
+// HNS chose it.
+TEST(BaseNetworkTest, WithoutADesiredAdapterAnyIsRight) {
+  OverlaySpec spec = WithBase();
+  spec.adapter.clear();
+  Network network;
+  network.name = "External";
+  network.type = "Overlay";
+  network.policies = {NetAdapterNamePolicy("Ethernet 2")};
+  EXPECT_EQ(BaseNetworkCondition(spec, network), "");
+}
+
 TEST(BaseNetworkTest, IsMadeOnlyWhereDesired) {
   EXPECT_EQ(MissingBaseNetwork(Spec(), {}), std::nullopt);
   EXPECT_TRUE(MissingBaseNetwork(WithBase(), {}));

@@ -81,6 +81,9 @@ TEST(BridgePlanTest, Rows) {
   wrong_subnet.subnets = {{Cidr("10.244.4.0/24"), Ip("10.244.4.1")}};
   wrong_gateway.subnets = {{Cidr("10.244.3.0/24"), Ip("10.244.3.254")}};
   other.name = "nat";
+  BridgeNetwork no_subnet = right, degraded = right;
+  no_subnet.subnets.clear();
+  degraded.degraded = true;
   const BridgeEndpoint ours{kEndpoint, "cbr0_ep", kNetwork, Ip("10.244.3.2"), false, true};
   BridgeEndpoint stale = ours, moved = ours, pod = ours, remote = ours, dead = ours;
   stale.network = Guid();
@@ -91,6 +94,9 @@ TEST(BridgePlanTest, Rows) {
   remote.remote = true;
   dead = pod;
   dead.address = Ip("10.244.9.5");
+  BridgeEndpoint elsewhere = pod, without_address = pod;
+  elsewhere.network = Guid();
+  without_address.address.reset();
 
   using enum BridgeAction;
   const struct {
@@ -108,6 +114,13 @@ TEST(BridgePlanTest, Rows) {
       {"another type", {wrong_type}, {ours, remote, dead}, kRecreate, kCreate},
       {"another subnet", {wrong_subnet}, {ours}, kRecreate, kCreate},
       {"another gateway", {wrong_gateway}, {}, kRecreate, kCreate},
+      {"another gateway, and pods elsewhere",
+       {wrong_gateway},
+       {elsewhere, without_address},
+       kRecreate,
+       kCreate},
+      {"no subnet", {no_subnet}, {}, kRecreate, kCreate},
+      {"without its adapter", {degraded}, {}, kRecreate, kCreate},
       {"another gateway under a pod", {wrong_gateway}, {ours, pod}, kRefuse, kCreate},
       {"a wrong and a right one", {wrong_type, right}, {}, kAdopt, kCreate},
       {"a right and a wrong one", {right, wrong_type}, {}, kAdopt, kCreate},

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hns/desired_routes.h"
 
+#include <cstdint>
+#include <utility>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/hns/overlay_makers.h"
@@ -42,6 +45,27 @@ TEST(DesiredRoutesTest, ACopyStaysAsItWas) {
   EXPECT_EQ(desired.Copy().routes.at(moved.destination), moved);
   desired.Erase(moved.destination);
   EXPECT_EQ(desired.size(), 1u);
+}
+
+TEST(DesiredRoutesTest, OnlyAChangeIsAnotherVersion) {
+  DesiredRoutes desired;
+  std::uint64_t version = desired.Copy().version;
+  const auto differs = [&] {
+    const std::uint64_t before = std::exchange(version, desired.Copy().version);
+    return before != version;
+  };
+  desired.Set(RoutesTo({"10.244.1.0/24"}), /*may_remove=*/true);
+  EXPECT_TRUE(differs());
+  desired.Set(RoutesTo({"10.244.1.0/24"}), /*may_remove=*/true);
+  EXPECT_FALSE(differs());
+  desired.Put(RouteTo("10.244.1.0/24"));
+  EXPECT_FALSE(differs());
+  desired.Put(RouteTo("10.244.2.0/24"));
+  EXPECT_TRUE(differs());
+  desired.Erase(RouteTo("10.244.3.0/24").destination);
+  EXPECT_FALSE(differs());
+  desired.Erase(RouteTo("10.244.2.0/24").destination);
+  EXPECT_TRUE(differs());
 }
 
 }  // namespace

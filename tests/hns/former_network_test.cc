@@ -164,6 +164,33 @@ TEST(FormerNetworkTest, OnlyOurEndpointsAreDeletedWithIt) {
   EXPECT_FALSE(stage.Named("flannel.4096"));
 }
 
+// A process that was killed may have made one without learning its id.
+TEST(FormerNetworkTest, AnIntendedEndpointIsOursByNameAddressAndBoot) {
+  const struct {
+    const char* description;
+    KnownObject entry;
+    bool ours;
+  } rows[] = {
+      {"the same", {"weft-1", std::nullopt, true, "10.244.3.9", true}, true},
+      {"another name", {"weft-2", std::nullopt, true, "10.244.3.9", true}, false},
+      {"another address", {"weft-1", std::nullopt, true, "10.244.3.8", true}, false},
+      {"another boot", {"weft-1", std::nullopt, true, "10.244.3.9", false}, false},
+      {"found, not made", {"weft-1", std::nullopt, false, "10.244.3.9", true}, false},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    ChangeOfVni stage;
+    stage.AddPod("weft-1", "10.244.3.9");
+    const auto ledger = std::make_shared<EndpointLedger>(std::vector{row.entry});
+    stage.Change();
+    stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.spec, ledger);
+    stage.keeper->SetFormer({stage.former});
+    stage.SetRoutes(stage.routes);
+    EXPECT_EQ(stage.Drive().former.empty(), row.ours);
+    EXPECT_EQ(stage.Named("flannel.4096").has_value(), !row.ours);
+  }
+}
+
 // Its existence and its endpoints must be known before it is deleted.
 TEST(FormerNetworkTest, AnUnreadableOneStays) {
   const struct {
@@ -270,6 +297,16 @@ TEST(FormerNetworkTest, IsDeletedFirstWhereHnsAcceptsNoSecondOne) {
   EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("pod1"))) << "the obstacle is reported";
   EXPECT_THAT(outcome.sentence, HasSubstr("HCN_E_INVALID_SUBNET"));
   EXPECT_GT(outcome.next, stage.Now()) << "there was nothing to make room";
+  EXPECT_TRUE(stage.Named("flannel.4096"));
+}
+
+TEST(FormerNetworkTest, StaysWhereHnsRefusesTheDesiredOneForAnotherReason) {
+  ChangeOfVni stage;
+  stage.api.before = [](const WatchedApi::Step& step) -> std::optional<Hresult> {
+    if (step.function != "HcnCreateNetwork") return std::nullopt;
+    return hresult::kUnspecified;
+  };
+  EXPECT_EQ(stage.Go(true, {stage.former}).state, OverlayState::kNetwork);
   EXPECT_TRUE(stage.Named("flannel.4096"));
 }
 

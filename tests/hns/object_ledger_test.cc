@@ -259,6 +259,23 @@ TEST(ShapeTest, HasWhatHnsDoesNotShow) {
   }
 }
 
+TEST(ShapeTest, ReplacesNothingThatIsShownAndNonsenseFillsInNothing) {
+  Network network = OverlayNetwork(Spec());
+  network.policies = {VxlanPortPolicy(8472)};
+  FillFromShape("Overlay 10.244.3.0/24 VSID 5000 port 4790", network);
+  EXPECT_EQ(network.subnets[0].isolation_id, 4096u);
+  EXPECT_EQ(network.vxlan_port(), 8472);
+  network.policies.clear();
+  network.subnets[0].isolation_id.reset();
+  FillFromShape("Overlay 10.244.3.0/24 VSID x port 70000", network);
+  EXPECT_EQ(network.subnets[0].isolation_id, std::nullopt);
+  EXPECT_EQ(network.vxlan_port(), std::nullopt);
+  network.subnets.clear();
+  EXPECT_EQ(ShapeOf(network), "Overlay");
+  FillFromShape("Overlay 10.244.3.0/24 VSID 4096", network);
+  EXPECT_THAT(network.policies, IsEmpty());
+}
+
 // Otherwise a network that HNS shows otherwise than it was made would be deleted without end.
 TEST_F(OverlayLedgerTest, ANetworkMadeSinceBootIsNotReplaced) {
   OverlaySpec other = stage.spec;
@@ -276,7 +293,8 @@ TEST_F(OverlayLedgerTest, ANetworkMadeSinceBootIsNotReplaced) {
               AllOf(HasSubstr("VSID 4100 instead of 4096"), HasSubstr("not replaced again")));
   EXPECT_THAT(stage.api.changes, IsEmpty());
   for (const KnownObject& allowed :
-       {entry(true, false, stage.spec), entry(false, true, stage.spec), entry(true, true, other)}) {
+       {entry(true, false, stage.spec), entry(false, true, stage.spec), entry(true, true, other),
+        KnownObject{"flannel.9", std::nullopt, true, ShapeOf(OverlayNetwork(stage.spec)), true}}) {
     ledger->entries = {allowed};
     Start();
     EXPECT_EQ(stage.Drive(1min).state, OverlayState::kInSync);

@@ -109,6 +109,16 @@ def loops_keep_what_they_walk(root, names):
                 yield f"{name}:{number}: the loop walks inside a temporary; give that a name before the loop"
 
 
+def headers_are_included(root, names):
+    """No compiler says that a header is dead."""
+    sources = [name for name in names if pathlib.Path(name).suffix in (".cc", ".h")]
+    included = {header for name in sources
+                for header in re.findall(r'^#include "([^"]+)"', (root / name).read_text(errors="replace"), re.MULTILINE)}
+    for name in sources:
+        if name.endswith(".h") and not name.startswith("cmake/") and name not in included:
+            yield f"{name}: no source includes it"
+
+
 def no_lost_wake_up(root, names):
     """GCC 12's std::latch, std::barrier and semaphores read the value before they lock, where there is no futex: on Windows
     a wake-up in between is lost, and the wait never ends."""
@@ -160,7 +170,7 @@ def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     names = files(root)
     rules = (no_registry_hosts, no_anonymous_todo, no_forbidden_folder, scripts_are_executable, ends_in_newline,
-             tests_write_apart, loops_keep_what_they_walk, no_lost_wake_up, documents_name_what_exists,
+             tests_write_apart, loops_keep_what_they_walk, headers_are_included, no_lost_wake_up, documents_name_what_exists,
              unproven_items_have_steps, waits_follow_one_rule)
     found = [reason for rule in rules for reason in rule(root, names)]
     print("\n".join(found + [f"{len(names)} files, {len(found)} findings"]))

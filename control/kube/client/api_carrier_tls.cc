@@ -2,6 +2,7 @@
 #include "control/kube/client/api_carrier_tls.h"
 
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
@@ -168,6 +169,18 @@ class PemText {
   std::unique_ptr<BIO, decltype(&BIO_free)> bio_;
 };
 
+// Block by block, as in Go: a block that is no certificate, or is broken, does not affect others.
+template <typename Visit>
+void ForEachCertificate(const std::string& text, const Visit& visit) {
+  constexpr std::string_view kBegin = "-----BEGIN ";
+  for (std::size_t at = text.find(kBegin); at != std::string::npos;) {
+    const std::size_t next = text.find(kBegin, at + 1);
+    if (const Certificate each = PemText(text.substr(at, next - at)).NextCertificate())
+      visit(each.get());
+    at = next;
+  }
+}
+
 absl::Status AddAuthorities(SSL_CTX* context, const Secret& secret) {
   if (secret.empty()) {
     AddSystemAuthorities(SSL_CTX_get_cert_store(context));
@@ -176,15 +189,9 @@ absl::Status AddAuthorities(SSL_CTX* context, const Secret& secret) {
   const auto text = ReadSecret(secret, "CA");
   if (!text.ok()) return text.status();
   int added = 0;
-  // Block by block, as in Go: a block that is not a certificate, or is broken, does not affect
-  // others.
-  constexpr std::string_view kBegin = "-----BEGIN ";
-  for (std::size_t at = text->find(kBegin); at != std::string::npos;) {
-    const std::size_t next = text->find(kBegin, at + 1);
-    if (const Certificate each = PemText(text->substr(at, next - at)).NextCertificate())
-      added += X509_STORE_add_cert(SSL_CTX_get_cert_store(context), each.get());
-    at = next;
-  }
+  ForEachCertificate(*text, [&](X509* each) {
+    added += X509_STORE_add_cert(SSL_CTX_get_cert_store(context), each);
+  });
   if (added == 0)
     return Unusable(secret, "CA", "has no PEM certificate; write the cluster's CA into it");
   return absl::OkStatus();
@@ -242,6 +249,10 @@ absl::StatusOr<Context> MakeContext(const ClusterAccess& access) {
   return context;
 }
 
+const std::string& ServerName(const ClusterAccess& access) {
+  return access.tls_server_name.empty() ? access.host : access.tls_server_name;
+}
+
 bool IsAddress(const std::string& name) {
   boost::system::error_code error;
   boost::asio::ip::make_address(name, error);
@@ -290,13 +301,29 @@ absl::Status Refused(std::string_view alert, int number) {
 
 }  // namespace
 
+std::vector<std::string> ClusterKeys(const ClusterAccess& access) {
+  if (access.certificate_authority.empty()) return {absl::StrCat("name ", ServerName(access))};
+  std::vector<std::string> keys;
+  const auto text = ReadSecret(access.certificate_authority, "CA");
+  if (!text.ok()) return keys;
+  ForEachCertificate(*text, [&keys](const X509* each) {
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    if (X509_pubkey_digest(each, EVP_sha256(), digest, &size) != 1) return;
+    keys.push_back(absl::StrCat(
+        "sha256 ", absl::BytesToHexString({reinterpret_cast<const char*>(digest), size})));
+  });
+  ERR_clear_error();  // the end of a PEM text
+  return keys;
+}
+
 absl::StatusOr<std::unique_ptr<TlsSession>> TlsSession::Make(const ClusterAccess& access) {
   auto context = MakeContext(access);
   if (!context.ok()) return context.status();
   std::unique_ptr<TlsSession> session(new TlsSession());
   session->ssl_.reset(SSL_new(context->get()));
   if (!session->ssl_) return absl::InternalError("OpenSSL cannot be set up");
-  session->name_ = access.tls_server_name.empty() ? access.host : access.tls_server_name;
+  session->name_ = ServerName(access);
   session->authorities_ = access.certificate_authority.empty()
                               ? "any CA that this system trusts"
                               : Where(access.certificate_authority, "CA");

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,6 +19,9 @@ struct SslFree {
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
   void operator()(SSL* session) const { SSL_free(session); }
 };
+
+// As ClusterKeys of cluster_servers.h, for one server.
+std::vector<std::string> ClusterKeys(const ClusterAccess& access);
 
 // The client's side of one connection. Reads the credentials now.
 class TlsSession {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "control/file_io.h"
+#include "control/kube/client/api_carrier_tls.h"
 #include "control/kube/client/credentials_file.h"
 #include "control/kube/client/credentials_kubeconfig.h"
 #include "control/own_files.h"
@@ -75,6 +76,14 @@ absl::StatusOr<ClusterServers> ReadClusterServers(const ClusterFlags& flags,
     return ReadKubeletServer(file, own, environment);
   };
   return all;
+}
+
+std::set<std::string> ClusterKeys(const ClusterServers& servers) {
+  std::set<std::string> keys;
+  for (const ClusterAccess& access : servers.servers) {
+    for (std::string& key : ClusterKeys(access)) keys.insert(std::move(key));
+  }
+  return keys;
 }
 
 absl::StatusOr<ClusterAccess> ReadKubeletServer(const std::string& file, const ClusterAccess& own,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,5 +39,9 @@ absl::StatusOr<ClusterServers> ReadClusterServers(const ClusterFlags& flags,
 // file are not used. Refused: a link, a file of another user or that others may write, "http://".
 absl::StatusOr<ClusterAccess> ReadKubeletServer(const std::string& file, const ClusterAccess& own,
                                                 const Environment& environment);
+
+// What tells clusters apart: the SHA-256 of each public key of the servers' CAs; where a server has
+// no CA of its own, its name. Reads the CA files now; a file that cannot be read adds nothing.
+std::set<std::string> ClusterKeys(const ClusterServers& servers);
 
 }  // namespace weft::kube

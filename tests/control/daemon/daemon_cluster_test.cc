@@ -69,6 +69,23 @@ class DaemonClusterTest : public DaemonFixture {
     status.message = std::move(message);
     return weft::testing::StatusJson(status);
   }
+  // A daemon was ready and has ended.
+  void LeaveAJournal() {
+    AnswerStream({Published()});
+    Answer("200 OK", "{}");
+    ASSERT_TRUE(StartDefault().ok());
+    ASSERT_TRUE(RunUntilReady());
+    ASSERT_TRUE(RunUntilRequests(2));  // the second is the node's condition
+    daemon_.reset();
+    ASSERT_NE(Read("state/journal.json"), "");
+  }
+  // The next daemon, whose server answers 503.
+  void StartWithoutTheServer() {
+    Answer("503 Service Unavailable", "");
+    ASSERT_TRUE(StartDefault().ok());
+    ASSERT_TRUE(
+        RunUntil([&] { return CheckNamed("source").text.find("503") != std::string::npos; }));
+  }
   ::testing::AssertionResult RunUntilRequests(
       std::size_t count, std::source_location where = std::source_location::current()) {
     return RunUntil([&] { return server_.requests().size() >= count; }, where);
@@ -110,22 +127,38 @@ TEST_F(DaemonClusterTest, ARestartOfAHealthyNodeWritesNothingButTheCondition) {
 // The journal of an earlier process of this boot confirms nothing to the cluster: until the server
 // answers, the node publishes nothing, and is not ready.
 TEST_F(DaemonClusterTest, FromTheJournalNothingIsPublished) {
-  AnswerStream({Published()});
-  Answer("200 OK", "{}");
-  ASSERT_TRUE(StartDefault().ok());
-  ASSERT_TRUE(RunUntilReady());
-  ASSERT_TRUE(RunUntilRequests(2));  // the second is the node's condition
-  daemon_.reset();
+  ASSERT_NO_FATAL_FAILURE(LeaveAJournal());
   const std::size_t before = server_.requests().size();
-  Answer("503 Service Unavailable", "");
-  ASSERT_TRUE(StartDefault().ok());
-  ASSERT_TRUE(RunUntil([&] { return CheckNamed("source").text.find("503") != std::string::npos; }));
+  ASSERT_NO_FATAL_FAILURE(StartWithoutTheServer());
   EXPECT_THAT(CheckNamed("source").text, HasSubstr("stay as flanneld left them (journal of 20"));
   EXPECT_FALSE(Ready());
   EXPECT_FALSE(CheckNamed("published").ok);
   EXPECT_TRUE(CheckNamed("subnet-file").ok);
   for (std::size_t i = before; i < server_.requests().size(); ++i)
     EXPECT_THAT(server_.requests()[i], StartsWith("GET ")) << i;
+}
+
+// A node that joins another cluster without a reboot.
+TEST_F(DaemonClusterTest, TheJournalOfAnotherClusterIsNotUsed) {
+  ASSERT_NO_FATAL_FAILURE(LeaveAJournal());
+  config_.cluster->servers[0].tls_server_name = "api.other.example";
+  ASSERT_NO_FATAL_FAILURE(StartWithoutTheServer());
+  EXPECT_THAT(CheckNamed("source").text, Not(HasSubstr("journal")));
+  EXPECT_FALSE(CheckNamed("subnet-file").ok);
+}
+
+// Or of the same one, which the server tells before its list has ended.
+TEST_F(DaemonClusterTest, TheJournalOfADeletedNodeIsDropped) {
+  ASSERT_NO_FATAL_FAILURE(LeaveAJournal());
+  server_.Answer({.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
+                           weft::testing::NodeEventJson("ADDED", Published().Uid("made-anew")),
+                  .ending = Ending::kHold});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_THAT(CheckNamed("source").text, HasSubstr("journal of 20"));
+  ASSERT_TRUE(RunUntil([&] { return CheckNamed("own-node").ok; }));
+  EXPECT_FALSE(CheckNamed("source").ok);
+  EXPECT_THAT(CheckNamed("source").text, Not(HasSubstr("journal")));
+  EXPECT_EQ(Read("state/journal.json"), "");
 }
 
 TEST_F(DaemonClusterTest, ALeaseThatContainsTheApiServersAddressIsNotUsed) {

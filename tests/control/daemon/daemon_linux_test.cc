@@ -113,6 +113,12 @@ class DaemonJournalTest : public DaemonLinuxTest {
     text.replace(at, from.size(), to);
     Write("state/journal.json", text);
   }
+  // The condition of the journal.
+  std::string Reported() const {
+    for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
+      if (each.subject == "journal") return each.condition;
+    return "";
+  }
   void ExpectNotUsed() {
     ASSERT_TRUE(StartHere().ok());
     EXPECT_EQ(RoutesOn("flannel.4096"), "no device");
@@ -190,14 +196,31 @@ TEST_F(DaemonJournalTest, OfAnotherNetConfItIsNotUsed) {
 TEST_F(DaemonJournalTest, DamagedItIsReported) {
   Write("state/journal.json", "rubbish");
   ExpectNotUsed();
-  const auto reported = [this] {
-    for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
-      if (each.subject == "journal") return each.condition;
-    return std::string();
-  };
-  EXPECT_THAT(reported(), HasSubstr("journal.json is not used: line 1"));
+  EXPECT_THAT(Reported(), HasSubstr("journal.json is not used: line 1"));
   WriteNodes({Own()});
-  EXPECT_TRUE(RunUntil([&] { return reported().empty(); })) << "it is written again";
+  EXPECT_TRUE(RunUntil([&] { return Reported().empty(); })) << "it is written again";
+}
+
+// Its header is as good as it was: what outlives the process stays.
+TEST_F(DaemonJournalTest, DamagedLeasesAreReportedAndNoneIsUsed) {
+  EditJournal("\"10.244.3.0/24\"", "\"10.244.3.0/33\"");
+  ASSERT_TRUE(StartHere().ok());
+  EXPECT_EQ(RoutesOn("flannel.4096"), "no device");
+  EXPECT_THAT(Reported(), HasSubstr("journal.json is not used: line 3"));
+  EXPECT_TRUE(CheckNamed("subnet-file").ok);
+}
+
+// As an earlier flanneld meets it after a step back.
+TEST_F(DaemonJournalTest, OfALaterVersionItIsNamedAndStays) {
+  EditJournal("\"version\":1", "\"version\":2");
+  const std::string text = Read("state/journal.json");
+  ExpectNotUsed();
+  WriteNodes({Own(), Peer(2)});
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.2.0/24 ours");
+  EXPECT_THAT(Reported(), HasSubstr("version 2"));
+  End();
+  EXPECT_EQ(Read("state/journal.json"), text);
 }
 
 // A subnet.env of another lease is newer than the journal; without one that lease was withdrawn.
@@ -217,7 +240,7 @@ TEST_F(DaemonJournalTest, WithoutItsSubnetEnvItIsNotUsed) {
 }
 
 // Routes on the underlay outlive the process: the journal, which may be seconds old, must remove
-// none of them.
+// none of them, and has no leases.
 TEST_F(DaemonJournalTest, RoutesThatOutliveTheProcessAreNotTouched) {
   config_.options.data_plane = config::DataPlane::kRoutes;
   config_.conf.type = control::BackendType::kHostGw;
@@ -229,9 +252,7 @@ TEST_F(DaemonJournalTest, RoutesThatOutliveTheProcessAreNotTouched) {
   const std::string routes = RoutesOn("u0");
   ASSERT_THAT(routes, HasSubstr("10.244.3.0/24 via 10.9.0.3"));
   End();
-  EditJournal("\"leases\":2", "\"leases\":0");
-  const std::string text = Read("state/journal.json");
-  Write("state/journal.json", text.substr(0, text.find('\n') + 1));
+  EXPECT_THAT(Read("state/journal.json"), ::testing::Not(HasSubstr("peer")));
   std::filesystem::remove(Path("nodes.json"));
   ASSERT_TRUE(StartHere().ok());
   EXPECT_THAT(CheckNamed("source").text, HasSubstr("stay as flanneld left them"));

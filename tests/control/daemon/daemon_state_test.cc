@@ -164,6 +164,15 @@ TEST_F(DaemonStateTest, ItsNodeGoneIsNotReadyAndKeepsTheFile) {
   EXPECT_TRUE(RunUntilReady());
 }
 
+TEST_F(DaemonStateTest, TheAgeOfWhatIsKnownGrowsWhileTheSourceIsMissing) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntil([this] { return Sample("weft_lease_sync_age_seconds") >= 0; }));
+  std::filesystem::remove(Path("nodes.json"));
+  EXPECT_TRUE(RunUntil([this] { return Sample("weft_lease_sync_age_seconds") > 1; }))
+      << "four readings have failed";
+}
+
 TEST_F(DaemonStateTest, AMissingSourceChangesNothingAndIsReported) {
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartDefault().ok());

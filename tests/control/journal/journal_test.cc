@@ -8,7 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "tests/support/files/foreign_file.h"
 #include "tests/support/test_path.h"
@@ -28,11 +31,20 @@ lease::FamilyLease Half(const char* subnet, const char* public_ip, const char* m
   return half;
 }
 
+struct State : Header {
+  std::vector<lease::Lease> kept{};
+  friend bool operator==(const State&, const State&) = default;
+};
+
 // Something in every member.
 State Sample() {
   State state;
-  state.scope = {"boot-1", "win-1", "kube-flannel/weft-x", "kubernetes",
-                 "Network 10.244.0.0/16, Backend vxlan, VNI 4096, port 4789"};
+  state.scope = {"boot-1",
+                 "win-1",
+                 "kube-flannel/weft-x",
+                 "kubernetes",
+                 "Network 10.244.0.0/16, Backend vxlan, VNI 4096, port 4789",
+                 {"sha256 1", "sha256 2"}};
   state.saved = 1'795'046'400;
   state.own.node = {"win-1", "5ac2b1c4"};
   state.own.managed = true;
@@ -55,27 +67,52 @@ State Sample() {
   bare.node = {"linux-2", ""};
   bare.backend_type = "host-gw";
   bare.v4.emplace().subnet = *IpPrefix::Parse("10.244.2.0/24");
-  state.leases = {both, bare};
+  state.kept = {both, bare};
+  state.leases = 2;
   return state;
 }
 
 auto EachOf(const State& state) {
-  return [&state](absl::FunctionRef<void(const lease::Lease&)> visit) {
-    std::for_each(state.leases.begin(), state.leases.end(), visit);
-  };
+  return [&state](Visit visit) { std::for_each(state.kept.begin(), state.kept.end(), visit); };
 }
-std::string Text(const State& state) { return Text(state, EachOf(state)); }
+std::string Text(const State& state) {
+  std::string text;
+  const auto each = EachOf(state);
+  const auto append = [&text](std::string_view piece) { text += piece; };
+  if (state.leases)
+    Write(state, each, append);
+  else
+    Write(state, std::nullopt, append);
+  return text;
+}
+absl::StatusOr<State> Parse(const std::string& text) {
+  State state;
+  const auto keep = [&state](const lease::Lease& lease) { state.kept.push_back(lease); };
+  std::istringstream in(text);
+  absl::StatusOr<Header> header = Read(in, keep);
+  if (!header.ok()) return header.status();
+  static_cast<Header&>(state) = *std::move(header);
+  return state;
+}
 absl::Status Save(const Journal& journal, const State& state) {
   return journal.Save(state, EachOf(state));
 }
+State Loaded(const Journal& journal) {
+  State state;
+  const auto keep = [&state](const lease::Lease& lease) { state.kept.push_back(lease); };
+  static_cast<Header&>(state) = journal.Load(keep).value().value();
+  return state;
+}
 
 TEST(JournalText, IsReadBack) {
-  for (const State& state : {Sample(), [] {
-                               State none = Sample();
-                               none.leases.clear();
-                               none.scope.pod.clear();
-                               return none;
-                             }()}) {
+  State none = Sample();
+  none.kept.clear();
+  none.leases = 0;
+  none.scope.pod.clear();
+  none.scope.cluster.clear();
+  State header_alone = none;
+  header_alone.leases.reset();
+  for (const State& state : {Sample(), none, header_alone}) {
     const absl::StatusOr<State> read = Parse(Text(state));
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(*read, state);
@@ -88,6 +125,33 @@ TEST(JournalText, ALeaseIsALine) {
                                                   "\n"));
 }
 
+TEST(JournalText, TheHeaderIsReadAlone) {
+  const std::string text = Text(Sample());
+  std::istringstream in(text.substr(0, text.find('\n') + 1) + "rubbish");
+  EXPECT_EQ(Read(in).value(), static_cast<const Header&>(Sample()));
+}
+
+// Of many leases no more than a piece is held at once.
+TEST(JournalText, IsPassedOnInPieces) {
+  State many = Sample();
+  many.kept.assign(2000, many.kept[0]);
+  std::vector<std::size_t> pieces;
+  Write(many, EachOf(many), [&pieces](std::string_view piece) { pieces.push_back(piece.size()); });
+  EXPECT_GT(pieces.size(), 5u);
+  EXPECT_LT(*std::max_element(pieces.begin(), pieces.end()), std::size_t{65} << 10);
+}
+
+// As the first version wrote it: neither a number of the version nor the cluster.
+TEST(JournalText, OneOfTheFirstVersionIsRead) {
+  State state = Sample();
+  state.scope.cluster.clear();
+  const std::string text = Text(state);
+  const std::string former = absl::StrReplaceAll(text, {{R"("version":1,)", ""}});
+  ASSERT_NE(former, text);
+  EXPECT_THAT(former, ::testing::StartsWith(R"({"apiVersion":"weft/journal/v1",)"));
+  EXPECT_EQ(Parse(former).value(), state);
+}
+
 TEST(JournalText, UnknownMembersAreIgnored) {
   const std::string text =
       absl::StrReplaceAll(Text(Sample()), {{R"({"node")", R"({"later":[1,{}],"node")"}});
@@ -98,23 +162,26 @@ TEST(JournalText, UnknownMembersAreIgnored) {
 // A name that is not UTF-8 must not keep the others from being written.
 TEST(JournalText, EveryStateCanBeWritten) {
   State state = Sample();
-  state.leases[0].node.name = "linux-\xff";
-  EXPECT_EQ(Parse(Text(state)).value().leases[1], state.leases[1]);
+  state.kept[0].node.name = "linux-\xff";
+  EXPECT_EQ(Parse(Text(state)).value().kept[1], state.kept[1]);
 }
 
 TEST(JournalText, WhatIsWrongIsNamed) {
   const struct {
     const char *description, *from, *to, *error;
   } rows[] = {
-      {"a later version", "weft/journal/v1", "weft/journal/v2", "the format \"weft/journal/v2\""},
-      {"another file", "weft/journal/v1", "v1", "line 1: it is no journal of weft"},
+      {"a later version", R"("version":1)", R"("version":2)", "it has version 2, and this"},
+      {"a version of another type", R"("version":1)", R"("version":"1")", R"(line 1: "version")"},
+      {"another file", R"("version":1,"apiVersion":")", R"("apiVersion":"x)",
+       "line 1: it is no journal of weft"},
+      {"no list of keys", R"(["sha256 1","sha256 2"])", R"("sha256 1")", R"("cluster" is no list)"},
+      {"a key of another type", R"(["sha256 1")", "[1", R"("cluster" is no list of texts)"},
       {"no boot", R"("boot":"boot-1")", R"("b":"")", R"(line 1: "boot" is missing)"},
       {"no source", R"("source":"kubernetes")", R"("s":1)", R"(line 1: "source" is missing)"},
       {"no net-conf", R"("netConf")", R"("n")", R"(line 1: "netConf" is missing)"},
       {"no own Node", R"("own":{"node":"win-1")", R"("own":{"n":1)", R"("node" is missing)"},
       {"no own member", R"("own")", R"("o")", R"("own" is missing)"},
       {"own of another type", R"("own":{)", R"("own":7,"o":{)", R"("own" is no object)"},
-      {"no count", R"("leases":2)", R"("l":2)", R"("leases" is missing)"},
       {"a negative count", R"("leases":2)", R"("leases":-2)", R"("leases" is no such number)"},
       {"a huge count", R"("leases":2)", R"("leases":18446744073709551615)", R"("leases" is no)"},
       {"a lease too few", R"("leases":2)", R"("leases":3)", "has 2 leases instead of 3"},
@@ -142,7 +209,7 @@ TEST(JournalText, WhatIsWrongIsNamed) {
     text.replace(at, std::string_view(row.from).size(), row.to);
     const absl::Status status = Parse(text).status();
     EXPECT_THAT(status.message(), HasSubstr(row.error));
-    EXPECT_EQ(absl::IsFailedPrecondition(status), std::string_view(row.to) == "weft/journal/v2");
+    EXPECT_EQ(absl::IsFailedPrecondition(status), std::string_view(row.to) == R"("version":2)");
   }
 }
 
@@ -185,6 +252,25 @@ TEST(JournalScope, OnlyItsOwnIsUsed) {
     EXPECT_EQ(why.empty(), std::string_view(row.why).empty()) << why;
     EXPECT_THAT(why, HasSubstr(row.why));
   }
+  const struct {
+    const char* description;
+    std::set<std::string> now;
+    bool other;
+  } clusters[] = {
+      {"not known now, as when the CA file cannot be read", {}, false},
+      {"one of two keys, after a rotation", {"sha256 2"}, false},
+      {"one key more, before a rotation", {"sha256 1", "sha256 2", "sha256 3"}, false},
+      {"a key in common", {"sha256 2", "sha256 3"}, false},
+      {"no key in common", {"sha256 3", "name 10.0.0.1"}, true},
+  };
+  for (const auto& row : clusters) {
+    SCOPED_TRACE(row.description);
+    Scope desired = state;
+    desired.cluster = row.now;
+    EXPECT_EQ(Difference(state, desired).find("of another cluster") != std::string::npos,
+              row.other);
+    EXPECT_EQ(Difference(desired, state).empty(), !row.other) << "and the other way round";
+  }
   Scope unknown = state;
   unknown.boot.clear();
   EXPECT_NE(Difference(unknown, unknown), "") << "an unknown boot is no boot";
@@ -218,11 +304,11 @@ class JournalFile : public ::testing::Test {
 TEST_F(JournalFile, IsReadBack) {
   EXPECT_EQ(journal_.Load().value(), std::nullopt);
   ASSERT_TRUE(Save(journal_, Sample()).ok());
-  EXPECT_EQ(journal_.Load().value(), Sample());
-  State less = Sample();
-  less.leases.clear();
-  ASSERT_TRUE(Save(journal_, less).ok());
-  EXPECT_EQ(journal_.Load().value(), less);
+  EXPECT_EQ(Loaded(journal_), Sample());
+  Header alone = Sample();
+  ASSERT_TRUE(journal_.Save(alone).ok());
+  alone.leases.reset();
+  EXPECT_EQ(journal_.Load().value(), alone);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "no temporary file is left";
 }
 
@@ -231,7 +317,19 @@ TEST_F(JournalFile, ADamagedOneIsNamedAndReplaced) {
   EXPECT_THAT(Refusal(), ::testing::AllOf(HasSubstr(journal_.path()), HasSubstr("is not used"),
                                           HasSubstr("line 1"), HasSubstr("it is replaced once")));
   ASSERT_TRUE(Save(journal_, Sample()).ok());
-  EXPECT_EQ(journal_.Load().value(), Sample());
+  EXPECT_EQ(Loaded(journal_), Sample());
+}
+
+TEST_F(JournalFile, OneOfALaterVersionIsNamedAndStays) {
+  const std::string later =
+      absl::StrReplaceAll(Text(Sample()), {{"\"version\":1", "\"version\":7"}});
+  Write(later);
+  EXPECT_THAT(Refusal(), ::testing::AllOf(HasSubstr(journal_.path()), HasSubstr("version 7"),
+                                          HasSubstr("it stays, and none is written")));
+  EXPECT_EQ(Save(journal_, Sample()).message(), Refusal());
+  EXPECT_EQ(control::ReadFileText(journal_.path()).value(), later);
+  fs::remove(journal_.path());
+  EXPECT_TRUE(Save(journal_, Sample()).ok());
 }
 
 TEST_F(JournalFile, AHugeOneIsNotRead) {
@@ -241,6 +339,7 @@ TEST_F(JournalFile, AHugeOneIsNotRead) {
   State huge = Sample();
   huge.own.node.uid.assign(Journal::kMostText, 'x');
   EXPECT_THAT(Save(journal_, huge).message(), HasSubstr("exceed its 64 MiB"));
+  EXPECT_THAT(Refusal(), HasSubstr("it is too large")) << "what was there is there";
 }
 
 TEST_F(JournalFile, AFolderInItsPlace) {
@@ -254,7 +353,7 @@ TEST_F(JournalFile, OneOfAnotherUserIsNotTrusted) {
   if (!weft::testing::GiveAway(journal_.path())) GTEST_SKIP() << "needs root";
   EXPECT_THAT(Refusal(), HasSubstr("is not used"));
   ASSERT_TRUE(Save(journal_, Sample()).ok());
-  EXPECT_EQ(journal_.Load().value(), Sample());
+  EXPECT_EQ(Loaded(journal_), Sample());
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 2) << "the other's is set aside";
   if (weft::testing::AllowOtherUsersToWrite(journal_.path()))
     EXPECT_THAT(Refusal(), HasSubstr("is not used"));

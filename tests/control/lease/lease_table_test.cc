@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -1076,6 +1077,24 @@ TEST_F(LeaseTableTest, ARefusalIsReportedOnce) {
   testing::ApplySnapshot(table, {}, {{"x", "broken"}});
   EXPECT_FALSE(table.Refuse({"x", "broken"}));
   EXPECT_TRUE(table.Refuse({"x", "broken otherwise"}));
+}
+
+// ---- what another process would use again
+
+TEST_F(LeaseTableTest, InUseAreTheUsableHalvesOfOthers) {
+  Lease half = b;
+  half.v6 = HalfLease("fd00:10:244:2::/64", "2001:db8::2");
+  half.v6->vni = 7;
+  Lease shared = MakeLease("c", "10.244.3.0/24", "192.0.2.1", 200);
+  shared.backend_type = "VXLAN";
+  const Lease waits = MakeLease("d", "10.244.1.0/24", "192.0.2.4", 300);
+  for (const Lease& each : {a, half, shared, waits, MakeLease("us", "10.244.0.0/24", "192.0.2.9")})
+    table.Upsert(each);
+  std::vector<Lease> found;
+  table.ForEachInUse([&found](const Lease& lease) { found.push_back(lease); });
+  for (Lease* const each : {&a, &half, &shared}) each->created = 0;
+  half.v6.reset();
+  EXPECT_THAT(found, ::testing::UnorderedElementsAre(a, half, shared));
 }
 
 }  // namespace

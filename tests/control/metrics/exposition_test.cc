@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace weft::metrics {
 namespace {
@@ -53,6 +57,15 @@ weft_reconcile_duration_seconds_count 4
 )");
 }
 
+TEST(Exposition, NumbersThatAreNone) {
+  for (const auto& [value, text] : {std::pair(std::nan(""), "NaN"), std::pair(HUGE_VAL, "+Inf"),
+                                    std::pair(-HUGE_VAL, "-Inf"), std::pair(1e300, "1e+300")}) {
+    Exposition exposition;
+    exposition.AddReal(Metric::kSyncAge, {}, value);
+    EXPECT_TRUE(exposition.Text().ends_with(" " + std::string(text) + "\n")) << exposition.Text();
+  }
+}
+
 TEST(Exposition, AHistogramHasItsLabelsBeforeLe) {
   Exposition exposition;
   exposition.AddHistogram(Metric::kHnsCallDuration, {"HcnOpenNetwork", "ok"}, Histogram());
@@ -77,6 +90,17 @@ TEST(Exposition, LabelValuesAreEscaped) {
       {"\xed\xa0\x80", std::string(kUnknown) + kUnknown + kUnknown},  // a surrogate
       {"\xe2\x82\"", std::string(kUnknown) + kUnknown + "\\\""},      // cut before a quote
   };
+  // The least and greatest of each length, and what lies next to them.
+  for (const char* valid : {"\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+                            "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
+    EXPECT_EQ(EscapedLabel(valid), valid);
+  for (const std::string_view invalid :
+       {"\x80", "\xbf", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
+        "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {
+    std::string unknown;
+    for (std::size_t i = 0; i < invalid.size(); ++i) unknown += kUnknown;
+    EXPECT_EQ(EscapedLabel(invalid), unknown);
+  }
   for (const auto& [in, out] : rows) EXPECT_EQ(EscapedLabel(in), out) << in;
 }
 

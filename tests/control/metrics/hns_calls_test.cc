@@ -83,6 +83,24 @@ TEST_F(HnsCallsTest, ARestartIsCountedOnce) {
   }
 }
 
+// It concerns an object of the former service.
+TEST_F(HnsCallsTest, WhatIsReleasedTellsNothingOfARestart) {
+  const auto close = [this](std::optional<hns::Hresult> code) {
+    watched_->answer = [](const auto&, hns::Reply& reply) { reply = {}; };
+    code_ = code;
+    calls_.Close(Kind::kNetwork, hns::Handle{1});
+    code_.reset();
+    watched_->answer = nullptr;
+  };
+  Enumerate(std::nullopt);
+  close(hns::hresult::kManagerStopped);
+  EXPECT_THAT(Text(), HasSubstr("weft_hns_restarts_total 0\n"));
+  Enumerate(hns::hresult::kManagerStopped);
+  close(std::nullopt);
+  Enumerate(hns::hresult::kManagerStopped);
+  EXPECT_THAT(Text(), HasSubstr("weft_hns_restarts_total 1\n"));
+}
+
 TEST_F(HnsCallsTest, ANotifiedRestartCountsAndMayArriveLate) {
   hns::OnNotification notify;
   struct Subscribed final : hns::InterceptedApi {
@@ -99,11 +117,15 @@ TEST_F(HnsCallsTest, ANotifiedRestartCountsAndMayArriveLate) {
   auto calls = std::make_unique<HnsCalls>(std::make_shared<Subscribed>(emulator_, notify));
   int passed_on = 0;
   calls->Subscribe([&](hns::Notification, std::string_view) { ++passed_on; });
+  const auto text = [&] {
+    Exposition exposition;
+    calls->AddTo(exposition);
+    return exposition.Text();
+  };
   notify(hns::Notification::kNetworkCreate, "{}");
+  EXPECT_THAT(text(), HasSubstr("weft_hns_restarts_total 0\n"));
   notify(hns::Notification::kServiceDisconnect, "");
-  Exposition exposition;
-  calls->AddTo(exposition);
-  EXPECT_THAT(exposition.Text(), HasSubstr("weft_hns_restarts_total 1\n"));
+  EXPECT_THAT(text(), HasSubstr("weft_hns_restarts_total 1\n"));
   calls.reset();
   notify(hns::Notification::kServiceDisconnect, "");
   EXPECT_EQ(passed_on, 3);
@@ -117,6 +139,8 @@ TEST_F(HnsCallsTest, WhenANetworkWasCreated) {
   EXPECT_FALSE(calls_.network_created());
   watched_->answer = [](const auto&, hns::Reply& reply) { reply = {}; };
   code_.reset();
+  calls_.Create(Kind::kEndpoint, hns::Handle{1}, {}, "{}");
+  EXPECT_FALSE(calls_.network_created());
   now_ = begin + std::chrono::seconds(9);
   calls_.Create(Kind::kNetwork, hns::Handle::kNone, {}, "{}");
   EXPECT_EQ(calls_.network_created(), begin + std::chrono::seconds(9));

@@ -35,6 +35,7 @@ class HnsSinkRig {
   void Stop() { sink_.reset(); }
   control::HnsSink& sink() { return *sink_; }
   hns::emulator::Emulator& emulator() { return *hns_; }
+  NodeHost host() { return NodeHost(emulation_->node); }
 
   // Until `holds`, checked after every round.
   ::testing::AssertionResult Until(const std::function<bool()>& holds,

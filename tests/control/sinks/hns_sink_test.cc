@@ -258,7 +258,24 @@ TEST_F(HnsSinkTest, ItsEndChangesNothingAndTheNextOneNothingEither) {
   EXPECT_EQ(next.State().modifying_calls, 0u);
 }
 
-TEST_F(HnsSinkTest, AnotherAddressOfTheNodeIsFollowed) {
+TEST_F(HnsSinkTest, AnotherAddressOfTheNodeIsFollowedInItsNetwork) {
+  HnsSink& sink = rig_.Start();
+  sink.Resync(std::vector{a_});
+  ASSERT_TRUE(rig_.Holds());
+  const hns::Guid network = rig_.Read().id;
+  hns::OverlaySpec spec = rig_.spec;
+  spec.node_address = testing::Address("192.168.1.20");
+  rig_.host().SetAddresses("Ethernet", {spec.node_address});
+  sink.SetSpec(spec);
+  EXPECT_TRUE(rig_.Until([&] {
+    const hns::OverlayOutcome outcome = sink.State().outcome;
+    return outcome.management_ip == spec.node_address && outcome.notes.empty();
+  })) << "HNS has the address, and the sink knows that it is this node's";
+  EXPECT_EQ(rig_.Read().id, network) << "its pods live on";
+  EXPECT_EQ(rig_.Routes(), Strings{"10.244.1.0/24"});
+}
+
+TEST_F(HnsSinkTest, AnotherPodCidrOfTheNodeIsFollowed) {
   HnsSink& sink = rig_.Start();
   sink.Resync(std::vector{a_});
   ASSERT_TRUE(rig_.Holds());

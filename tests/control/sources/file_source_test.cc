@@ -147,6 +147,7 @@ TEST_F(FileSourceTest, AFileThatDoesNotExistYet) {
   EXPECT_THAT(listener.reports[0], HasSubstr("trouble lease file "));
   EXPECT_THAT(listener.reports[0], HasSubstr("nodes.json"));
   EXPECT_THAT(listener.reports[0], HasSubstr("put the file back"));
+  EXPECT_THAT(listener.reports[0], ::testing::Not(HasSubstr("stay in use")));
   EXPECT_FALSE(source.status().ok());
   listener.Take();
   Poll();

@@ -84,6 +84,10 @@ TEST(NetworkJsonTest, AnAdapterMayHaveAnyName) {
   EXPECT_EQ(Parsed(NetworkJson(network)).adapter_name(), "Ethernet \"2\" \\ \xc3\xbc");
   network.policies = {NetAdapterNamePolicy("\xff")};
   EXPECT_EQ(Parsed(NetworkJson(network)).adapter_name(), "\xef\xbf\xbd");
+  // Brackets within a text are no nesting.
+  const std::string brackets = "\"" + std::string(1000, '[');
+  network.policies = {NetAdapterNamePolicy(brackets)};
+  EXPECT_EQ(Parsed(NetworkJson(network)).adapter_name(), brackets);
 }
 
 TEST(ModifyPoliciesJsonTest, IsUpstreamsByteForByte) {
@@ -215,7 +219,9 @@ TEST(FillFromSchema1Test, AnythingElseFillsInNothing) {
        {"", "null", "[]", R"({"Subnets":5,"Policies":{}})",
         R"({"Subnets":[5,{"AddressPrefix":"10.244.3.0/24","Policies":[{"Type":"VSID"},7]}]})",
         R"({"Subnets":[{"AddressPrefix":"10.244.3.0/25","Policies":[{"Type":"VSID","VSID":1}]}]})",
-        R"({"Policies":[{"Type":"VxlanPort","Port":65536},{"Type":"VxlanPort","Port":"x"}]})"}) {
+        R"({"Subnets":[{"AddressPrefix":"10.244.3.0/24","Policies":[{"Type":"VLAN","VSID":5}]}]})",
+        R"({"Policies":[{"Type":"VxlanPort","Port":65536},{"Type":"VxlanPort","Port":"x"}]})",
+        R"({"Policies":[{"Type":"PortMapping","Port":80}]})"}) {
     SCOPED_TRACE(view);
     Network network;
     network.subnets.push_back({*IpPrefix::Parse("10.244.3.0/24"), std::nullopt, {}});

@@ -66,6 +66,8 @@ TEST(PolicyTest, TheRouterMacIsTheLast) {
   const Policy first{"DrMacAddress", R"({"Address":"00-15-5D-00-00-01"})"};
   const Policy second{"DrMacAddress", R"({"Address":"00:15:5d:00:00:02"})"};
   EXPECT_EQ(With({first, second}).dr_mac(), MacAddress::Parse("00:15:5d:00:00:02"));
+  EXPECT_EQ(With({first, {"DrMacAddress", R"({"Address":""})"}}).dr_mac(),
+            MacAddress::Parse("00:15:5d:00:00:01"));
   EXPECT_EQ(With({first, {"DrMacAddress", R"({"Address":"soon"})"}}).dr_mac(), std::nullopt);
   EXPECT_EQ(With({{"DrMacAddress", R"({"Address":"00-00-00-00-00-00"})"}}).dr_mac(), std::nullopt);
 }

@@ -155,14 +155,15 @@ Reply ChangePolicies(const Settings& settings, Change change, const std::vector<
   const bool cut = settings.batch_applied != 0 && specs.size() > settings.batch_applied;
   if (cut) rest = rest.first(static_cast<std::size_t>(settings.batch_applied));
 
-  // Copies the list, which may be long, only if an error could leave the request half done.
-  bool whole = (settings.atomic_batches && !cut && specs.size() > 1) || change == Change::kUpdate;
-  if (whole && change == Change::kAdd && settings.duplicates == Duplicates::kAppended) {
+  const bool atomic = settings.atomic_batches && !cut && specs.size() > 1;
+  if (atomic && change == Change::kAdd) {
     for (const auto& spec : rest) {
       if (const Hresult code = check(spec); Failed(code)) return Refuse(code);
     }
-    whole = false;  // nothing else refuses
   }
+  // Copies the list, which may be long, only if an error could leave the request half done.
+  const bool refuses = change == Change::kRemove || settings.duplicates != Duplicates::kAppended;
+  const bool whole = (atomic && refuses) || change == Change::kUpdate;
   PolicyList copy;
   if (whole) copy = list;
   PolicyList& target = whole ? copy : list;

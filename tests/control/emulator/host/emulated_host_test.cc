@@ -261,6 +261,19 @@ TEST_F(StaticIpEmulatorTest, AllMayBeLostUntilTheSwitchIsDeleted) {
   EXPECT_THAT(*host.Routes(IpFamily::kV4, 0), ElementsAre(Via("0.0.0.0/0", "192.168.1.1")));
 }
 
+TEST_F(StaticIpEmulatorTest, IPv6LosesNothing) {
+  const AssignedAddress v6{Address("fd00::10"), 64};
+  host.SetAddresses("Ethernet", {settings.addresses[0], v6});
+  ASSERT_TRUE(host.PutRoutes({Via("::/0", "fd00::1")})[0].ok());
+  BindAndLose(StaticIpLoss::kAll);
+  EXPECT_THAT(*host.Routes(IpFamily::kV6, 0), ElementsAre(Via("::/0", "fd00::1", 11)));
+  ASSERT_TRUE(host.PutStaticIp(11, settings).ok());
+  host.UnbindSwitch("Ethernet", {}, {});
+  EXPECT_THAT((*host.Adapters())[0].addresses,
+              ::testing::UnorderedElementsAre(settings.addresses[0], v6));
+  EXPECT_THAT(*host.Routes(IpFamily::kV6, 0), ElementsAre(Via("::/0", "fd00::1")));
+}
+
 TEST_F(StaticIpEmulatorTest, ARebootRemovesAnAddressThatAProgramAdded) {
   BindAndLose(StaticIpLoss::kAll);
   ASSERT_TRUE(host.PutStaticIp(11, settings).ok());

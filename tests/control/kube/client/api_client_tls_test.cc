@@ -3,10 +3,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "control/kube/client/api_client.h"
+#include "control/kube/client/cluster_servers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/control/kube/client/client_fixture.h"
@@ -17,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using testing::Authority;
+using ::testing::ElementsAre;
 using testing::Ending;
 using ::testing::HasSubstr;
 using testing::Identity;
@@ -107,6 +110,35 @@ TEST_F(ApiClientTlsTest, Trusted) {
   EXPECT_TRUE(SendOne(Authority("other").IssueServer({"nowhere"}), [](ClusterAccess& access) {
                 access.insecure_skip_tls_verify = true;
               }).end.ok());
+}
+
+TEST_F(ApiClientTlsTest, ClustersDifferByTheKeysOfTheirAuthorities) {
+  ClusterServers servers{ClusterAccess()};
+  servers.servers.reserve(2);
+  ClusterAccess& access = servers.servers[0];
+  access.host = "10.0.0.1";
+  EXPECT_THAT(ClusterKeys(servers), ElementsAre("name 10.0.0.1"));
+  access.tls_server_name = "api.example";
+  EXPECT_THAT(ClusterKeys(servers), ElementsAre("name api.example"));
+  access.certificate_authority.text = authority.certificate();
+  const std::set<std::string> own = ClusterKeys(servers);
+  EXPECT_THAT(own, ElementsAre(::testing::StartsWith("sha256 ")));
+  const Authority other("other");
+  access.certificate_authority.text = other.certificate();
+  std::set<std::string> both = ClusterKeys(servers);
+  EXPECT_NE(both, own);
+  both.insert(own.begin(), own.end());
+  access.certificate_authority.text = other.certificate() + authority.certificate();
+  EXPECT_EQ(ClusterKeys(servers), both) << "a bundle, as during a rotation";
+  access.certificate_authority.text = other.certificate();
+  servers.servers.push_back(To(Server(io, {.identity = usual})));
+  EXPECT_EQ(ClusterKeys(servers), both) << "two servers";
+  servers.servers.pop_back();
+  access.certificate_authority.text = "no certificate";
+  EXPECT_THAT(ClusterKeys(servers), ::testing::IsEmpty());
+  access.certificate_authority = {.text = "", .file = (folder / "missing").string()};
+  EXPECT_THAT(ClusterKeys(servers), ::testing::IsEmpty());
+  EXPECT_EQ(ERR_peek_error(), 0u) << "another exchange would report it";
 }
 
 // As in Go: the other certificates are used.
