@@ -301,7 +301,11 @@ void NodeNetwork::KeepSourceVip(control::TimePoint now) {
   const bool overlay = options.data_plane == config::DataPlane::kHns &&
                        context_.conf.type == control::BackendType::kVxlan;
   if (!overlay || options.source_vip_store.empty() || !plan_ || !plan_->v4) return;
-  source_vip_.Keep(context_.conf.name, plan_->v4->subnet, now);
+  const backend::LeaseFacts facts = lease_facts().value_or(backend::LeaseFacts());
+  source_vip_.Keep(context_.conf.name, plan_->v4->subnet, facts.source_vip_known, facts.source_vip,
+                   now);
+  if (!source_vip_.awaits_used()) return;
+  for (const auto& backend : backends_) backend->RequestSourceVip();
 }
 
 void NodeNetwork::Settle(bool ready, control::TimePoint now) {
