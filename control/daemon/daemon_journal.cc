@@ -99,7 +99,13 @@ void Daemon::Recall() {
                                  !config_.conf.direct_routing && !config_.hns;
   if (!ends_with_process) return;
   node_name_ = name;
-  reconciler_.Recall((*state)->own, (*state)->leases);
+  // In place of the InternalIP, which only the source knows: the address in use before.
+  lease::OwnNode own = (*state)->own;
+  for (const lease::OwnNodeFamily* const half : {&own.v4, &own.v6}) {
+    if (half->published_public_ip && half->public_ip_overwrite.empty())
+      own.internal_ips.push_back(*half->published_public_ip);
+  }
+  reconciler_.Recall(own, (*state)->leases);
 }
 
 std::string Daemon::RecalledText() const {

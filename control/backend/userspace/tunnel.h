@@ -33,7 +33,7 @@ struct TunnelConfig {
   IpPrefix subnet;  // our PodCIDR; with kTun its base is the device's address, as a /32 or /128
   MacAddress vtep_mac;
   IpAddress bind_address;            // unspecified: every local address
-  std::string underlay;              // the interface for traffic between nodes
+  std::string underlay;              // where superframes leave; empty: they are cut
   std::uint32_t underlay_index = 0;  // its
   OuterMtu link_mtu = *OuterMtu::From(1500);
   InnerMtu mtu = *InnerMtu::From(1450);      // of the device

@@ -38,8 +38,11 @@ std::vector<TunnelConfig> TunnelConfigs(const NodePlan& plan, const config::Opti
     const underlay::ChosenFamily& chosen = *plan.underlay.of(family);
     const IpAddress any = family == IpFamily::kV4 ? IpAddress() : *IpAddress::Parse("::");
     tunnel.bind_address = chosen.public_ip == chosen.address ? chosen.address : any;
-    tunnel.underlay = plan.underlay.name;
-    tunnel.underlay_index = plan.underlay.index;
+    // Packets that are sent by address need no adapter: another one may take the address over.
+    if (options.superframes != config::Superframes::kCut) {
+      tunnel.underlay = plan.underlay.name;
+      tunnel.underlay_index = plan.underlay.index;
+    }
     tunnel.link_mtu = plan.underlay.mtu;
     tunnel.mtu = TunnelMtu(family, conf, plan.underlay);
     tunnel.pod_mtu = plan.mtu;
