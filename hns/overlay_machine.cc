@@ -84,6 +84,19 @@ Sequence<absl::StatusOr<Drift>> OverlayMachine::Inspect() {
   co_return drift;
 }
 
+Sequence<Nothing> OverlayMachine::ReadSourceVip() {
+  if (!reading_) co_return Nothing();
+  const absl::StatusOr<std::vector<Endpoint>> endpoints = co_await call::Endpoints(reading_->id);
+  if (!endpoints.ok()) co_return Nothing();
+  source_vip_known_ = true;
+  for (const Endpoint& endpoint : *endpoints) {
+    if (!endpoint.is_source_vip()) continue;
+    for (const IpConfiguration& each : endpoint.ip_configurations)
+      if (spec_.subnet.Contains(each.address)) source_vip_ = each.address;
+  }
+  co_return Nothing();
+}
+
 Sequence<OverlayOutcome> OverlayMachine::Round(TimePoint now) {
   const Wait wait = co_await Work(now);
   if (!open_) co_await call::Close();
@@ -107,6 +120,8 @@ Sequence<OverlayOutcome> OverlayMachine::Round(TimePoint now) {
   outcome.refused_removals = writer_.refused_removals();
   outcome.notes = Notes();
   outcome.awaits_adapter = without_adapter_since_.has_value();
+  outcome.source_vip_known = source_vip_known_ || outcome.made;
+  outcome.source_vip = source_vip_;
   WatchAddress(now);
   const auto call_at = [&](TimePoint at) {
     outcome.next = outcome.next ? std::min(*outcome.next, at) : at;

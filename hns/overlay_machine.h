@@ -60,6 +60,8 @@ struct OverlayOutcome {
   std::size_t refused = 0, refused_removals = 0;
   std::vector<std::string> notes;  // for `status`; no reason to wait
   bool awaits_adapter = false;     // waits a while for SetAdapterPresent with management_ip
+  bool source_vip_known = false;   // by ReadSourceVip, or because the network is new
+  std::optional<IpAddress> source_vip;
   // When to call Round at the latest. Empty: when something changes, or for a Recheck.
   std::optional<TimePoint> next;
 };
@@ -95,6 +97,8 @@ class OverlayMachine {
 
   // What HNS lacks now. Makes no modifying call.
   Sequence<absl::StatusOr<Drift>> Inspect();
+  // Finds the address of kube-proxy's endpoint in the network, for the next outcome.
+  Sequence<Nothing> ReadSourceVip();
   // Does what can be done now, in a bounded number of calls. Run one sequence at a time, and to its
   // end before any other member is called.
   Sequence<OverlayOutcome> Round(TimePoint now);
@@ -187,9 +191,11 @@ class OverlayMachine {
   std::optional<Guid> not_found_;  // network for which adding HostRoute returned "not found"
   std::string replaced_;           // why the network was re-created
   std::string assumed_;            // Assumed() of the network that was found
-  bool creating_ = false;          // a create succeeded; its network has not been read yet
-  std::optional<Guid> made_;       // the network of spec_'s name that this machine created
-  std::string made_shape_;         // of the network that it created last
+  bool source_vip_known_ = false;
+  std::optional<IpAddress> source_vip_;
+  bool creating_ = false;     // a create succeeded; its network has not been read yet
+  std::optional<Guid> made_;  // the network of spec_'s name that this machine created
+  std::string made_shape_;    // of the network that it created last
   // Since when the network to be replaced has pods of another PodCIDR.
   std::optional<TimePoint> pods_since_;
   // Other networks of the ledger that HNS does not list: after a reboot it lists them late.

@@ -219,6 +219,7 @@ class Driven final : public Machine {
       : Machine(std::forward<Arguments>(arguments)...), caller_(api) {}
   auto Inspect() { return caller_.Run(Machine::Inspect()); }
   auto Round(TimePoint now) { return caller_.Run(Machine::Round(now)); }
+  void ReadSourceVip() { caller_.Run(Machine::ReadSourceVip()); }
 
  private:
   Caller caller_;

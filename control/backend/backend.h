@@ -49,6 +49,9 @@ struct LeaseFacts {
   bool has_vtep_mac = false;  // an overlay's
   std::optional<MacAddress> vtep_mac;
   std::optional<IpAddress> management_ip;
+  // Of kube-proxy's endpoint, once RequestSourceVip was answered; empty: it has none.
+  bool source_vip_known = false;
+  std::optional<IpAddress> source_vip{};
 };
 
 struct NamedCondition {
@@ -89,6 +92,8 @@ class Backend {
   // The host's adapters as just read, also while no interface fits.
   virtual void OnAdapters(const std::vector<host::Adapter>&) {}
   virtual void OnHnsChange() {}
+  // Reads what lease_facts() says of the source VIP.
+  virtual void RequestSourceVip() {}
   // About every second.
   virtual void Poll(control::TimePoint) {}
   // Routes, links or addresses changed.

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "control/backend/hns_bridge/hns_bridge.h"
 #include "control/backend/hns_overlay/hns_overlay.h"
 #include "control/backend/node_plan.h"
@@ -161,18 +160,6 @@ absl::StatusOr<admin::Plan> PlanHns(const backend::NodePlan& plan, const config:
 
 // ---- Outside HNS
 
-std::string Names(const underlay::InterfaceChoice& choice) {
-  std::vector<std::string> addresses;
-  for (const auto& family : {choice.v4, choice.v6}) {
-    if (!family) continue;
-    addresses.push_back(family->public_ip == family->address
-                            ? family->address.ToString()
-                            : absl::StrCat(family->address.ToString(), " (published as ",
-                                           family->public_ip.ToString(), ")"));
-  }
-  return absl::StrCat(choice.name, ", ", absl::StrJoin(addresses, ", "));
-}
-
 void AddSubnetFile(const backend::NodePlan& plan, const config::Options& options,
                    OfflinePlan& out) {
   const node::SubnetEnv env = node::EnvOf(plan, options.ip_masq);
@@ -276,10 +263,10 @@ absl::StatusOr<OfflinePlan> PlanOffline(const std::vector<std::string>& words,
       !status.ok())
     return status;
 
-  out.facts.push_back(absl::StrCat("Node ", options.node_name, ", interface ", Names(*choice),
-                                   ", data plane ", config::Name(options.data_plane), ", ",
-                                   leases.table.Peers().usable, " of ", leases.table.Peers().all,
-                                   " peers can be used"));
+  out.facts.push_back(absl::StrCat(
+      "Node ", options.node_name, ", interface ", underlay::Text(*choice), ", data plane ",
+      config::Name(options.data_plane), ", ", leases.table.Peers().usable, " of ",
+      leases.table.Peers().all, " peers can be used"));
   const bool overlay =
       options.data_plane == DataPlane::kHns && conf.type == control::BackendType::kVxlan;
   AddSubnetFile(*plan, options, out);

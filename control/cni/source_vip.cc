@@ -116,7 +116,7 @@ absl::StatusOr<Taken> Scan(const std::string& folder) {
 struct Range {
   std::uint32_t first, last;
   bool Contains(const IpAddress& address) const {
-    return address.v4() >= first && address.v4() <= last;
+    return address.is_v4() && address.v4() >= first && address.v4() <= last;
   }
 };
 
@@ -162,28 +162,33 @@ absl::StatusOr<HostLocalLock> TakeLock(const std::string& folder) {
 }
 
 absl::StatusOr<IpAddress> Reserve(const std::string& folder, const SourceVipSpec& spec,
-                                  const Taken& taken, const Range& range) {
-  for (std::uint32_t each = range.first; each <= range.last; ++each) {
-    const IpAddress address = IpAddress::V4(each);
-    if (taken.addresses.contains(address)) continue;
-    const std::string path = absl::StrCat(folder, "/", address.ToString());
-    // The lock is held and the file does not exist, so nothing is replaced; a reader, and a power
-    // cut, sees all of it or none.
-    const absl::Status status = control::ReplaceFileText(path, Content());
-    if (!status.ok())
-      return Failure(status.code(), absl::StrCat("cannot reserve ", path), status.message());
-    return address;
+                                  const Taken& taken, const Range& range,
+                                  const std::optional<IpAddress>& preferred) {
+  const auto is_free = [&](const IpAddress& address) {
+    return range.Contains(address) && !taken.addresses.contains(address);
+  };
+  IpAddress address = preferred && is_free(*preferred) ? *preferred : IpAddress::V4(range.first);
+  while (range.Contains(address) && !is_free(address)) address = address.Next();
+  if (!range.Contains(address)) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "source VIP: no address of ", spec.subnet.ToString(), " is free: ", folder, " has ",
+        taken.addresses.size(),
+        " reservations; flanneld tries again. End a pod of this node, or remove files there whose "
+        "container no longer exists"));
   }
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "source VIP: no address of ", spec.subnet.ToString(), " is free: ", folder, " has ",
-      taken.addresses.size(),
-      " reservations; flanneld tries again. End a pod of this node, or remove files there whose "
-      "container no longer exists"));
+  const std::string path = absl::StrCat(folder, "/", address.ToString());
+  // The lock is held and the file does not exist, so nothing is replaced; a reader, and a power
+  // cut, sees all of it or none.
+  const absl::Status status = control::ReplaceFileText(path, Content());
+  if (!status.ok())
+    return Failure(status.code(), absl::StrCat("cannot reserve ", path), status.message());
+  return address;
 }
 
 }  // namespace
 
-absl::StatusOr<IpAddress> ReserveSourceVip(const SourceVipSpec& spec) {
+absl::StatusOr<IpAddress> ReserveSourceVip(const SourceVipSpec& spec,
+                                           const std::optional<IpAddress>& preferred) {
   if (absl::Status status = CheckName(spec.network); !status.ok()) return status;
   const absl::StatusOr<Range> range = RangeOf(spec.subnet);
   if (!range.ok()) return range.status();
@@ -201,7 +206,7 @@ absl::StatusOr<IpAddress> ReserveSourceVip(const SourceVipSpec& spec) {
   }
   std::optional<IpAddress> address = Chosen(*taken, *range);
   if (!address) {
-    absl::StatusOr<IpAddress> reserved = Reserve(folder, spec, *taken, *range);
+    absl::StatusOr<IpAddress> reserved = Reserve(folder, spec, *taken, *range, preferred);
     if (!reserved.ok()) return reserved;
     address = *reserved;
   }

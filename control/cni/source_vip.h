@@ -32,12 +32,14 @@ struct SourceVipSpec {
   friend bool operator==(const SourceVipSpec&, const SourceVipSpec&) = default;
 };
 
-// The reserved address; the first time it reserves the lowest free one, never the network's, the
-// gateway's (the first) or the broadcast address. A reservation of ours outside the subnet, from an
-// earlier PodCIDR, is released. Repeatable: what a killed run left is completed.
-// FailedPrecondition: another process holds the lock, try again. ResourceExhausted: no address is
-// free. Every error names the file or folder, the cause and the next step.
-absl::StatusOr<IpAddress> ReserveSourceVip(const SourceVipSpec& spec);
+// The reserved address; where there is none it reserves `preferred` if that is free, else the
+// lowest free one, never the network's, the gateway's (the first) or the broadcast address. A
+// reservation of ours outside the subnet, from an earlier PodCIDR, is released. Repeatable: what a
+// killed run left is completed. FailedPrecondition: another process holds the lock, try again.
+// ResourceExhausted: no address is free. Every error names the file or folder, the cause and the
+// next step.
+absl::StatusOr<IpAddress> ReserveSourceVip(
+    const SourceVipSpec& spec, const std::optional<IpAddress>& preferred = std::nullopt);
 
 // The reserved address, without a lock or a change; empty: there is none in the subnet.
 absl::StatusOr<std::optional<IpAddress>> FindSourceVip(const SourceVipSpec& spec);

@@ -15,15 +15,21 @@ constexpr std::size_t kMostFile = 64 * 1024;  // bytes; a larger sourceVip.json 
 
 }  // namespace
 
-void SourceVipKeeper::Keep(const std::string& network, const IpPrefix& subnet,
-                           control::TimePoint now) {
+void SourceVipKeeper::Keep(const std::string& network, const IpPrefix& subnet, bool known,
+                           const std::optional<IpAddress>& used, control::TimePoint now) {
   const SourceVipSpec spec{store_, network, subnet};
   const bool same = spec_ == spec;
   if (same && now < again_) return;
+  if (!used_) {
+    const absl::StatusOr<std::optional<IpAddress>> reserved = FindSourceVip(spec);
+    awaits_used_ = !known && reserved.ok() && !*reserved;
+    if (awaits_used_) return;
+    used_ = reserved.ok() && *reserved ? *reserved : used;
+  }
   again_ = now + kPause;
   spec_ = spec;
   if (!same || !address_ || !IsSourceVip(spec, *address_)) {
-    const absl::StatusOr<IpAddress> reserved = ReserveSourceVip(spec);
+    const absl::StatusOr<IpAddress> reserved = ReserveSourceVip(spec, used_);
     condition_.Set(reserved.status().message(), now);
     if (reserved.ok() && address_ != *reserved) {
       control::LogInfo(absl::StrCat("source VIP ", reserved->ToString(), " is reserved in ", store_,
@@ -31,6 +37,12 @@ void SourceVipKeeper::Keep(const std::string& network, const IpPrefix& subnet,
     }
     address_ = reserved.ok() ? std::optional(*reserved) : std::nullopt;
   }
+  if (address_ && used_ && *address_ != *used_) {
+    control::LogWarning(absl::StrCat("the source VIP moves from ", used_->ToString(), " to ",
+                                     address_->ToString(),
+                                     ": restart kube-proxy, which still uses ", used_->ToString()));
+  }
+  if (address_) used_ = address_;
   if (address_ && !file_.empty()) WriteFile(subnet, now);
 }
 

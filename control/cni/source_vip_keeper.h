@@ -18,9 +18,14 @@ class SourceVipKeeper {
   SourceVipKeeper(std::string store, std::string file)
       : store_(std::move(store)), file_(std::move(file)) {}
 
-  // Reserves the address for `network` and `subnet`, and again when another process released it;
-  // does something about once a second, and at once for another network or subnet.
-  void Keep(const std::string& network, const IpPrefix& subnet, control::TimePoint now);
+  // Reserves the address for `network` and `subnet`, and the same one again when another process
+  // released it (host-local's GC); does something about once a second, and at once for another
+  // network or subnet. `used`: that of kube-proxy's endpoint in HNS, preferred where this process
+  // has reserved none yet; `known`: HNS was read.
+  void Keep(const std::string& network, const IpPrefix& subnet, bool known,
+            const std::optional<IpAddress>& used, control::TimePoint now);
+  // The last Keep has reserved nothing until `known`.
+  bool awaits_used() const { return awaits_used_; }
 
   // Empty: not reserved yet.
   const std::optional<IpAddress>& address() const { return address_; }
@@ -33,6 +38,8 @@ class SourceVipKeeper {
   const std::string store_, file_;
   std::optional<SourceVipSpec> spec_;
   std::optional<IpAddress> address_;
+  std::optional<IpAddress> used_;  // by kube-proxy, as far as is known
+  bool awaits_used_ = false;
   control::TimePoint again_{};  // not before
   control::Condition condition_, file_condition_;
 };

@@ -323,6 +323,7 @@ void Daemon::ArmHousekeeping() {
     CheckVni();
     log_condition_.Set(control::PollLogFile(steady_clock::now()));
     network_.Poll();
+    if (network_.is_due(steady_clock::now())) Schedule();
     network_.PollPodRules(steady_clock::now());
     Settle();
     ReportHealth();

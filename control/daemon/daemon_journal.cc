@@ -84,8 +84,14 @@ void Daemon::Recall() {
   control::LogInfo(absl::StrCat("the journal ", journal_.path(), " is of this boot",
                                 recalls ? absl::StrCat(": ", *header.leases, " leases") : ""));
   if (!recalls) return;
+  // In place of the InternalIP, which only the source knows: the address in use before.
+  lease::OwnNode own = header.own;
+  for (const lease::OwnNodeFamily* const half : {&own.v4, &own.v6}) {
+    if (half->published_public_ip && half->public_ip_overwrite.empty())
+      own.internal_ips.push_back(*half->published_public_ip);
+  }
   const absl::Status read = reconciler_.Recall(
-      header.own, [this](journal::Visit visit) { return journal_.Load(visit).status(); });
+      own, [this](journal::Visit visit) { return journal_.Load(visit).status(); });
   journal_condition_.Set(read.message());
   if (read.ok()) node_name_ = header.scope.node;
 }

@@ -22,6 +22,7 @@ namespace weft::host {
 struct AssignedAddress {
   IpAddress address;
   int prefix_length = 0;
+  bool deprecated = false;  // no new traffic should come from it: its prefix is being replaced
   friend bool operator==(const AssignedAddress&, const AssignedAddress&) = default;
 };
 
@@ -36,6 +37,7 @@ struct Adapter {
   // last.
   std::vector<AssignedAddress> addresses;
   bool wireless = false;  // read on Windows only
+  bool link = true;       // has a carrier; on Windows part of `up`
   friend bool operator==(const Adapter&, const Adapter&) = default;
 };
 

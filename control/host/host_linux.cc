@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
-#include <net/if.h>
 
 #include <algorithm>
 #include <array>
@@ -57,6 +57,7 @@ std::optional<Adapter> AdapterOf(const nlmsghdr& message) {
   if (attributes[IFLA_IFNAME]) adapter.name = mnl_attr_get_str(attributes[IFLA_IFNAME]);
   adapter.mtu = attributes.U32(IFLA_MTU);
   adapter.up = (link->ifi_flags & IFF_UP) != 0;
+  adapter.link = (link->ifi_flags & IFF_LOWER_UP) != 0;
   adapter.loopback = (link->ifi_flags & IFF_LOOPBACK) != 0;
   const nlattr* mac = attributes[IFLA_ADDRESS];
   if (mac && mnl_attr_get_payload_len(mac) == MacAddress::kSize) {
@@ -67,7 +68,7 @@ std::optional<Adapter> AdapterOf(const nlmsghdr& message) {
 
 struct AddressEntry {
   std::uint32_t adapter_index = 0;
-  bool passing = false;  // a privacy or deprecated address
+  bool temporary = false;  // a privacy address
   AssignedAddress assigned;
 };
 
@@ -82,10 +83,9 @@ std::optional<AddressEntry> AddressEntryOf(const nlmsghdr& message) {
   if (!address) address = AddressOf(attributes[IFA_ADDRESS], *family);
   const std::uint32_t flags = attributes.U32(IFA_FLAGS, header->ifa_flags);
   if (!address || (flags & IFA_F_DADFAILED)) return std::nullopt;
-  const bool temporary = *family == IpFamily::kV6 && (flags & IFA_F_TEMPORARY);
   return AddressEntry{header->ifa_index,
-                      temporary || (flags & IFA_F_DEPRECATED),
-                      {*address, header->ifa_prefixlen}};
+                      *family == IpFamily::kV6 && (flags & IFA_F_TEMPORARY),
+                      {*address, header->ifa_prefixlen, (flags & IFA_F_DEPRECATED) != 0}};
 }
 
 }  // namespace
@@ -207,8 +207,9 @@ class LinuxHost final : public Host {
           if (auto entry = AddressEntryOf(message)) entries.push_back(*entry);
         });
     if (!status.ok()) return status;
-    std::stable_partition(entries.begin(), entries.end(),
-                          [](const AddressEntry& e) { return !e.passing; });
+    std::stable_partition(entries.begin(), entries.end(), [](const AddressEntry& e) {
+      return !e.temporary && !e.assigned.deprecated;
+    });
     for (Adapter& adapter : adapters) {
       for (const AddressEntry& entry : entries) {
         if (entry.adapter_index == adapter.index) adapter.addresses.push_back(entry.assigned);

@@ -166,9 +166,10 @@ class WindowsHost final : public Host {
       const auto address =
           AddressOf(*reinterpret_cast<const SOCKADDR_INET*>(entry->Address.lpSockaddr));
       if (!address) continue;
-      const bool temporary =
-          entry->SuffixOrigin == IpSuffixOriginRandom || entry->DadState == IpDadStateDeprecated;
-      (temporary ? passing : adapter.addresses).push_back({*address, entry->OnLinkPrefixLength});
+      const bool deprecated = entry->DadState == IpDadStateDeprecated;
+      const bool last = deprecated || entry->SuffixOrigin == IpSuffixOriginRandom;
+      (last ? passing : adapter.addresses)
+          .push_back({*address, entry->OnLinkPrefixLength, deprecated});
     }
     adapter.addresses.insert(adapter.addresses.end(), passing.begin(), passing.end());
     return adapter;

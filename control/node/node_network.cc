@@ -11,12 +11,12 @@
 namespace weft::node {
 namespace {
 
-// The longest time that an adapter is missing while a switch is bound to it.
-constexpr auto kBindTime = std::chrono::minutes(2);
+// From then on a lost address or link is reported: a virtual switch that is created takes less.
+constexpr auto kLinkTime = std::chrono::seconds(10);
 
 // Between readings of the host while no interface fits and no change is reported: it may have many
 // routes.
-constexpr auto kHostPause = std::chrono::seconds(3);
+constexpr auto kHostPause = std::chrono::seconds(2);
 
 std::optional<SubnetEnvFamily> FamilyOf(const std::optional<backend::FamilyPlan>& plan) {
   if (!plan) return std::nullopt;
@@ -60,7 +60,7 @@ NodeNetwork::~NodeNetwork() { Close(); }
 void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control::TimePoint now) {
   if (facts.ok() && !context_.reconciler.is_own_recalled()) WithdrawForeignFile(*facts);
   const std::optional<lease::OwnNode>& node = context_.reconciler.own_node();
-  if (host_again_ && now >= *host_again_) {
+  if (is_due(now)) {
     host_again_.reset();
     HostChanged();
   }
@@ -70,11 +70,15 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control:
     ReadClaims(*host);
   }
   const absl::StatusOr<underlay::InterfaceChoice> choice =
-      host.ok()
-          ? underlay::ChooseUnderlay(context_.options, context_.conf, node, *host,
-                                     plan_ ? &plan_->underlay : nullptr, MayReturn(*host, now))
-          : absl::StatusOr<underlay::InterfaceChoice>(host.status());
-  interface_condition_.Set(choice.status().message());
+      host.ok() ? underlay::ChooseUnderlay(context_.options, context_.conf, node, *host, &underlay_,
+                                           plan_ ? &plan_->underlay : nullptr, now)
+                : absl::StatusOr<underlay::InterfaceChoice>(host.status());
+  const bool lost = host.ok() && plan_ && absl::IsUnavailable(choice.status());
+  interface_condition_.Set(lost ? "" : choice.status().message());
+  if (lost || choice.ok())
+    no_link_ =
+        lost ? std::string(choice.status().message()) : underlay::LinkCondition(*choice, *host);
+  ReportLink(now);
   std::optional<control::TimePoint> again;
   if (carries_routes_ && host.ok()) {
     again = static_ip_.Inspect(
@@ -92,7 +96,6 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control:
   own_condition_.Set("");
   public_ip_condition_.Set(underlay::PublicIpCondition(context_.options, *node, *choice));
   interface_ = choice->name;
-  link_condition_.Set(underlay::LinkCondition(*choice, *host));
   mtu_condition_.Set(underlay::MtuCondition(*choice, context_.conf));
   if (carries_routes_) static_routes_.Inspect(*host, *choice);
   const absl::StatusOr<backend::NodePlan> plan =
@@ -107,6 +110,7 @@ absl::Status NodeNetwork::Build(const backend::NodePlan& plan, const underlay::H
   }
   for (const auto& backend : backends_) backend->Inspect(facts);
   if (plan_ == plan && IsComplete()) return absl::OkStatus();
+  ReportMove(plan.underlay);
   plan_ = plan;
   was_in_sync_ = false;
   if (context_.options.data_plane != config::DataPlane::kNone)
@@ -167,15 +171,24 @@ void NodeNetwork::RecheckRoutes(bool all) {
   for (const auto& backend : backends_) backend->RecheckRoutes(all);
 }
 
-// Windows may not list a NIC while a switch is bound to it.
-bool NodeNetwork::MayReturn(const underlay::HostFacts& facts, control::TimePoint now) {
-  if (!plan_ || !context_.host.is_windows() ||
-      underlay::IsPresent(plan_->underlay, facts.adapters)) {
-    missing_since_.reset();
-    return false;
-  }
-  if (!missing_since_) missing_since_ = now;
-  return now - *missing_since_ < kBindTime;
+// Another adapter with the same addresses is no move.
+void NodeNetwork::ReportMove(const underlay::InterfaceChoice& next) {
+  const auto moves = [&](IpFamily family) {
+    if (!plan_ || !next.of(family) || !plan_->underlay.of(family)) return false;
+    const underlay::ChosenFamily &before = *plan_->underlay.of(family), &after = *next.of(family);
+    return before.address != after.address || before.public_ip != after.public_ip;
+  };
+  if (!moves(IpFamily::kV4) && !moves(IpFamily::kV6)) return;
+  const std::string& reason = underlay_.reason();
+  control::LogWarning(
+      absl::StrCat("this node moves from ", Text(plan_->underlay), " to ", Text(next), ": ",
+                   reason.empty() ? "requested by an annotation of the Node" : reason, " (move ",
+                   ++moves_, " of this process)"));
+}
+
+void NodeNetwork::ReportLink(control::TimePoint now) {
+  const bool lasts = underlay::Lasts(!no_link_.empty(), kLinkTime, now, no_link_since_);
+  link_condition_.Set(lasts ? no_link_ : "", now);
 }
 
 void NodeNetwork::ReadClaims(const underlay::HostFacts& facts) {
@@ -221,6 +234,7 @@ void NodeNetwork::OnHnsChange() {
 }
 
 void NodeNetwork::Poll(control::TimePoint now) {
+  ReportLink(now);
   for (const auto& backend : backends_) backend->Poll(now);
   if (!context_.ledger) return;
   context_.ledger->Retry(now);
@@ -302,7 +316,11 @@ void NodeNetwork::KeepSourceVip(control::TimePoint now) {
   const bool overlay = options.data_plane == config::DataPlane::kHns &&
                        context_.conf.type == control::BackendType::kVxlan;
   if (!overlay || options.source_vip_store.empty() || !plan_ || !plan_->v4) return;
-  source_vip_.Keep(context_.conf.name, plan_->v4->subnet, now);
+  const backend::LeaseFacts facts = lease_facts().value_or(backend::LeaseFacts());
+  source_vip_.Keep(context_.conf.name, plan_->v4->subnet, facts.source_vip_known, facts.source_vip,
+                   now);
+  if (!source_vip_.awaits_used()) return;
+  for (const auto& backend : backends_) backend->RequestSourceVip();
 }
 
 void NodeNetwork::Settle(bool ready, control::TimePoint now) {

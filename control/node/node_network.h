@@ -25,6 +25,7 @@
 #include "control/own_facts.h"
 #include "control/reconciler.h"
 #include "control/underlay/host_needs.h"
+#include "control/underlay/underlay_keeper.h"
 
 namespace weft::node {
 
@@ -59,6 +60,8 @@ class NodeNetwork {
   // adapters are the same.
   void HostChanged() { host_facts_.reset(); }
   bool host_changed() const { return !host_facts_; }
+  // Apply is due although nothing is reported: it waits for an address or an interface.
+  bool is_due(control::TimePoint now) const { return host_again_ && now >= *host_again_; }
   // Whether `changes` may concern our routes, so that RecheckRoutes is due. Calls HostChanged where
   // they concern routes that Apply uses.
   bool RoutesChanged(const host::RouteChanges& changes);
@@ -67,7 +70,8 @@ class NodeNetwork {
   void RecheckRoutes(bool all);
   // Passes the state of HNS to the reconciler.
   void OnHnsChange();
-  // Checks the deadlines of calls into HNS, the firewall and the ledger; call about every second.
+  // Checks the deadlines of calls into HNS, the firewall, the ledger and the link; call about every
+  // second.
   void Poll(control::TimePoint now = std::chrono::steady_clock::now());
   // Restores missing rules in the host's packet filter; call about every second.
   void PollPodRules(PodRules::Clock::time_point now) { pod_rules_.Poll(now); }
@@ -91,8 +95,7 @@ class NodeNetwork {
   // "interface", "tunnels", "hns" where HNS moves the packets, "sinks", "subnet-file".
   void AppendChecks(const control::ReconcilerReport& report,
                     std::vector<admin::Check>& checks) const;
-  // Several may have one subject. Those of the interface, of pod rules and of backends fail no
-  // check.
+  // Several may have one subject. Those of pod rules and of backends fail no check.
   void AppendConditions(std::vector<backend::NamedCondition>& out) const;
   // Interface, MTU, tunnels, peers.
   void FillStatus(admin::Status& status) const;
@@ -105,8 +108,8 @@ class NodeNetwork {
   // source has confirmed.
   void WithdrawForeignFile(const control::OwnFacts& facts);
   SubnetEnv LeaseOf(const control::OwnFacts& facts) const;
-  // Whether the chosen adapter is missing and still waited for.
-  bool MayReturn(const underlay::HostFacts& facts, control::TimePoint now);
+  void ReportMove(const underlay::InterfaceChoice& next);
+  void ReportLink(control::TimePoint now);
   absl::Status Build(const backend::NodePlan& plan, const underlay::HostFacts& facts);
   bool IsComplete() const;
   std::optional<backend::LeaseFacts> lease_facts() const;
@@ -127,7 +130,12 @@ class NodeNetwork {
   std::optional<control::TimePoint> host_again_;
   std::string interface_;  // as chosen last; empty: not yet
   std::optional<backend::NodePlan> plan_;
-  std::optional<control::TimePoint> missing_since_;  // its adapter
+  underlay::UnderlayKeeper underlay_;
+  std::uint64_t moves_ = 0;  // of the underlay
+  // Why the underlay of the plan carries no packets, a lost address or link, and since when; empty:
+  // it does.
+  std::string no_link_;
+  std::optional<control::TimePoint> no_link_since_;
   StaticRoutes static_routes_;
   StaticIpKeeper static_ip_;
   PodRules pod_rules_;

@@ -35,9 +35,12 @@ std::string NotYet(std::string_view what, const control::Condition& condition) {
 
 void NodeNetwork::AppendChecks(const control::ReconcilerReport& report,
                                std::vector<admin::Check>& checks) const {
-  const std::string& no_interface = interface_condition_.text();
-  checks.push_back({"interface", !interface_.empty() && no_interface.empty(),
-                    !no_interface.empty() ? no_interface
+  const std::string& none = interface_condition_.text();
+  // For a moment a lost link is shown, and fails nothing.
+  checks.push_back({"interface",
+                    !interface_.empty() && none.empty() && link_condition_.text().empty(),
+                    !none.empty()         ? none
+                    : !no_link_.empty()   ? no_link_
                     : !interface_.empty() ? interface_
                                           : "not chosen yet"});
   const bool up = IsComplete() && backend_condition_.text().empty();

@@ -14,32 +14,20 @@ using host::Adapter;
 using host::AssignedAddress;
 using host::Route;
 
-// An adapter, and the address by which it was found, if any.
+// An adapter, the address by which it was found, if any, and what found it.
 struct Candidate {
+  enum class By : std::uint8_t { kAddress, kName, kRoute };
   const Adapter* adapter = nullptr;
   std::optional<IpAddress> matched;
+  By by = By::kName;
 };
 
-bool Has(const Adapter& adapter, const IpAddress& address) {
-  return std::any_of(adapter.addresses.begin(), adapter.addresses.end(),
-                     [&](const AssignedAddress& each) { return each.address == address; });
-}
-
-// The first address of `family` that is one of the Node's; else the first that reaches beyond its
-// link; else the first.
-std::optional<IpAddress> FirstAddress(const Adapter& adapter, IpFamily family,
-                                      const InterfaceRequest& request) {
-  for (const IpAddress& node_ip : request.node_ips) {
-    if (node_ip.family() == family && Has(adapter, node_ip)) return node_ip;
-  }
-  std::optional<IpAddress> link_local;
-  for (const AssignedAddress& assigned : adapter.addresses) {
-    if (assigned.address.family() != family) continue;
-    if (!assigned.address.IsLinkLocal()) return assigned.address;
-    if (request.windows && IsUnset(assigned.address)) continue;
-    if (!link_local) link_local = assigned.address;
-  }
-  return link_local;
+// Of addresses that are otherwise equal the one of the least value is taken.
+int RankOf(const AssignedAddress& assigned, const InterfaceRequest& request) {
+  if (assigned.address.IsLinkLocal()) return 4;
+  if (assigned.deprecated) return 3;
+  if (Contains(request.node_ips, assigned.address)) return 0;
+  return Contains(request.published, assigned.address) ? 1 : 2;
 }
 
 std::string_view FamilyName(IpFamily family) { return family == IpFamily::kV4 ? "IPv4" : "IPv6"; }
@@ -65,19 +53,14 @@ std::string OtherEndOfSwitch(const std::string& name) {
   return absl::StrCat(kBegin, name, ")");
 }
 
-// Also behind a virtual switch, or a bridge.
-bool IsSame(const InterfaceChoice& current, std::uint32_t index, const std::string& name,
-            const MacAddress& mac) {
-  return index == current.index || name == current.name ||
-         (mac == current.mac && mac != MacAddress());
-}
-
 class Chooser {
  public:
   Chooser(const InterfaceRequest& request, const HostFacts& facts)
       : request_(request), facts_(facts) {}
 
-  ChoiceReasons TakeReasons() { return {std::move(taken_by_), std::move(tried_)}; }
+  ChoiceReasons TakeReasons() {
+    return {std::move(taken_by_), std::move(tried_), std::move(named_)};
+  }
 
   absl::StatusOr<InterfaceChoice> Run() {
     for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
@@ -124,13 +107,22 @@ class Chooser {
   absl::StatusOr<InterfaceChoice> Unnamed() {
     if (public_v4_ || public_v6_) {
       const IpAddress& address = public_v4_ ? *public_v4_ : *public_v6_;
-      if (auto choice = Try(absl::StrCat("the owner of the public address ", address.ToString()),
-                            ByAddress(address))) {
+      if (auto choice =
+              Try(absl::StrCat("the public address ", address.ToString()), ByAddress(address)))
         return *choice;
-      }
       tried_.back().append(
           "; if it is translated on the way (NAT), name the interface with --iface");
       return NothingFits();
+    }
+    for (const IpAddress& ip : request_.node_ips) {
+      const Adapter* const owner = OwnerOf(ip, facts_.adapters);
+      const bool required = ip.is_v4() ? request_.require_v4 : request_.require_v6;
+      if (!required || !owner || owner->loopback || ip.IsLinkLocal() ||
+          Find(*owner, ip)->deprecated ||
+          (request_.windows && !ReasonAgainst(*owner, facts_.adapters).empty()))
+        continue;
+      if (auto choice = Try(absl::StrCat("the Node's InternalIP ", ip.ToString()), ByAddress(ip)))
+        return *choice;
     }
     if (auto choice = Try("the default route", ByDefaultRoute())) return *choice;
     return NothingFits();
@@ -139,16 +131,16 @@ class Chooser {
   absl::StatusOr<Candidate> ByAddress(const IpAddress& address) const {
     const Adapter* owner = OwnerOf(address, facts_.adapters);
     if (!owner) return absl::NotFoundError("no adapter has that address");
-    return Candidate{owner, address};
+    return Candidate{owner, address, Candidate::By::kAddress};
   }
 
   absl::StatusOr<Candidate> ByAddressOrName(const std::string& text) const {
     if (const std::optional<IpAddress> address = IpAddress::Parse(text)) return ByAddress(*address);
     const Adapter* named = ByName(text);
     if (!named || !HasAddresses(*named)) {
-      if (const Adapter* other = OtherEnd(text, named)) return Candidate{other, std::nullopt};
+      if (const Adapter* other = OtherEnd(text, named)) return Candidate{other, {}};
     }
-    if (named) return Candidate{named, std::nullopt};
+    if (named) return Candidate{named, {}};
     return absl::NotFoundError("no adapter has that name");
   }
 
@@ -170,8 +162,8 @@ class Chooser {
     return found == facts_.adapters.end() ? nullptr : &*found;
   }
   bool HasAddresses(const Adapter& adapter) const {
-    return (!request_.require_v4 || FirstAddress(adapter, IpFamily::kV4, request_)) &&
-           (!request_.require_v6 || FirstAddress(adapter, IpFamily::kV6, request_));
+    return (!request_.require_v4 || BestAddress(adapter, IpFamily::kV4, request_)) &&
+           (!request_.require_v6 || BestAddress(adapter, IpFamily::kV6, request_));
   }
   // `address`, unless it is unset: for addresses that were not requested explicitly.
   std::optional<IpAddress> Usable(const std::optional<IpAddress>& address) const {
@@ -180,24 +172,28 @@ class Chooser {
 
   absl::StatusOr<Candidate> ByExpression(const RE2& expression) const {
     const IpFamily family = request_.require_v4 ? IpFamily::kV4 : IpFamily::kV6;
+    Candidate first;
+    int rank = 3;
     for (const Adapter& adapter : facts_.adapters) {
       if (request_.windows && !ReasonAgainst(adapter, facts_.adapters).empty()) continue;
       for (const AssignedAddress& assigned : adapter.addresses) {
-        if (assigned.address.family() == family && Usable(assigned.address) &&
-            RE2::PartialMatch(assigned.address.ToString(), expression)) {
-          return Candidate{&adapter, assigned.address};
-        }
+        const int own_rank = std::min(RankOf(assigned, request_), 2);
+        if (own_rank >= rank || assigned.address.family() != family || !Usable(assigned.address) ||
+            !RE2::PartialMatch(assigned.address.ToString(), expression))
+          continue;
+        first = {&adapter, assigned.address};
+        rank = own_rank;
       }
     }
+    if (first.adapter) return first;
     const Adapter* without = nullptr;
     for (const Adapter& adapter : facts_.adapters) {
       if (!RE2::PartialMatch(adapter.name, expression)) continue;
-      if (HasAddresses(adapter)) return Candidate{&adapter, std::nullopt};
-      if (const Adapter* other = OtherEnd(adapter.name, &adapter))
-        return Candidate{other, std::nullopt};
+      if (HasAddresses(adapter)) return Candidate{&adapter, {}};
+      if (const Adapter* other = OtherEnd(adapter.name, &adapter)) return Candidate{other, {}};
       if (!without) without = &adapter;
     }
-    if (without) return Candidate{without, std::nullopt};
+    if (without) return Candidate{without, {}};
     return absl::NotFoundError("matches neither an address nor a name of an adapter");
   }
 
@@ -208,7 +204,7 @@ class Chooser {
     if (!adapter)
       return absl::NotFoundError(
           absl::StrCat("the route leads to the unknown adapter ", route->adapter_index));
-    return Candidate{adapter, Usable(route->source)};
+    return Candidate{adapter, Usable(route->source), Candidate::By::kRoute};
   }
 
   absl::StatusOr<Candidate> ByDefaultRoute() const {
@@ -225,24 +221,23 @@ class Chooser {
         continue;
       }
       if (!best || host::PrecedenceOf(route) < host::PrecedenceOf(*best) ||
-          (host::PrecedenceOf(route) == host::PrecedenceOf(*best) && IsOfNode(route) &&
-           !IsOfNode(*best)))
+          (host::PrecedenceOf(route) == host::PrecedenceOf(*best) && HasPublished(route) &&
+           !HasPublished(*best)))
         best = &route;
     }
     if (!best) {
       return absl::NotFoundError(
           absl::StrCat("this host has none", passed_over, "; name the interface with --iface"));
     }
-    return Candidate{ByIndex(best->adapter_index, facts_.adapters), Usable(best->source)};
+    return Candidate{ByIndex(best->adapter_index, facts_.adapters), Usable(best->source),
+                     Candidate::By::kRoute};
   }
 
-  // Whether its adapter has an InternalIP of the Node.
-  bool IsOfNode(const Route& route) const {
+  // Whether its adapter has an address that the Node has published.
+  bool HasPublished(const Route& route) const {
     const Adapter* const adapter = ByIndex(route.adapter_index, facts_.adapters);
-    const IpFamily family = request_.require_v4 ? IpFamily::kV4 : IpFamily::kV6;
-    return std::any_of(
-        request_.node_ips.begin(), request_.node_ips.end(),
-        [&](const IpAddress& ip) { return ip.family() == family && Has(*adapter, ip); });
+    return std::ranges::any_of(request_.published,
+                               [&](const IpAddress& ip) { return Find(*adapter, ip) != nullptr; });
   }
 
   // The choice that `candidate` makes, or a note why it makes none.
@@ -260,33 +255,27 @@ class Chooser {
     return std::nullopt;
   }
 
-  absl::StatusOr<InterfaceChoice> ChoiceOf(const Candidate& candidate) const {
+  absl::StatusOr<InterfaceChoice> ChoiceOf(const Candidate& candidate) {
     const Adapter& adapter = *candidate.adapter;
-    InterfaceChoice choice{adapter.index, adapter.name, *OuterMtu::From(1500), {}, {}, adapter.mac};
+    std::optional<IpAddress> v4, v6;
+    named_.clear();
     for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
       if (!(family == IpFamily::kV4 ? request_.require_v4 : request_.require_v6)) continue;
-      std::optional<IpAddress> address = candidate.matched;
-      if (!address || address->family() != family)
-        address = FirstAddress(adapter, family, request_);
-      if (!address) {
+      std::optional<IpAddress>& address = family == IpFamily::kV4 ? v4 : v6;
+      const bool matches = candidate.matched && candidate.matched->family() == family;
+      const AssignedAddress* const best =
+          matches ? nullptr : BestAddress(adapter, family, request_);
+      if (!matches && !best) {
         return absl::NotFoundError(
             absl::StrCat("adapter ", adapter.name, " has no ", FamilyName(family), " address"));
       }
-      const std::optional<IpAddress>& public_ip = family == IpFamily::kV4 ? public_v4_ : public_v6_;
-      (family == IpFamily::kV4 ? choice.v4 : choice.v6) =
-          ChosenFamily{*address, public_ip.value_or(*address), public_ip.has_value()};
+      address = matches ? *candidate.matched : best->address;
+      using By = Candidate::By;
+      if ((matches && candidate.by == By::kAddress) ||
+          (candidate.by != By::kRoute && Contains(request_.node_ips, *address)))
+        named_.push_back(*address);
     }
-    // A loopback's MTU exceeds what an IP packet can have.
-    constexpr std::uint32_t kMost = InnerMtu::kMax + EncapsulationOverhead(IpFamily::kV4);
-    const std::optional<OuterMtu> mtu = OuterMtu::From(std::min(adapter.mtu, kMost));
-    if (!mtu) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("adapter ", adapter.name, " has the MTU ", adapter.mtu,
-                       ", which leaves no room for an encapsulated packet; set its MTU, or choose "
-                       "another with --iface"));
-    }
-    choice.mtu = *mtu;
-    return choice;
+    return ChoiceOn(adapter, request_, v4, v6);
   }
 
   absl::Status NothingFits() const {
@@ -301,6 +290,7 @@ class Chooser {
   std::optional<IpAddress> public_v4_, public_v6_;
   std::string taken_by_;
   std::vector<std::string> tried_;
+  std::vector<IpAddress> named_;
 };
 
 }  // namespace
@@ -311,46 +301,66 @@ const Adapter* ByIndex(std::uint32_t index, const std::vector<Adapter>& adapters
   return found == adapters.end() ? nullptr : &*found;
 }
 
+bool Contains(const std::vector<IpAddress>& addresses, const IpAddress& address) {
+  return std::ranges::find(addresses, address) != addresses.end();
+}
+
+const AssignedAddress* Find(const Adapter& adapter, const IpAddress& address) {
+  const auto found = std::ranges::find(adapter.addresses, address, &AssignedAddress::address);
+  return found == adapter.addresses.end() ? nullptr : &*found;
+}
+
 const Adapter* OwnerOf(const IpAddress& address, const std::vector<Adapter>& adapters) {
-  const auto found = std::find_if(adapters.begin(), adapters.end(),
-                                  [&](const Adapter& adapter) { return Has(adapter, address); });
+  const auto found = std::ranges::find_if(
+      adapters, [&](const Adapter& adapter) { return Find(adapter, address) != nullptr; });
   return found == adapters.end() ? nullptr : &*found;
 }
 
 bool IsUnset(const IpAddress& address) { return address.is_v4() && address.IsLinkLocal(); }
 
-bool IsPresent(const InterfaceChoice& current, const std::vector<Adapter>& adapters) {
-  return std::any_of(adapters.begin(), adapters.end(), [&](const Adapter& adapter) {
-    return IsSame(current, adapter.index, adapter.name, adapter.mac);
-  });
+const AssignedAddress* BestAddress(const Adapter& adapter, IpFamily family,
+                                   const InterfaceRequest& request) {
+  const AssignedAddress* best = nullptr;
+  for (const AssignedAddress& assigned : adapter.addresses) {
+    if (assigned.address.family() != family || (request.windows && IsUnset(assigned.address)))
+      continue;
+    if (!best || RankOf(assigned, request) < RankOf(*best, request)) best = &assigned;
+  }
+  return best;
 }
 
-std::string ReasonToStay(const InterfaceChoice& current, const InterfaceChoice& choice,
-                         const std::vector<Adapter>& adapters, bool may_return) {
-  if (IsSame(current, choice.index, choice.name, choice.mac)) return {};
-  const bool present = IsPresent(current, adapters);
-  if (!present && !may_return) return {};
-  for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
-    const std::optional<ChosenFamily>&before = current.of(family), &now = choice.of(family);
-    if (!before || !now) continue;
-    if (now->address == before->address) return {};
-    if (now->configured && now->public_ip != before->public_ip) return {};  // as requested
-    const bool lost = std::none_of(adapters.begin(), adapters.end(), [&](const Adapter& adapter) {
-      return IsSame(current, adapter.index, adapter.name, adapter.mac) &&
-             std::any_of(
-                 adapter.addresses.begin(), adapter.addresses.end(),
-                 [&](const AssignedAddress& assigned) {
-                   return assigned.address == before->address ||
-                          (assigned.address.family() == family && !assigned.address.IsLinkLocal());
-                 });
-    });
-    if (!lost) continue;
-    return absl::StrCat(
-        current.name, present ? " exists but" : " is missing and", " has lost its address ",
-        before->address.ToString(), ": flanneld waits for an address of it, and does not move to ",
-        choice.name, "; to move the node, restart flanneld or name ", choice.name, " with --iface");
+absl::StatusOr<InterfaceChoice> ChoiceOn(const Adapter& adapter, const InterfaceRequest& request,
+                                         const std::optional<IpAddress>& v4,
+                                         const std::optional<IpAddress>& v6) {
+  // A loopback's MTU exceeds what an IP packet can have.
+  constexpr std::uint32_t kMost = InnerMtu::kMax + EncapsulationOverhead(IpFamily::kV4);
+  const std::optional<OuterMtu> mtu = OuterMtu::From(std::min(adapter.mtu, kMost));
+  if (!mtu) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("adapter ", adapter.name, " has the MTU ", adapter.mtu,
+                     ", which leaves no room for an encapsulated packet; set its MTU, or choose "
+                     "another with --iface"));
   }
-  return {};
+  const auto chosen = [](const IpAddress& address, const std::string& configured) {
+    const std::optional<IpAddress> public_ip = IpAddress::Parse(configured);
+    return ChosenFamily{address, public_ip.value_or(address), public_ip.has_value()};
+  };
+  InterfaceChoice choice{adapter.index, adapter.name, *mtu, {}, {}, adapter.mac};
+  if (v4) choice.v4 = chosen(*v4, request.public_ip);
+  if (v6) choice.v6 = chosen(*v6, request.public_ipv6);
+  return choice;
+}
+
+std::string Text(const InterfaceChoice& choice) {
+  std::string text = choice.name;
+  for (const auto* const family : {&choice.v4, &choice.v6}) {
+    if (!*family) continue;
+    const ChosenFamily& chosen = **family;
+    absl::StrAppend(&text, ", ", chosen.address.ToString());
+    if (chosen.public_ip != chosen.address)
+      absl::StrAppend(&text, " (published as ", chosen.public_ip.ToString(), ")");
+  }
+  return text;
 }
 
 absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,

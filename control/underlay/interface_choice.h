@@ -2,10 +2,10 @@
 // Which interface carries the outer packets, and which of its addresses are published
 // (upstream v0.28.9).
 //
-// Where we differ from upstream: of several default routes the one with the lowest metric counts
-// (there: fatal), link-local addresses are taken only when there is no other, the Node's InternalIP
-// decides what is otherwise equal, on Windows no wireless adapter and no internal switch is taken
-// unless it is named, and --iface-can-reach works on every system.
+// Where we differ from upstream: without a flag the owner of the Node's InternalIP is taken, then
+// of several default routes the one with the lowest metric (there: fatal); link-local and
+// deprecated addresses are taken only when there is no other, on Windows no wireless adapter and no
+// internal switch unless it is named, and --iface-can-reach works on every system.
 #pragma once
 
 #include <functional>
@@ -30,9 +30,9 @@ struct InterfaceRequest {
   std::string iface_can_reach;           // last
   std::string public_ip;
   std::string public_ipv6;
-  // InternalIPs of the Node: of several default routes of one metric, or addresses of one adapter,
-  // that with such an address is taken.
-  std::vector<IpAddress> node_ips;
+  std::vector<IpAddress> node_ips;  // InternalIPs of the Node; before metrics
+  // What the Node's annotations have: decides between what is otherwise equal.
+  std::vector<IpAddress> published;
   // A virtual switch moves a NIC's addresses to an adapter of its own, with the NIC's MAC; and an
   // adapter has an address of 169.254/16 until it gets another one: it does not count, unless it is
   // requested explicitly.
@@ -41,6 +41,7 @@ struct InterfaceRequest {
   bool names_interface() const {
     return !iface.empty() || !iface_regex.empty() || !iface_can_reach.empty();
   }
+  friend bool operator==(const InterfaceRequest&, const InterfaceRequest&) = default;
 };
 
 // What the choice depends on.
@@ -69,16 +70,19 @@ struct InterfaceChoice {
   friend bool operator==(const InterfaceChoice&, const InterfaceChoice&) = default;
 };
 
-// How a choice came about, for people.
+// How a choice came about. The texts are for people.
 struct ChoiceReasons {
   std::string taken_by;               // "--iface=Ethernet", "the default route"; empty: none taken
   std::vector<std::string> rejected;  // tried before, and why each did not fit
+  // Those addresses of the choice that a flag, an annotation or the InternalIP names: no
+  // expression, route or order among addresses chose them.
+  std::vector<IpAddress> named;
 };
 
 // Candidates are tried in the order of InterfaceRequest; the first whose adapter has an address of
-// every required family wins. Nothing named: the owner of public_ip (or public_ipv6), else the
-// default route. The error has the reason against each candidate, and lists the adapters. A
-// malformed flag is InvalidArgument, nothing found is NotFound.
+// every required family wins. Nothing named: the owner of public_ip (or public_ipv6), else of an
+// InternalIP, else the default route. The error has the reason against each candidate, and lists
+// the adapters. A malformed flag is InvalidArgument, nothing found is NotFound.
 absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
                                                 const HostFacts& facts,
                                                 ChoiceReasons* reasons = nullptr);
@@ -88,22 +92,29 @@ absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
 std::string_view ReasonAgainst(const host::Adapter& adapter,
                                const std::vector<host::Adapter>& adapters);
 
-// Why the node stays with `current`, its previous choice, and does not move to `choice`: the
-// adapter exists and has merely lost its address, which returns soon (a virtual switch is being
-// created, a DHCP lease); with `may_return`, also where the adapter is missing. Empty: the node
-// moves.
-std::string ReasonToStay(const InterfaceChoice& current, const InterfaceChoice& choice,
-                         const std::vector<host::Adapter>& adapters, bool may_return = false);
+// The address of `family` that the node takes of `adapter`, or null.
+const host::AssignedAddress* BestAddress(const host::Adapter& adapter, IpFamily family,
+                                         const InterfaceRequest& request);
 
-// Whether the adapter of `current` exists, under its index, its name or its MAC (behind a virtual
-// switch, or a bridge).
-bool IsPresent(const InterfaceChoice& current, const std::vector<host::Adapter>& adapters);
+// These addresses on `adapter`. FailedPrecondition: its MTU leaves no room for a packet.
+absl::StatusOr<InterfaceChoice> ChoiceOn(const host::Adapter& adapter,
+                                         const InterfaceRequest& request,
+                                         const std::optional<IpAddress>& v4,
+                                         const std::optional<IpAddress>& v6);
+
+// "eth0, 10.0.0.1 (published as 203.0.113.7), fd00::1".
+std::string Text(const InterfaceChoice& choice);
 
 // 169.254/16, which on Windows is no address of a node.
 bool IsUnset(const IpAddress& address);
 
 // The adapter of that index, or null.
 const host::Adapter* ByIndex(std::uint32_t index, const std::vector<host::Adapter>& adapters);
+
+bool Contains(const std::vector<IpAddress>& addresses, const IpAddress& address);
+
+// That address of the adapter, or null.
+const host::AssignedAddress* Find(const host::Adapter& adapter, const IpAddress& address);
 
 // The adapter that has `address`, or null.
 const host::Adapter* OwnerOf(const IpAddress& address, const std::vector<host::Adapter>& adapters);

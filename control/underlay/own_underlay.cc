@@ -67,27 +67,33 @@ bool IsWindows(const config::Options& options) {
 absl::StatusOr<InterfaceChoice> ChooseUnderlay(const config::Options& options,
                                                const control::NetConf& conf,
                                                const std::optional<lease::OwnNode>& node,
-                                               const HostFacts& host,
-                                               const InterfaceChoice* current, bool may_return) {
-  InterfaceRequest request{
-      conf.enable_ipv4,        conf.enable_ipv6,  options.iface,       options.iface_regex,
-      options.iface_can_reach, options.public_ip, options.public_ipv6, {},
-      IsWindows(options)};
+                                               const HostFacts& host, UnderlayKeeper* keeper,
+                                               const InterfaceChoice* current,
+                                               control::TimePoint now) {
+  InterfaceRequest request{conf.enable_ipv4,
+                           conf.enable_ipv6,
+                           options.iface,
+                           options.iface_regex,
+                           options.iface_can_reach,
+                           options.public_ip,
+                           options.public_ipv6,
+                           {},
+                           {},
+                           IsWindows(options)};
   if (node) {
     request.node_ips = node->internal_ips;
     for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
       if (!conf.enabled(family)) continue;
+      const auto& published = (family == IpFamily::kV4 ? node->v4 : node->v6).published_public_ip;
+      if (published) request.published.push_back(*published);
       if (absl::Status status = CheckNodePublicIp(*node, family); !status.ok()) return status;
     }
     if (conf.enable_ipv4) request.public_ip = PublicIp(options, options.public_ip, node->v4, host);
     if (conf.enable_ipv6)
       request.public_ipv6 = PublicIp(options, options.public_ipv6, node->v6, host);
   }
-  absl::StatusOr<InterfaceChoice> choice = ChooseInterface(request, host);
-  if (choice.ok() && current) {
-    const std::string stays = ReasonToStay(*current, *choice, host.adapters, may_return);
-    if (!stays.empty()) return absl::UnavailableError(stays);
-  }
+  absl::StatusOr<InterfaceChoice> choice =
+      keeper ? keeper->Keep(request, host, current, now) : ChooseInterface(request, host);
   if (choice.ok() && conf.type == control::BackendType::kHostGw) {
     if (absl::Status status = CheckGateway(*choice, node, host); !status.ok()) return status;
   }
@@ -118,10 +124,11 @@ std::string PublicIpCondition(const config::Options& options, const lease::OwnNo
 
 std::string LinkCondition(const InterfaceChoice& choice, const HostFacts& host) {
   const host::Adapter* const adapter = ByIndex(choice.index, host.adapters);
-  if (adapter == nullptr || adapter->up) return "";
-  return absl::StrCat("the interface ", choice.name,
-                      " is down, so no peer is reached through it: bring it up, or choose another "
-                      "with --iface");
+  if (adapter == nullptr || (adapter->up && adapter->link)) return "";
+  return absl::StrCat(
+      "the interface ", choice.name, adapter->up ? " has no link" : " is down",
+      ", so no peer is reached through it: ", adapter->up ? "connect it" : "bring it up",
+      ", or choose another with --iface");
 }
 
 std::string MtuCondition(const InterfaceChoice& choice, const control::NetConf& conf) {

@@ -12,28 +12,28 @@
 #include "control/lease/own_node.h"
 #include "control/net_conf.h"
 #include "control/own_facts.h"
-#include "control/underlay/interface_choice.h"
+#include "control/underlay/underlay_keeper.h"
 
 namespace weft::underlay {
 
-// ChooseInterface with the flags, which node-public-ip of `node` overrides. Where neither names an
-// address and this process does not publish (a file of leases), the address of this host that
-// `node` has. public-ip-overwrite then replaces the published address; it chooses no interface.
-// FailedPrecondition: an annotation is wrong, and may be corrected while we wait. `current`: the
-// previous choice, or null; where it has merely lost its address (ReasonToStay), Unavailable.
+// `keeper`'s Keep with the flags, which node-public-ip of `node` overrides; null: ChooseInterface.
+// Where neither names an address and this process does not publish (a file of leases), the address
+// of this host that `node` has. public-ip-overwrite then replaces the published address; it chooses
+// no interface. FailedPrecondition: an annotation is wrong, and may be corrected while we wait.
 absl::StatusOr<InterfaceChoice> ChooseUnderlay(const config::Options& options,
                                                const control::NetConf& conf,
                                                const std::optional<lease::OwnNode>& node,
                                                const HostFacts& host,
+                                               UnderlayKeeper* keeper = nullptr,
                                                const InterfaceChoice* current = nullptr,
-                                               bool may_return = false);
+                                               control::TimePoint now = {});
 
 // A sentence when `node` has another address than the chosen one and this process does not publish;
 // else empty.
 std::string PublicIpCondition(const config::Options& options, const lease::OwnNode& node,
                               const InterfaceChoice& choice);
 
-// A sentence when the chosen interface is down; else empty.
+// A sentence when the chosen interface is down or has no link; else empty.
 std::string LinkCondition(const InterfaceChoice& choice, const HostFacts& host);
 // A sentence when net-conf's MTU exceeds the interface's; else empty.
 std::string MtuCondition(const InterfaceChoice& choice, const control::NetConf& conf);

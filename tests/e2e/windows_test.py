@@ -439,8 +439,8 @@ def collect_garbage(a, *living):
 
 
 def test_source_vip_and_gc(cluster):
-    """host-local's GC takes the source VIP for a dead container's address: flanneld.exe reserves the same one again, before a pod gets it;
-    kube-proxy.exe goes on with it."""
+    """host-local's GC takes the source VIP for a dead container's address: flanneld.exe reserves the same one again, before a pod gets it,
+    also that of kube-proxy.exe's endpoint at its next start; kube-proxy.exe goes on with it."""
     a = cluster.add("a", kind=windows.Weft)
     host_local(a, "ADD", "early")
     a.spawn()
@@ -462,6 +462,21 @@ def test_source_vip_and_gc(cluster):
     refused = host_local(a, "ADD", "one-more", check=False)
     command.expect("no IP addresses available" in refused["msg"], f"host-local: {refused}")
     command.expect_equal((source_vip(a).strip(), in_hns()), (vip, made), "the source VIP, and kube-proxy.exe's endpoint of it")
+
+    # While no container lives, lower addresses become free, too; then also while no flanneld.exe runs.
+    old = os.stat(file).st_mtime_ns
+    collect_garbage(a)
+    command.wait_until(lambda: os.path.exists(file) and os.stat(file).st_mtime_ns > old, lambda: f"{vip} is not released and reserved again", timeout=10)
+    command.expect_equal(source_vip(a).strip(), vip, "the source VIP after a GC without containers")
+    a.down()
+    collect_garbage(a)
+    command.expect(not os.path.exists(file), f"{vip} is not released")
+    a.spawn()
+    a.wait_ready()
+    command.wait_until(lambda: os.path.exists(file), lambda: f"{vip} is not reserved again: {os.listdir(os.path.dirname(file))}", timeout=10)
+    given = [host_local(a, "ADD", f"new{i}")["ips"][0]["address"] for i in range(4)]
+    command.expect_equal(sorted(given), [f"10.244.1.{i}/24" for i in (2, 4, 5, 6)], "what host-local gives out then")
+    command.expect_equal((source_vip(a).strip(), in_hns()), (vip, made), "the source VIP, and kube-proxy.exe's endpoint of it, after that")
 
 
 if peers.OLDEST:  # host-local has no GC there

@@ -65,6 +65,22 @@ TEST(OverlayKeeperTest, CallsGrowWithBatchesOnly) {
   }
 }
 
+TEST(OverlayKeeperTest, TheSourceVipIsReadOnRequest) {
+  OverlayStage stage;
+  EXPECT_TRUE(stage.Round().source_vip_known) << "nothing is in a new network";
+  stage.AddPod("pod1", "10.244.3.5");
+  Endpoint source_vip;  // kube-proxy's
+  source_vip.network = stage.Overlay()->id;
+  source_vip.ip_configurations = {{Ip("10.244.3.4"), 24}};
+  ASSERT_TRUE(stage.stranger.CreateEndpoint(source_vip).ok());
+  stage.StartKeeper();
+  EXPECT_FALSE(stage.Round().source_vip_known);
+  stage.keeper->ReadSourceVip();
+  const OverlayOutcome outcome = stage.Round();
+  EXPECT_TRUE(outcome.source_vip_known);
+  EXPECT_EQ(outcome.source_vip, Ip("10.244.3.4"));
+}
+
 // The adapter's name does not fit: HNS refuses what it does not know (0x803B0006) and what is
 // virtual (0x80070057).
 TEST(OverlayKeeperTest, WhereTheAdaptersNameIsRefusedTheNextChoiceIsTried) {

@@ -410,6 +410,6 @@ def test_interface_down_and_mtu():
         command.expect("Backend.MTU 9000 of net-conf exceeds the MTU of u0, 1500" in condition(a, "mtu"), condition(a, "mtu"))
         command.expect_equal(condition(a, "interface"), "", "trouble")
         a.host.ip("link set u0 down")
-        command.wait_until(lambda: "the interface u0 is down" in condition(a, "interface"), lambda: f"{a.status()['conditions']}", timeout=8)
+        command.wait_until(lambda: "the interface u0 is down" in condition(a, "interface"), lambda: f"{a.status()['conditions']}", timeout=13)
         a.host.ip("link set u0 up")
         command.wait_until(lambda: not condition(a, "interface"), lambda: condition(a, "interface"), timeout=8)

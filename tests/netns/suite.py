@@ -34,7 +34,7 @@ UNSANITIZED = (
     "pod_rules.kernel_device", "pod_rules.kernel_device_with_the_port", "pod_rules.masquerade", "pod_rules.masquerade_as_by_nftables",
     "pod_rules.no_masquerade", "pod_rules.replace_kernel_device", "pod_rules.replaces_no_other_device", "restart.terminated", "superframes.a_crash_leaves_nothing",
     "superframes.kernel_peer", "superframes.without_the_capability", "systemd_unit", "trace.that_cannot_be_written",
-    "two_nodes", "waiting.admin_readers", "waiting.interface_that_comes_late", "waiting.port_of_another_program", "waiting.subnet_file_read_only",
+    "two_nodes", "underlay", "waiting.admin_readers", "waiting.interface_that_comes_late", "waiting.port_of_another_program", "waiting.subnet_file_read_only",
     "wire_format.ecn_to_wire", "wire_format.no_udp_checksum",
 )
 

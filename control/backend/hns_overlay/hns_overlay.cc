@@ -85,7 +85,18 @@ std::optional<LeaseFacts> HnsOverlay::lease_facts() const {
   if (!decides()) return std::nullopt;
   const hns::OverlayOutcome outcome = keeper_->State().outcome;
   return LeaseFacts{true, outcome.management_ip ? outcome.dr_mac : std::nullopt,
-                    outcome.management_ip};
+                    outcome.management_ip, outcome.source_vip_known, outcome.source_vip};
+}
+
+// HNS may refuse, so it is requested again.
+void HnsOverlay::RequestSourceVip() {
+  constexpr auto kPause = std::chrono::seconds(5);
+  const auto now = std::chrono::steady_clock::now();
+  if (!decides() || !keeper_->State().outcome.network_id ||
+      (source_vip_requested_ && now - *source_vip_requested_ < kPause))
+    return;
+  source_vip_requested_ = now;
+  keeper_->Request([](hns::OverlayKeeper& keeper) { keeper.ReadSourceVip(); });
 }
 
 // `adapters` were read after `awaited_` was set: an adapter that had the address before the network

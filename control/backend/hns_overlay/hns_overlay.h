@@ -30,6 +30,7 @@ class HnsOverlay final : public HnsNetwork<control::HnsSink, hns::OverlaySpec, O
   std::optional<LeaseFacts> lease_facts() const override;
   void OnAdapters(const std::vector<host::Adapter>& adapters) override;
   void OnHnsChange() override;
+  void RequestSourceVip() override;
   void Poll(control::TimePoint now) override;
   std::string TunnelsText(bool up) const override;
   void AppendChecks(std::vector<admin::Check>& checks) const override;
@@ -49,6 +50,7 @@ class HnsOverlay final : public HnsNetwork<control::HnsSink, hns::OverlaySpec, O
   std::optional<std::chrono::steady_clock::duration> blip_;
   std::optional<std::chrono::steady_clock::time_point> measured_;
   std::optional<IpAddress> awaited_;  // the management IP whose adapter HNS's network waits for
+  std::optional<std::chrono::steady_clock::time_point> source_vip_requested_;
 };
 
 }  // namespace weft::backend

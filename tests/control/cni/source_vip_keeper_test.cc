@@ -3,6 +3,8 @@
 
 #include <chrono>
 
+#include "control/cni/host_local_lock.h"
+#include "control/log.h"
 #include "tests/control/cni/store_folder.h"
 
 namespace weft::cni {
@@ -12,17 +14,28 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class SourceVipKeeperTest : public StoreTest {
  protected:
   void Keep(const std::string& subnet = "10.244.1.0/24") {
-    keeper_.Keep("flannel.4096", *IpPrefix::Parse(subnet), now_);
+    keeper_.Keep("flannel.4096", *IpPrefix::Parse(subnet), known_, used_, now_);
+  }
+  // What Keep logs a second later.
+  std::string LogOfKeep(const std::string& subnet = "10.244.1.0/24") {
+    now_ += seconds(1);
+    ::testing::internal::CaptureStderr();
+    control::StartLog(control::LogFormat::kKlog, 0);  // Windows' handle of stderr is another now
+    Keep(subnet);
+    return ::testing::internal::GetCapturedStderr();
   }
   std::string Address() const { return keeper_.address() ? keeper_.address()->ToString() : ""; }
 
   const std::filesystem::path file_ = root_ / "out" / "sourceVip.json";
   SourceVipKeeper keeper_{root_.string(), file_.string()};
   control::TimePoint now_{};
+  bool known_ = true;
+  std::optional<IpAddress> used_;  // by kube-proxy's endpoint
 };
 
 TEST_F(SourceVipKeeperTest, ReservesAgainWhatAnotherProcessReleased) {
@@ -44,6 +57,56 @@ TEST_F(SourceVipKeeperTest, FollowsAnotherPodCidrAtOnce) {
   Keep("10.244.7.0/24");
   EXPECT_EQ(Address(), "10.244.7.2");
   EXPECT_FALSE(std::filesystem::exists(Folder() / "10.244.1.2"));
+}
+
+// host-local's GC while no container lives releases every address, also what is lower.
+TEST_F(SourceVipKeeperTest, TheSameAddressIsReservedAgain) {
+  Write("10.244.1.2", "pod1\r\neth0");
+  Keep();
+  ASSERT_EQ(Address(), "10.244.1.3");
+  std::filesystem::remove(Folder() / "10.244.1.2");
+  std::filesystem::remove(Folder() / "10.244.1.3");
+  {
+    const auto gc = HostLocalLock::TryTake((Folder() / "lock").string());
+    ASSERT_TRUE(gc.ok()) << gc.status();
+    LogOfKeep();
+    EXPECT_EQ(Address(), "");
+  }
+  EXPECT_THAT(LogOfKeep(), Not(HasSubstr("restart kube-proxy")));
+  EXPECT_EQ(Address(), "10.244.1.3");
+}
+
+TEST_F(SourceVipKeeperTest, AnAddressThatMovedSaysWhoUsesTheOldOne) {
+  constexpr char kCidr[] = "10.244.5.0/24";  // of no other test: the log repeats no warning
+  Keep(kCidr);
+  Write("10.244.5.2", "pod1\r\neth0");
+  EXPECT_THAT(LogOfKeep(kCidr),
+              HasSubstr("the source VIP moves from 10.244.5.2 to 10.244.5.3: restart kube-proxy, "
+                        "which still uses 10.244.5.2\n"));
+  EXPECT_THAT(LogOfKeep(kCidr), Not(HasSubstr("moves")));
+  EXPECT_THAT(LogOfKeep("10.244.6.0/24"),
+              HasSubstr("the source VIP moves from 10.244.5.3 to 10.244.6.2: restart kube-proxy"));
+}
+
+// Released while flanneld did not run.
+TEST_F(SourceVipKeeperTest, WithoutAReservationKubeProxysAddressIsTaken) {
+  known_ = false;
+  Keep();
+  EXPECT_EQ(Address(), "");
+  EXPECT_TRUE(keeper_.awaits_used());
+  known_ = true;
+  used_ = IpAddress::Parse("10.244.1.7");
+  Keep();
+  EXPECT_EQ(Address(), "10.244.1.7") << "at once";
+  EXPECT_FALSE(keeper_.awaits_used());
+}
+
+TEST_F(SourceVipKeeperTest, AReservationOfBeforeNeedsNoAnswerOfHns) {
+  known_ = false;
+  Write("10.244.1.9", kReservation);
+  Keep();
+  EXPECT_EQ(Address(), "10.244.1.9");
+  EXPECT_FALSE(keeper_.awaits_used());
 }
 
 TEST_F(SourceVipKeeperTest, ATroubleIsAConditionUntilItIsOver) {

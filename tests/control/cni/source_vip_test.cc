@@ -91,6 +91,21 @@ TEST_F(SourceVipTest, AnotherPodCidrReleasesTheOldOneAndNothingElse) {
   EXPECT_THAT(Names(), ElementsAre("10.244.1.8", "10.244.1.9", "10.244.7.2", "lock"));
 }
 
+TEST_F(SourceVipTest, ThePreferredAddressIsTakenIfItIsFree) {
+  const auto preferring = [this](const char* text) {
+    std::filesystem::remove_all(root_);
+    Write("10.244.1.2", "pod1\r\neth0");
+    return ReserveSourceVip(Spec(), IpAddress::Parse(text)).value().ToString();
+  };
+  EXPECT_EQ(preferring("10.244.1.77"), "10.244.1.77");
+  EXPECT_EQ(preferring("10.244.1.254"), "10.244.1.254");
+  for (const char* not_free : {"10.244.1.2", "10.244.1.1", "10.244.1.255", "10.244.7.7", "fd00::1"})
+    EXPECT_EQ(preferring(not_free), "10.244.1.3") << not_free;
+  EXPECT_EQ(ReserveSourceVip(Spec(), IpAddress::Parse("10.244.1.77")).value().ToString(),
+            "10.244.1.3")
+      << "the reserved one stays";
+}
+
 // All states that a process killed between two steps can leave: folder, lock, a temporary file
 // (empty, half, whole), the reservation, the old one not yet released.
 TEST_F(SourceVipTest, ASecondRunCompletesAnyKilledOne) {

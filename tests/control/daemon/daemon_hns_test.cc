@@ -95,6 +95,20 @@ TEST_F(DaemonHnsTest, TheSourceVipIsReserved) {
   EXPECT_TRUE(std::filesystem::exists(Path("sourceVip.json")));
 }
 
+// Released while flanneld did not run, as by host-local's GC: no pod may get kube-proxy's address.
+TEST_F(DaemonHnsTest, ALostSourceVipIsTakenFromKubeProxysEndpoint) {
+  MakeNetwork();
+  hns::Endpoint endpoint;
+  endpoint.network = Network().id;
+  endpoint.ip_configurations = {{*IpAddress::Parse("10.244.1.7"), 24}};
+  ASSERT_TRUE(hns::Client(emulation_->hns).CreateEndpoint(endpoint).ok());
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntil([this] { return daemon_->ReadStatus().source_vip.has_value(); }));
+  EXPECT_EQ(daemon_->ReadStatus().source_vip, IpAddress::Parse("10.244.1.7"));
+  EXPECT_TRUE(std::filesystem::exists(Path("networks/flannel.4096/10.244.1.7")));
+}
+
 TEST_F(DaemonHnsTest, AStoreThatIsNoFolderIsAConditionAndNothingElse) {
   std::ofstream(Path("networks")) << "a file";
   WriteNodes({Own(), Peer()});

@@ -161,6 +161,17 @@ TEST_F(DaemonJournalTest, TheSourceReplacesIt) {
               ::testing::AllOf(HasSubstr("peer4"), ::testing::Not(HasSubstr("peer2"))));
 }
 
+// In a cluster: the Node's InternalIP, by which the interface is chosen, is not known yet.
+TEST_F(DaemonJournalTest, TheAddressOfBeforeChoosesTheInterface) {
+  config_.options.kube_subnet_mgr = true;
+  for (const char* command :
+       {"link add nic1 type veth peer name nic2", "address add 10.98.0.5/24 dev nic1",
+        "link set nic1 up", "route add default dev nic1"})
+    ASSERT_EQ(RunIp(command), "") << command;
+  ASSERT_TRUE(StartHere().ok());
+  EXPECT_EQ(CheckNamed("interface").text, "u0");
+}
+
 TEST_F(DaemonJournalTest, AnotherPodCidrFromTheSourceReplacesSubnetEnv) {
   ASSERT_TRUE(StartHere().ok());
   WriteNodes({Own("10.244.7.0/24"), Peer(2)});

@@ -224,7 +224,7 @@ TEST_F(LinuxHostTest, AnAdapterHasNameStateMtuMacAndAddressesInOrder) {
 TEST_F(LinuxHostTest, ADeprecatedAddressComesLast) {
   ASSERT_EQ(RunIp("address add fd09::2/64 dev u0 nodad preferred_lft 0"), "");
   ASSERT_EQ(RunIp("address add fd09::3/64 dev u0 nodad"), "");
-  EXPECT_EQ(Named("u0").addresses.back().address, A("fd09::2"));
+  EXPECT_EQ(Named("u0").addresses.back(), (AssignedAddress{A("fd09::2"), 64, true}));
 }
 
 TEST_F(LinuxHostTest, TheOwnEndOfAPointToPointAddressIsUsed) {

@@ -123,7 +123,7 @@ TEST_F(WindowsReadTest, TemporaryAddressesComeLastAndUnusableOnesAreLeftOut) {
   EXPECT_THAT(Adapters()[0].addresses, ElementsAre(AssignedAddress{Address("10.9.0.6"), 24},
                                                    AssignedAddress{Address("fd09::1"), 64},
                                                    AssignedAddress{Address("fd09::99"), 64},
-                                                   AssignedAddress{Address("10.9.0.9"), 24}));
+                                                   AssignedAddress{Address("10.9.0.9"), 24, true}));
 }
 
 TEST_F(WindowsReadTest, NameServersAreThoseOfAllAdapters) {

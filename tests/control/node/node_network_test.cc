@@ -144,7 +144,8 @@ TEST_F(NodeNetworkTest, AnotherSubnetWithdrawsTheFileWhileTheInterfaceIsWaitedFo
   const std::vector<host::Adapter> adapters = std::exchange(host_->adapters, {});
   Lease("10.244.7.0/24", "10.9.0.1");
   for (int round = 0; round < 2; ++round) {
-    EXPECT_NE(Round(), "");
+    Round();
+    EXPECT_THAT(CheckNamed("interface").text, HasSubstr("eth0 is missing"));
     EXPECT_EQ(Env(), "");
   }
   host_->adapters = adapters;
@@ -501,7 +502,9 @@ TEST_F(NodeNetworkTest, AnInterfaceThatIsNamedIsWaitedForAtTheStartAndLater) {
     EXPECT_EQ(Round(), "");
     EXPECT_NE(Env(), "");
     host_->adapters.clear();
-    EXPECT_THAT(Round(), HasSubstr(row.message));
+    EXPECT_EQ(Round(), "");
+    clock_.Advance(std::chrono::seconds(10));
+    EXPECT_THAT(Round(), HasSubstr("eth0 is missing and has lost its address 10.9.0.1"));
     EXPECT_TRUE(CheckNamed("subnet-file").ok) << "pods keep starting";
     host_->adapters = adapters;
     EXPECT_EQ(Round(), "");
@@ -520,13 +523,14 @@ TEST_F(NodeNetworkTest, ALinkWithoutMtuIsWaitedFor) {
   EXPECT_EQ(Round(), "");
 }
 
-// ---- the chosen adapter has merely lost its address
+// ---- the underlay (the rule itself: tests/control/underlay/underlay_keeper_test.cc)
 
 class TwoNicsTest : public NodeNetworkTest {
  protected:
   // eth0, 10.9.0.1, with the default route, and eth1, 172.16.0.1, with one of a higher metric.
   void SetUp() override {
     NodeNetworkTest::SetUp();
+    options_.kube_subnet_mgr = true;
     MakeHere();
     host_->adapters[0].mac = *MacAddress::Parse("02:00:00:00:00:a0");
     host_->adapters.push_back(host_->adapters[0]);
@@ -541,108 +545,114 @@ class TwoNicsTest : public NodeNetworkTest {
     host_->routes.push_back(worse);
     Lease("10.244.1.0/24", "203.0.113.9");
     ASSERT_EQ(Round(), "");
-    ASSERT_EQ(Address(), "10.9.0.1");
+    ASSERT_EQ(Underlay(), "eth0, 10.9.0.1");
   }
-  std::string Address() const { return network_->plan()->underlay.v4->address.ToString(); }
+  std::string Underlay() const { return Text(network_->plan()->underlay); }
   // Its default route is removed with the address.
   void LoseAddress() {
     host_->adapters[0].addresses.clear();
     std::erase_if(host_->routes, [](const host::Route& route) { return route.adapter_index == 2; });
   }
+  // What Round logs.
+  std::string LogOf(const std::function<void()>& change) {
+    ::testing::internal::CaptureStderr();
+    control::StartLog(control::LogFormat::kKlog, 0);  // Windows' handle of stderr is another now
+    change();
+    EXPECT_EQ(Round(), "");
+    return ::testing::internal::GetCapturedStderr();
+  }
 };
 
-TEST_F(TwoNicsTest, TheNodeWaitsAndUsesNoOtherNic) {
+TEST_F(TwoNicsTest, ABetterDefaultRouteChangesNothing) {
+  EXPECT_EQ(LogOf([this] {
+              host_->routes[0].metric = 100;
+              network_->HostChanged();
+            }),
+            "");
+  EXPECT_EQ(Underlay(), "eth0, 10.9.0.1");
+}
+
+TEST_F(TwoNicsTest, TheSameAddressOnAnotherAdapterIsFollowedWithoutALine) {
+  EXPECT_EQ(LogOf([this] {
+              LoseAddress();
+              host_->adapters[1].addresses = {{*IpAddress::Parse("10.9.0.1"), 24}};
+            }),
+            "");
+  EXPECT_EQ(Underlay(), "eth1, 10.9.0.1");
+}
+
+TEST_F(TwoNicsTest, AMoveIsOneWarningWithBothValuesAndTheReason) {
+  lease::OwnNode own = *reconciler_.own_node();
+  const auto move = [&] { reconciler_.OnOwnNode(own); };
+  own.internal_ips = {*IpAddress::Parse("172.16.0.1")};
+  EXPECT_THAT(LogOf(move),
+              ::testing::AllOf(::testing::StartsWith("W"),
+                               HasSubstr("] this node moves from eth0, 10.9.0.1 to eth1, "
+                                         "172.16.0.1: requested by the Node's InternalIP "
+                                         "172.16.0.1 (move 1 of this process)\n")));
+  EXPECT_EQ(Underlay(), "eth1, 172.16.0.1");
+  EXPECT_EQ(LogOf([] {}), "");
+  own.v4.public_ip_overwrite = "203.0.113.7";
+  EXPECT_THAT(LogOf(move), HasSubstr("] this node moves from eth1, 172.16.0.1 to eth1, 172.16.0.1 "
+                                     "(published as 203.0.113.7): requested by an annotation of "
+                                     "the Node (move 2 of this process)\n"));
+  EXPECT_EQ(network_->public_ip(IpFamily::kV4)->ToString(), "203.0.113.7");
+  own.internal_ips.clear();
+  EXPECT_EQ(LogOf(move), "");
+}
+
+TEST_F(TwoNicsTest, ALostAddressIsWaitedForAndReportedAfterTenSeconds) {
   LoseAddress();
-  EXPECT_THAT(Round(), HasSubstr("eth0 exists but has lost its address 10.9.0.1: flanneld waits"));
-  EXPECT_EQ(Address(), "10.9.0.1");
+  constexpr char kWaits[] = "eth0 exists but has lost its address 10.9.0.1: flanneld waits";
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(CheckNamed("interface").text, HasSubstr(kWaits)) << "shown at once";
+  EXPECT_EQ(Condition("interface").text(), "");
+  EXPECT_FALSE(network_->is_due(clock_.Now()));
+  clock_.Advance(std::chrono::seconds(9));
+  EXPECT_TRUE(network_->is_due(clock_.Now()));
+  EXPECT_EQ(Round(), "");
+  clock_.Advance(std::chrono::seconds(1));
+  EXPECT_THAT(Round(), HasSubstr(kWaits));
+  EXPECT_THAT(Condition("interface").text(), HasSubstr(kWaits));
+  EXPECT_EQ(Underlay(), "eth0, 10.9.0.1");
   EXPECT_EQ(network_->public_ip(IpFamily::kV4)->ToString(), "10.9.0.1");
-  host_->adapters[0].addresses = {{*IpAddress::Parse("169.254.3.4"), 16}};
-  EXPECT_NE(Round(), "") << "an address that it gave itself is none";
-  host_->adapters[0].addresses = {{*IpAddress::Parse("10.9.0.7"), 24}};
-  host::Route way;
-  way.gateway = *IpAddress::Parse("10.9.0.254");
-  way.adapter_index = 2;
-  host_->routes.push_back(way);
-  network_->HostChanged();  // a default route: the system reports it
-  EXPECT_EQ(Round(), "") << "another address of the same adapter";
-  EXPECT_EQ(Address(), "10.9.0.7");
+  host_->adapters[0].addresses = {{*IpAddress::Parse("10.9.0.1"), 24}};
+  EXPECT_EQ(Round(), "") << "at once, without a default route";
+  EXPECT_EQ(Condition("interface").text(), "");
 }
 
-TEST_F(TwoNicsTest, AnAdapterThatIsGoneIsNotWaitedFor) {
-  LoseAddress();
-  host_->adapters.erase(host_->adapters.begin());
-  EXPECT_EQ(Round(), "");
-  EXPECT_EQ(Address(), "172.16.0.1");
-}
-
-// On Windows a NIC may not be listed while a switch is bound to it.
-TEST_F(TwoNicsTest, OnWindowsAnAdapterThatIsGoneIsWaitedForTwoMinutes) {
-  host_->windows = true;
-  for (int time = 0; time < 2; ++time) {
-    const std::vector<host::Adapter> adapters = host_->adapters;
-    const std::vector<host::Route> routes = host_->routes;
-    LoseAddress();
-    host_->adapters.erase(host_->adapters.begin());
-    for (int i = 0; i < 2; ++i) {
-      EXPECT_THAT(Round(),
-                  HasSubstr("eth0 is missing and has lost its address 10.9.0.1: flanneld wait"));
-      EXPECT_EQ(Address(), "10.9.0.1");
-      clock_.Advance(std::chrono::seconds(60));
-    }
-    if (time == 1) break;
-    host_->adapters = adapters;
-    host_->routes = routes;
-    EXPECT_EQ(Round(), "");
-  }
-  EXPECT_EQ(Round(), "");
-  EXPECT_EQ(Address(), "172.16.0.1");
-}
-
-TEST_F(TwoNicsTest, AnotherDefaultRouteIsFollowedWhileTheAddressIsThere) {
-  host_->routes[0].metric = 100;
-  network_->HostChanged();
-  EXPECT_EQ(Round(), "");
-  EXPECT_EQ(Address(), "172.16.0.1");
-}
-
-// On Windows it is none.
-TEST_F(TwoNicsTest, AnAddressOfTheLinkAloneIsNotLost) {
-  host_->adapters[0].addresses = {{*IpAddress::Parse("169.254.3.4"), 16}};
-  if (config::DefaultDataPlane() == config::DataPlane::kHns) {
-    EXPECT_NE(Round(), "");
-    EXPECT_EQ(Address(), "10.9.0.1");
-    return;
-  }
-  ASSERT_EQ(Round(), "");
-  ASSERT_EQ(Address(), "169.254.3.4");
-  host_->routes[0].metric = 100;
-  network_->HostChanged();
-  EXPECT_EQ(Round(), "");
-  EXPECT_EQ(Address(), "172.16.0.1");
-}
-
-TEST_F(TwoNicsTest, AnAddressThatMovedIsFollowed) {
-  LoseAddress();
-  host_->adapters[1].addresses = {{*IpAddress::Parse("10.9.0.1"), 24}};
-  EXPECT_EQ(Round(), "");
-  EXPECT_EQ(network_->plan()->underlay.name, "eth1");
-}
-
-// A bridge or a virtual switch has its NIC's MAC.
-TEST_F(TwoNicsTest, TheOtherEndOfASwitchIsFollowed) {
-  LoseAddress();
-  host_->adapters[1].mac = host_->adapters[0].mac;
-  EXPECT_EQ(Round(), "");
-  EXPECT_EQ(Address(), "172.16.0.1");
-}
-
+// Of an annotation, too: the operator's way out.
 TEST_F(TwoNicsTest, AConfiguredAddressIsFollowed) {
   LoseAddress();
+  EXPECT_EQ(Round(), "");
   lease::OwnNode own = *reconciler_.own_node();
   own.v4.node_public_ip = "172.16.0.1";
   reconciler_.OnOwnNode(own);
   EXPECT_EQ(Round(), "");
-  EXPECT_EQ(Address(), "172.16.0.1");
+  EXPECT_EQ(Underlay(), "eth1, 172.16.0.1");
+}
+
+TEST_F(TwoNicsTest, WithoutLinkForTenSecondsTheNodeIsNotReadyAndStays) {
+  for (bool host::Adapter::*const of : {&host::Adapter::link, &host::Adapter::up}) {
+    const std::string text =
+        absl::StrCat("the interface eth0 ", of == &host::Adapter::up ? "is down" : "has no link");
+    host_->adapters[0].*of = false;
+    EXPECT_EQ(Round(), "");
+    clock_.Advance(std::chrono::seconds(9));
+    network_->Poll(clock_.Now());
+    EXPECT_TRUE(CheckNamed("interface").ok);
+    EXPECT_THAT(CheckNamed("interface").text, HasSubstr(text));
+    clock_.Advance(std::chrono::seconds(1));
+    network_->Poll(clock_.Now());
+    EXPECT_FALSE(CheckNamed("interface").ok);
+    EXPECT_THAT(Condition("interface").text(), HasSubstr(text));
+    clock_.Advance(std::chrono::minutes(15));
+    EXPECT_NE(Round(), "");
+    EXPECT_EQ(Underlay(), "eth0, 10.9.0.1");
+    host_->adapters[0].*of = true;
+    EXPECT_EQ(Round(), "");
+    EXPECT_EQ(CheckNamed("interface").text, "eth0");
+  }
 }
 
 TEST_F(NodeNetworkTest, WithoutAFlagTheInterfaceIsWaitedFor) {
@@ -663,7 +673,7 @@ TEST_F(NodeNetworkTest, WhileNoInterfaceMatchesRoutesAreReadEveryFewSeconds) {
   const std::vector<host::Route> routes = std::exchange(host_->routes, {});
   EXPECT_NE(Round(), "");
   const std::size_t reads = host_->reads;
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 30; ++i) {
     EXPECT_NE(Round(), "");
     clock_.Advance(std::chrono::milliseconds(50));
   }

@@ -150,16 +150,62 @@ TEST_F(InterfaceChoiceTest, AnAddressOfTheNodeComesBeforeTheAdaptersFirst) {
   EXPECT_EQ(Choose().v4->address, Address("192.168.71.7")) << "as requested";
 }
 
-TEST_F(InterfaceChoiceTest, OfTwoDefaultRoutesOfOneMetricTheNodesCounts) {
-  facts_.routes_v4 = {DefaultVia(3, 100), DefaultVia(2, 100)};
-  request_.node_ips = {Address("172.16.31.200")};
-  EXPECT_EQ(Choose().name, "dummy0");
+TEST_F(InterfaceChoiceTest, WithoutAFlagTheInternalIpComesBeforeMetrics) {
+  facts_.routes_v4 = {DefaultVia(3, 1), DefaultVia(2, 100)};
+  request_.node_ips = {Address("203.0.113.9"), Address("172.16.31.200")};
   EXPECT_EQ(Choose().v4->address, Address("172.16.31.200"));
-  request_.node_ips = {Address("10.0.0.5"), Address("172.16.31.200")};
-  EXPECT_EQ(Choose().name, "eth0") << "both are the Node's: the system's order";
+  ChoiceReasons reasons;
+  EXPECT_TRUE(ChooseInterface(request_, facts_, &reasons).ok());
+  EXPECT_EQ(reasons.taken_by, "the Node's InternalIP 172.16.31.200");
+  EXPECT_THAT(reasons.named, ::testing::ElementsAre(Address("172.16.31.200")));
+  request_.iface = {"eth0"};
+  EXPECT_EQ(Choose().name, "eth0") << "as requested";
+  request_.iface.clear();
+  request_.public_ip = "10.0.0.5";
+  EXPECT_EQ(Choose().name, "eth0") << "as requested";
+}
+
+// A loopback's address that routers announce, a switch for containers, an address that is ending.
+TEST_F(InterfaceChoiceTest, AnInternalIpThatCarriesNoTrafficOfTheNodeIsNoChoice) {
+  facts_.adapters[1].addresses[3].deprecated = true;
+  facts_.adapters[0].loopback = true;
+  for (const char* ip : {"127.0.0.1", "172.16.31.200", "fd00:1::18"}) {
+    request_.node_ips = {Address(ip)};
+    EXPECT_EQ(Choose().name, "eth0") << ip;
+  }
+  facts_.adapters.push_back(AdapterWith(5, "vEthernet (nat)", {"172.31.0.1"}));
+  request_.node_ips = {Address("172.31.0.1")};
+  EXPECT_EQ(Choose().name, "vEthernet (nat)");
+  request_.windows = true;
+  EXPECT_EQ(Choose().name, "eth0");
+}
+
+// A restart, while an address of keepalived is on the adapter, or two routes are equal.
+TEST_F(InterfaceChoiceTest, WhatIsPublishedDecidesWhatIsOtherwiseEqualAlone) {
+  facts_.routes_v4 = {DefaultVia(3, 100), DefaultVia(2, 100)};
+  request_.published = {Address("172.16.31.200")};
+  EXPECT_EQ(Choose().v4->address, Address("172.16.31.200"));
   facts_.routes_v4 = {DefaultVia(3, 99), DefaultVia(2, 100)};
-  request_.node_ips = {Address("172.16.31.200")};
-  EXPECT_EQ(Choose().name, "eth0") << "the metric counts first";
+  EXPECT_EQ(Choose().name, "eth0");
+  request_.iface = {"dummy0"};
+  EXPECT_EQ(Choose().v4->address, Address("172.16.31.200"));
+  request_.iface.clear();
+  request_.iface_regex = {"^1"};
+  EXPECT_EQ(Choose().v4->address, Address("172.16.31.200"));
+  request_.node_ips = {Address("172.16.30.18")};
+  EXPECT_EQ(Choose().v4->address, Address("172.16.30.18"));
+  request_ = InterfaceRequest();
+  request_.published = {Address("203.0.113.9")};
+  EXPECT_EQ(Choose().name, "eth0");
+}
+
+TEST_F(InterfaceChoiceTest, ADeprecatedAddressIsTakenWhereThereIsNoOther) {
+  request_.iface = {"dummy0"};
+  request_.node_ips = request_.published = {Address("1.10.100.1")};
+  facts_.adapters[1].addresses[0].deprecated = true;
+  EXPECT_EQ(Choose().v4->address, Address("192.168.200.128"));
+  facts_.adapters[1].addresses.resize(1);
+  EXPECT_EQ(Choose().v4->address, Address("1.10.100.1"));
 }
 
 TEST_F(InterfaceChoiceTest, OtherRoutesAreNoDefaultRoutes) {

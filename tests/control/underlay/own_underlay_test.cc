@@ -67,14 +67,35 @@ TEST(OwnUnderlayTest, FlagAnnotationAndWhatTheNodePublishes) {
   }
 }
 
-TEST(OwnUnderlayTest, TheNodesInternalIpDecidesBetweenEqualRoutes) {
+TEST(OwnUnderlayTest, TheNodesInternalIpAndWhatItPublishesArePartOfTheRequest) {
   HostFacts host = TwoAdapters();
-  host.routes_v4.push_back(host.routes_v4[0]);
-  host.routes_v4[1].adapter_index = 2;
   lease::OwnNode node;
-  EXPECT_EQ(ChooseUnderlay({}, {}, node, host)->name, "eth0");
   node.internal_ips = {*IpAddress::Parse("192.0.2.129")};
   EXPECT_EQ(ChooseUnderlay({}, {}, node, host)->name, "eth1");
+  node.internal_ips.clear();
+  config::Options options;
+  options.kube_subnet_mgr = true;
+  host.routes_v4.push_back(host.routes_v4[0]);
+  host.routes_v4[1].adapter_index = 2;
+  EXPECT_EQ(ChooseUnderlay(options, {}, node, host)->name, "eth0");
+  node.v4.published_public_ip = IpAddress::Parse("192.0.2.129");
+  EXPECT_EQ(ChooseUnderlay(options, {}, node, host)->name, "eth1");
+}
+
+// A changed overwrite is published, and the node stays where it is.
+TEST(OwnUnderlayTest, WithAKeeperTheOverwriteIsFollowed) {
+  UnderlayKeeper keeper;
+  lease::OwnNode node;
+  const auto first = ChooseUnderlay({}, {}, node, TwoAdapters(), &keeper);
+  ASSERT_TRUE(first.ok()) << first.status();
+  HostFacts host = TwoAdapters();
+  host.routes_v4[0].adapter_index = 2;
+  node.v4.public_ip_overwrite = "192.0.2.129";
+  const auto next = ChooseUnderlay({}, {}, node, host, &keeper, &*first);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(Text(*next), "eth0, 192.0.2.1 (published as 192.0.2.129)");
+  node.v4.public_ip_overwrite.clear();
+  EXPECT_EQ(Text(*ChooseUnderlay({}, {}, node, host, &keeper, &*next)), "eth0, 192.0.2.1");
 }
 
 TEST(OwnUnderlayTest, WithoutANodeTheFlagsDecide) {
@@ -234,6 +255,9 @@ TEST(OwnUnderlayTest, AnInterfaceThatIsDownIsACondition) {
   EXPECT_EQ(LinkCondition(choice, facts), "");
   facts.adapters[0].up = false;
   EXPECT_THAT(LinkCondition(choice, facts), ::testing::HasSubstr("the interface eth0 is down"));
+  facts.adapters[0].up = true;
+  facts.adapters[0].link = false;
+  EXPECT_THAT(LinkCondition(choice, facts), ::testing::HasSubstr("the interface eth0 has no link"));
   facts.adapters[0].index = 3;
   EXPECT_EQ(LinkCondition(choice, facts), "");
 }
