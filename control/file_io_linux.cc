@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,7 +20,7 @@ int WriteAll(int file, const std::string& text) {
     if (written < 0) return errno;
     done += static_cast<std::size_t>(written);
   }
-  if (::fchmod(file, 0644) < 0 || ::fsync(file) < 0) return errno;  // mkostemp creates it with 0600
+  if (::fchmod(file, 0644) < 0 || ::fsync(file) < 0) return errno;
   return 0;
 }
 
@@ -42,8 +41,8 @@ void SyncFolder(const std::string& folder) {
 
 absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
   const std::string folder = FolderOf(path);
-  std::string temporary = absl::StrCat(path, ".XXXXXX");
-  const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
+  const std::string temporary = TemporaryOf(path);
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a file in ", folder));
   int error = WriteAll(file, text);
   if (::close(file) < 0 && error == 0) error = errno;
