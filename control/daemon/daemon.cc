@@ -98,7 +98,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
                hns_repairs_},
       network_(context_, config_.filter) {
   const config::Options& options = config_.options;
-  if (config_.hns) ledger_->Open();
+  ledger_->Open();  // its lock says that this flanneld runs
   if (config_.cluster) {
     member_ = std::make_unique<ClusterMember>(
         loop_, clock_, options, *config_.cluster, std::move(keys),
