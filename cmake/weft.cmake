@@ -11,7 +11,7 @@ target_compile_options(weft_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Werror -Wduplicated-cond -Wlogical-op>
   # Guesses about run-time flow, often wrong inside g++ 12's own headers once inlined: shown, not fatal.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-error=uninitialized -Wno-error=maybe-uninitialized -Wno-error=restrict
-    -Wno-error=array-bounds -Wno-error=stringop-overflow -Wno-error=stringop-overread -Wno-error=free-nonheap-object>
+    -Wno-error=array-bounds -Wno-error=stringop-overflow -Wno-error=stringop-overread -Wno-error=free-nonheap-object -Wno-error=mismatched-new-delete>
   # What is private to one file is included there, and taken for what a header gives away.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${WEFT_UNITY}>>:-Wno-subobject-linkage>)
 

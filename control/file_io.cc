@@ -2,10 +2,20 @@
 #include "control/file_io.h"
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "control/own_files.h"
+
 namespace weft::control {
+namespace {
+
+constexpr std::string_view kMark = ".weft-";
+
+}  // namespace
 
 std::filesystem::path PathOf(std::string_view utf8) {
   return std::u8string(utf8.begin(), utf8.end());
@@ -18,9 +28,27 @@ std::error_code MakeFolders(const std::filesystem::path& folder) {
   return error;
 }
 
+bool MayExist(const std::string& path) {
+  std::error_code error;
+  const auto found = std::filesystem::status(PathOf(path), error);
+  return found.type() != std::filesystem::file_type::not_found;
+}
+
+std::string TemporaryOf(const std::string& path) { return absl::StrCat(path, kMark, RandomName()); }
+
+bool IsTemporaryOf(std::string_view file, std::string_view name) {
+  return absl::ConsumePrefix(&file, name) && absl::ConsumePrefix(&file, kMark) &&
+         IsRandomName(file);
+}
+
 absl::StatusOr<std::string> ReadFileText(const std::string& path, std::size_t most) {
+  errno = 0;
   std::ifstream file(PathOf(path), std::ios::binary);
-  if (!file) return absl::NotFoundError("it cannot be opened");
+  if (!file) {
+    const std::error_code cause(errno, std::generic_category());
+    if (!MayExist(path)) return absl::NotFoundError("it does not exist");
+    return absl::UnavailableError(absl::StrCat("it cannot be opened: ", cause.message()));
+  }
   std::string text;  // grows: most files are small
   for (std::array<char, 4096> piece; file && text.size() <= most;) {
     file.read(piece.data(), piece.size());

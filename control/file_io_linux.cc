@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,7 +25,7 @@ int WriteAll(int file, std::string_view text) {
 
 // And closes it.
 int Sync(int file, int error) {
-  // mkostemp creates it with 0600.
+  // It was created with 0600.
   if (error == 0 && (::fchmod(file, 0644) < 0 || ::fsync(file) < 0)) error = errno;
   if (::close(file) < 0 && error == 0) error = errno;
   return error;
@@ -49,8 +48,8 @@ void SyncFolder(const std::string& folder) {
 absl::Status ReplaceFileText(const std::string& path,
                              absl::FunctionRef<absl::Status(TextSink)> write) {
   const std::string folder = FolderOf(path);
-  std::string temporary = absl::StrCat(path, ".XXXXXX");
-  const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
+  const std::string temporary = TemporaryOf(path);
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a file in ", folder));
   int error = 0;
   absl::Status status = write([&](std::string_view piece) {

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/file_io.h"
-#include "control/own_files.h"
 #include "control/own_files_win.h"
 
 namespace weft::control {
@@ -54,7 +53,7 @@ bool IsPassing(DWORD error) {
 absl::Status ReplaceFileText(const std::string& path,
                              absl::FunctionRef<absl::Status(TextSink)> write) {
   const std::wstring target = PathOf(path).wstring();
-  const std::wstring temporary = PathOf(absl::StrCat(path, ".", RandomName(), ".tmp")).wstring();
+  const std::wstring temporary = PathOf(TemporaryOf(path)).wstring();
   // Always a new file: a file that another user put there is not written to.
   HANDLE file = INVALID_HANDLE_VALUE;
   DWORD error = OpenToWrite(temporary, CREATE_NEW, file);

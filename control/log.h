@@ -21,7 +21,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 
 // FOLDER/flanneld.log, and flanneld.1.log, the one before; `files` in all, each of up to `bytes`.
 struct LogFile {
-  std::string folder;  // made if it is missing; another user's is renamed (own_files.h)
+  std::string folder;  // made if it is missing (MakeOwnFolder)
   std::uint64_t bytes = 0;
   std::size_t files = 1;
 };

@@ -2,6 +2,8 @@
 #include "control/own_files_win.h"
 
 #include <aclapi.h>
+#include <fcntl.h>
+#include <io.h>
 #include <sddl.h>
 
 #include <array>
@@ -28,8 +30,6 @@ constexpr const wchar_t* kOwn[] = {
 // The owner that a file system without owners shows. On NTFS only an administrator can set it.
 constexpr wchar_t kEveryone[] = L"S-1-1-0";
 constexpr wchar_t kOwnerRights[] = L"S-1-3-4";
-constexpr DWORD kChanges = FILE_WRITE_DATA | FILE_APPEND_DATA | DELETE | WRITE_DAC | WRITE_OWNER |
-                           GENERIC_WRITE | GENERIC_ALL;
 
 class Local {
  public:
@@ -107,9 +107,45 @@ DWORD MakeClosed(const std::filesystem::path& folder) {
   return is_folder ? NO_ERROR : ERROR_ALREADY_EXISTS;
 }
 
+absl::Status Uninspected(const std::string& path, DWORD error) {
+  return absl::UnavailableError(absl::StrCat(path, " cannot be inspected: ", Message(error)));
+}
+
+// An open file or folder.
+absl::Status Judge(HANDLE file, const std::string& path, DWORD ours) {
+  Local descriptor;
+  const DWORD error = ::GetSecurityInfo(
+      file, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION, nullptr,
+      nullptr, nullptr, nullptr, descriptor.out<PSECURITY_DESCRIPTOR>());
+  if (error != NO_ERROR) return Uninspected(path, error);
+  const std::string who = ForeignAccess(descriptor.get(), ours);
+  return who.empty() ? absl::OkStatus() : absl::PermissionDeniedError(absl::StrCat(path, " ", who));
+}
+
+// `ours`: rights to a folder; to a file always those that change it.
+absl::Status Inspect(const std::string& path, DWORD flags, DWORD ours) {
+  const HANDLE file = ::CreateFileW(PathOf(path).c_str(), READ_CONTROL,
+                                    FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
+                                    OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | flags, nullptr);
+  if (file == INVALID_HANDLE_VALUE) {
+    const DWORD error = ::GetLastError();
+    if (error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND) return absl::OkStatus();
+    // A file whose access list denies SYSTEM is foreign.
+    if (error == ERROR_ACCESS_DENIED)
+      return absl::PermissionDeniedError(absl::StrCat(path, " is closed to this account"));
+    return Uninspected(path, error);
+  }
+  BY_HANDLE_FILE_INFORMATION info{};
+  const bool is_folder = ::GetFileInformationByHandle(file, &info) != 0 &&
+                         (info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
+  absl::Status status = Judge(file, path, is_folder ? ours : kFileChanges);
+  ::CloseHandle(file);
+  return status;
+}
+
 }  // namespace
 
-std::string ForeignAccess(PSECURITY_DESCRIPTOR descriptor, bool is_folder) {
+std::string ForeignAccess(PSECURITY_DESCRIPTOR descriptor, DWORD ours) {
   PSID owner = nullptr;
   BOOL ignored = FALSE, there = FALSE;
   PACL list = nullptr;
@@ -117,7 +153,7 @@ std::string ForeignAccess(PSECURITY_DESCRIPTOR descriptor, bool is_folder) {
       Is(owner, kEveryone))
     return {};
   if (!IsOwn(owner)) return absl::StrCat("belongs to ", Text(owner));
-  if (is_folder) return {};
+  if (ours == kOwnership) return {};
   if (!::GetSecurityDescriptorDacl(descriptor, &there, &list, &ignored)) return {};
   if (!there || list == nullptr) return "may be written by everyone";
   for (DWORD i = 0; i < list->AceCount; ++i) {
@@ -129,7 +165,7 @@ std::string ForeignAccess(PSECURITY_DESCRIPTOR descriptor, bool is_folder) {
         header->AceType != ACCESS_ALLOWED_CALLBACK_ACE_TYPE)
       continue;  // no other type of entry allows access to a file
     auto* const allowed = static_cast<ACCESS_ALLOWED_ACE*>(entry);
-    if ((allowed->Mask & kChanges) == 0) continue;
+    if ((allowed->Mask & ours) == 0) continue;
     const PSID who = &allowed->SidStart;
     if (!IsOwn(who) && !Is(who, kOwnerRights)) return absl::StrCat("may be written by ", Text(who));
   }
@@ -141,7 +177,7 @@ std::string ForeignOwner(HANDLE pipe) {
   const DWORD error =
       ::GetSecurityInfo(pipe, SE_KERNEL_OBJECT, OWNER_SECURITY_INFORMATION, nullptr, nullptr,
                         nullptr, nullptr, descriptor.out<PSECURITY_DESCRIPTOR>());
-  return error == NO_ERROR ? ForeignAccess(descriptor.get(), /*is_folder=*/true) : "";
+  return error == NO_ERROR ? ForeignAccess(descriptor.get(), kOwnership) : "";
 }
 
 DWORD WithOwnAttributes(const std::function<DWORD(SECURITY_ATTRIBUTES*)>& make) {
@@ -169,27 +205,39 @@ std::string OnSystemDrive(const std::string& path) {
 }
 
 absl::Status CheckOwn(const std::string& path) {
-  const std::filesystem::path wide = PathOf(path);
-  const HANDLE file = ::CreateFileW(
-      wide.c_str(), READ_CONTROL, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
-      OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT, nullptr);
-  if (file == INVALID_HANDLE_VALUE) {
-    // A file whose access list denies SYSTEM is foreign.
-    if (::GetLastError() == ERROR_ACCESS_DENIED)
-      return absl::PermissionDeniedError(absl::StrCat(path, " is closed to this account"));
-    return absl::OkStatus();
-  }
-  Local descriptor;
-  const DWORD error = ::GetSecurityInfo(
-      file, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION, nullptr,
-      nullptr, nullptr, nullptr, descriptor.out<PSECURITY_DESCRIPTOR>());
+  return Inspect(path, FILE_FLAG_OPEN_REPARSE_POINT, kOwnership);
+}
+
+absl::Status CheckOwnFolder(const std::string& folder) {
+  return Inspect(folder, 0, kFolderChanges);
+}
+
+absl::StatusOr<OwnFile> CreateOwnFile(const std::string& path) {
+  HANDLE file = INVALID_HANDLE_VALUE;
+  const DWORD error = WithOwnAttributes([&](SECURITY_ATTRIBUTES* attributes) -> DWORD {
+    file = ::CreateFileW(PathOf(path).c_str(), GENERIC_WRITE | FILE_READ_ATTRIBUTES | READ_CONTROL,
+                         FILE_SHARE_READ, attributes, OPEN_ALWAYS,
+                         FILE_ATTRIBUTE_NORMAL | FILE_FLAG_OPEN_REPARSE_POINT, nullptr);
+    return file == INVALID_HANDLE_VALUE ? ::GetLastError() : NO_ERROR;
+  });
+  if (error != NO_ERROR) return absl::UnavailableError(Message(error));
   BY_HANDLE_FILE_INFORMATION info{};
-  const bool is_folder = ::GetFileInformationByHandle(file, &info) != 0 &&
-                         (info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
-  ::CloseHandle(file);
-  if (error != NO_ERROR) return absl::OkStatus();
-  const std::string who = ForeignAccess(descriptor.get(), is_folder);
-  return who.empty() ? absl::OkStatus() : absl::PermissionDeniedError(absl::StrCat(path, " ", who));
+  constexpr DWORD kNoFile = FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT;
+  absl::Status status = Judge(file, "it", kFileChanges);
+  if (status.ok() &&
+      (::GetFileInformationByHandle(file, &info) == 0 || (info.dwFileAttributes & kNoFile) != 0 ||
+       info.nNumberOfLinks != 1 || ::SetEndOfFile(file) == 0))
+    status = absl::PermissionDeniedError("it is a link, or has a second name");
+  const int number =
+      status.ok() ? ::_open_osfhandle(reinterpret_cast<std::intptr_t>(file), _O_BINARY) : -1;
+  std::FILE* const stream = number >= 0 ? ::_fdopen(number, "wb") : nullptr;
+  if (stream) return OwnFile(stream);
+  if (status.ok()) status = absl::UnavailableError("there are too many open files");
+  if (number >= 0)
+    ::_close(number);
+  else
+    ::CloseHandle(file);
+  return status;
 }
 
 absl::StatusOr<std::string> MakeOwnFolder(const std::string& folder) {
@@ -200,7 +248,7 @@ absl::StatusOr<std::string> MakeOwnFolder(const std::string& folder) {
   absl::StatusOr<std::string> aside = std::string();
   if (in_run) aside = SetForeignAside(GenericText(above));
   if (!aside.ok()) return aside;
-  if (aside->empty()) aside = SetForeignAside(folder);
+  if (aside->empty()) aside = SetForeignFolderAside(folder);
   if (!aside.ok()) return aside;
   std::error_code error;
   if (!in_run) error = MakeFolders(above);

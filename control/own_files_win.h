@@ -9,9 +9,17 @@
 
 namespace weft::control {
 
-// The foreign owner or writer in a security descriptor that has an owner and an access list:
-// "belongs to S-1-5-21-1"; empty: none. A folder's access list is ignored.
-std::string ForeignAccess(PSECURITY_DESCRIPTOR descriptor, bool is_folder);
+// The rights that must be our own: those to change a file; those to put another file in the place
+// of one in a folder. kOwnership alone: the access list is ignored.
+inline constexpr DWORD kOwnership = 0;
+inline constexpr DWORD kFolderChanges =
+    FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_ALL;
+inline constexpr DWORD kFileChanges = FILE_WRITE_DATA | FILE_APPEND_DATA | DELETE | WRITE_DAC |
+                                      WRITE_OWNER | GENERIC_WRITE | GENERIC_ALL;
+
+// The foreign owner, or holder of one of the rights `ours`, in a security descriptor that has an
+// owner and an access list: "belongs to S-1-5-21-1"; empty: none.
+std::string ForeignAccess(PSECURITY_DESCRIPTOR descriptor, DWORD ours);
 
 // The same for the owner of an open pipe.
 std::string ForeignOwner(HANDLE pipe);

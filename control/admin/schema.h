@@ -51,9 +51,9 @@
 //     servers[]         |        | {server, inUse, text}: the API servers, where there are several;
 //                       |        | text: why it is in use or not, with its last error
 //   conditions[]        |        | {subject, condition?, times}: those that fail no check
-//     subject           | string | "net-conf", "health", "admin", "journal", "subnet-file",
-//                       |        | "public-ip", "interface", "mtu", "vni", "masquerade",
-//                       |        | "forward-rules", "hns", "ledger", "static-ip",
+//     subject           | string | "net-conf", "health", "admin", "journal", "credentials",
+//                       |        | "subnet-file", "public-ip", "interface", "mtu", "vni",
+//                       |        | "masquerade", "forward-rules", "hns", "ledger", "static-ip",
 //                       |        | "static-routes", "left-routes", "firewall", "node-name",
 //                       |        | "publish", "source-vip", "trace", or a sink's name
 //     condition         | string | a sentence that names its object, while it lasts

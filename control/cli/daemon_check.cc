@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/cli/daemon_check.h"
 
-#include <filesystem>
-#include <system_error>
-
 #include "absl/strings/str_cat.h"
 #include "control/admin/admin_client.h"
 #include "control/cli/parser.h"
@@ -30,9 +27,7 @@ absl::Status RefuseDaemonOf(const std::string& node_name, const std::string& sta
       return DaemonRuns(absl::StrCat("process ", status->pid, ", ", endpoint), kUndoes);
     if (!absl::IsUnavailable(status.status())) return status.status();
   }
-  std::error_code error;
-  if (!std::filesystem::exists(control::PathOf(ledger::LedgerLockPath(state_dir)), error))
-    return absl::OkStatus();
+  if (!control::MayExist(ledger::LedgerLockPath(state_dir))) return absl::OkStatus();
   const auto lock = control::ProcessLock::TryTake(ledger::LedgerLockPath(state_dir));
   if (absl::IsFailedPrecondition(lock.status()))
     return DaemonRuns(lock.status().message(), kUndoes);

@@ -27,14 +27,17 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostText = 64 * 1024;  // bytes of a file whose content decides
 constexpr std::string_view kNotOurs = "flanneld did not write it";
+constexpr std::string_view kUninspected = "it cannot be inspected";
 
-enum class Kind { kNone, kFile, kFolder, kOther };  // a link is kOther
+// A link is kOther.
+enum class Kind { kNone, kFile, kFolder, kOther, kUnknown };
 
 Kind KindOf(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::symlink_status(control::PathOf(path), error);
   switch (status.type()) {
-    case fs::file_type::none:
+    case fs::file_type::none:  // it cannot be inspected
+      return Kind::kUnknown;
     case fs::file_type::not_found:
       return Kind::kNone;
     case fs::file_type::regular:
@@ -54,20 +57,6 @@ absl::Status Remove(const std::string& path) {
                : absl::OkStatus();
 }
 
-// "NAME.AbCdEf", on Windows "NAME.0123456789abcdef.tmp": a file that a killed process did not
-// rename to NAME.
-bool IsTemporaryOf(std::string_view file, std::string_view name) {
-  if (!absl::ConsumePrefix(&file, name) || !absl::ConsumePrefix(&file, ".")) return false;
-  const auto is_random = [](std::string_view text) {
-    return std::all_of(text.begin(), text.end(),
-                       [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); });
-  };
-  const std::string_view random = file.substr(0, file.find('.'));
-  if (!is_random(random)) return false;
-  return file.size() == random.size() ? random.size() == 6
-                                      : random.size() == 16 && file.substr(16) == ".tmp";
-}
-
 // Finds what is ours, folder by folder.
 class Finder {
  public:
@@ -78,6 +67,8 @@ class Finder {
     switch (KindOf(path)) {
       case Kind::kNone:
         return;
+      case Kind::kUnknown:
+        return Keep(path, kUninspected);
       case Kind::kFolder:
       case Kind::kOther:
         return Keep(path, "it is no file");
@@ -95,6 +86,7 @@ class Finder {
   void Folder(const std::string& path, const IsOurs& is_ours,
               const std::function<absl::Status(const std::string& file)>& remove = Remove) {
     if (path.empty() || KindOf(path) == Kind::kNone) return;
+    if (KindOf(path) == Kind::kUnknown) return Keep(path, kUninspected);
     if (KindOf(path) != Kind::kFolder) return Keep(path, "it is no folder");
     std::vector<std::string> names;
     std::error_code error;
@@ -170,9 +162,8 @@ std::optional<IpAddress> AddressOf(std::string name) {
 
 bool IsHostLocals(const std::string& name) {
   if (name == "lock" || IsLastReserved(name) || AddressOf(name)) return true;
-  const std::size_t dot = name.rfind('.');
-  return dot != std::string::npos && AddressOf(name.substr(0, dot)) &&
-         IsTemporaryOf(name, name.substr(0, dot));
+  const std::string address = name.substr(0, name.rfind('.'));
+  return control::IsTemporaryOf(name, address) && AddressOf(address);
 }
 
 bool IsFolderName(std::string_view name) {
@@ -210,8 +201,11 @@ bool IsLog(const std::string& name) {
 bool IsState(const std::string& name) {
   for (const std::string_view each :
        {"journal.json", "ledger.json", "ledger.changes", "cni.json"}) {
-    if (name == each || IsTemporaryOf(name, each)) return true;
-    if (name.starts_with(absl::StrCat(each, ".broken-"))) return true;
+    if (name == each || control::IsTemporaryOf(name, each)) return true;
+    std::string_view rest = name;
+    if (absl::ConsumePrefix(&rest, each) && absl::ConsumePrefix(&rest, ".broken-") &&
+        control::IsRandomName(rest))
+      return true;
   }
   return name == "lock" || name == "cni.lock";
 }
@@ -251,6 +245,9 @@ std::vector<std::string> ContainersIn(const NodeFiles& files) {
                     : "its file cannot be read";
       containers.push_back(absl::StrCat(address->ToString(), " (", Quoted(id), ")"));
     }
+    if (error && error != std::errc::no_such_file_or_directory &&
+        error != std::errc::not_a_directory)
+      containers.push_back(absl::StrCat(folder, " (", error.message(), ")"));
   }
   std::ranges::sort(containers);
   return containers;

@@ -33,8 +33,7 @@ namespace {
 
 constexpr std::string_view kMakesAgain = "create everything again";
 
-// A flanneld with this ledger holds its lock; one that has created nothing yet answers at its
-// endpoint.
+// A flanneld with this folder holds its lock; one that could not take it answers at its endpoint.
 absl::Status RefuseWhileADaemonRuns(const ResetOptions& options, const absl::Status& lock) {
   if (absl::IsFailedPrecondition(lock)) return DaemonRuns(lock.message(), kMakesAgain);
   if (!lock.ok()) return lock;
@@ -46,15 +45,17 @@ absl::Status RefuseWhileADaemonRuns(const ResetOptions& options, const absl::Sta
   return absl::IsUnavailable(status.status()) ? absl::OkStatus() : status.status();
 }
 
-bool IsFolder(const std::string& path) {
+// Also what cannot be inspected.
+bool MayBeFolder(const std::string& path) {
   std::error_code error;
-  return std::filesystem::is_directory(control::PathOf(path), error);
+  const auto type = std::filesystem::status(control::PathOf(path), error).type();
+  return type == std::filesystem::file_type::directory || type == std::filesystem::file_type::none;
 }
 
 // A missing folder lists nothing; a foreign one is not trusted.
 absl::Status CheckFolder(const ResetOptions& options) {
   const std::string& folder = options.files.state_dir;
-  if (IsFolder(folder)) {
+  if (MayBeFolder(folder)) {
     const absl::Status own = control::CheckOwn(folder);
     if (own.ok()) return own;
     return absl::PermissionDeniedError(absl::StrCat(
@@ -62,10 +63,9 @@ absl::Status CheckFolder(const ResetOptions& options) {
         "; give it to root or Administrators if it is right, or another one with --state-dir"));
   }
   if (options.all) return absl::OkStatus();  // an earlier run removed it
-  std::error_code error;
   const std::string former = control::FormerStateFolder();
-  const bool moves = folder == control::DefaultStateFolder() && !former.empty() &&
-                     std::filesystem::exists(control::PathOf(former), error);
+  const bool moves =
+      folder == control::DefaultStateFolder() && !former.empty() && control::MayExist(former);
   return absl::NotFoundError(
       absl::StrCat("there is no folder ", folder, ", so what flanneld created here is not known; ",
                    moves ? absl::StrCat("an earlier version kept it in ", former,
@@ -77,9 +77,12 @@ absl::Status CheckFolder(const ResetOptions& options) {
 void RemoveJournal(const ResetOptions& options, Io& io) {
   const journal::Journal journal(options.files.state_dir);
   std::error_code error;
-  if (options.undo.dry_run || !std::filesystem::remove(control::PathOf(journal.path()), error))
-    return;
-  io.out << "deleted the journal " << journal.path() << "\n";
+  if (options.undo.dry_run) return;
+  const bool removed = std::filesystem::remove(control::PathOf(journal.path()), error);
+  if (removed) io.out << "deleted the journal " << journal.path() << "\n";
+  if (error)
+    io.err << "flannelctl reset: the journal " << journal.path()
+           << " cannot be deleted: " << error.message() << "; delete it\n";
 }
 
 // The file of `flannelctl cni install`, before subnet.env: no pod starts without it.
@@ -199,7 +202,7 @@ ExitCode RunReset(ResetOptions options, std::string_view verb, Io& io) {
   if (const absl::Status status = CheckFolder(options); !status.ok()) return Fail(io, verb, status);
   std::optional<control::ProcessLock> lock;
   absl::Status locked;
-  if (IsFolder(files.state_dir)) {
+  if (MayBeFolder(files.state_dir)) {
     auto taken = control::ProcessLock::TryTake(ledger::LedgerLockPath(files.state_dir));
     locked = taken.status();
     if (taken.ok()) lock.emplace(*std::move(taken));
@@ -211,10 +214,9 @@ ExitCode RunReset(ResetOptions options, std::string_view verb, Io& io) {
   if (const absl::Status status = ledger.Load(); !status.ok()) return Fail(io, verb, status);
   if (!options.all && ledger::ListsNothing(ledger)) {
     RemoveJournal(options, io);
-    std::error_code error;
-    const bool exists = std::filesystem::exists(control::PathOf(ledger.path()), error);
     io.out << "nothing to do: the ledger " << ledger.path()
-           << (exists ? " lists nothing that weft created\n" : " was never written\n");
+           << (control::MayExist(ledger.path()) ? " lists nothing that weft created\n"
+                                                : " was never written\n");
     return ExitCode::kOk;
   }
   Places places;

@@ -56,19 +56,15 @@ std::string LeftSentence(const ConfigFile& file, std::string_view why) {
   return absl::StrCat(file.path, " is left: ", why, "; remove it if it is not needed");
 }
 
-// What a killed ReplaceFileText leaves next to the file: FILE.XXXXXX, on Windows FILE.RANDOM.tmp.
+// What a killed ReplaceFileText leaves next to the file.
 void RemoveTemporaryFiles(const std::string& path) {
   const std::filesystem::path file = control::PathOf(path);
   std::error_code error;
   std::vector<std::filesystem::path> found;
   for (std::filesystem::directory_iterator each(file.parent_path(), error), end;
        !error && each != end; each.increment(error)) {
-    const std::u8string name = each->path().filename().u8string();
-    const std::u8string begin = file.filename().u8string() + u8".";
-    if (!name.starts_with(begin)) continue;
-    const std::u8string rest = name.substr(begin.size());
-    const bool temporary = rest.size() == 6 || (rest.size() == 20 && rest.ends_with(u8".tmp"));
-    if (temporary && rest.find(u8'.') >= rest.size() - 4) found.push_back(each->path());
+    if (control::IsTemporaryOf(each->path().filename().string(), file.filename().string()))
+      found.push_back(each->path());
   }
   for (const auto& each : found) std::filesystem::remove(each, error);
 }

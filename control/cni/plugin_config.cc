@@ -2,6 +2,8 @@
 #include "control/cni/plugin_config.h"
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -9,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "control/cni/containerd_folders.h"
 #include "control/cni/source_vip.h"
 #include "control/folded_json.h"
 #include "nlohmann/json.hpp"
@@ -19,9 +23,10 @@ namespace weft::cni {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Folded = nlohmann::json;  // keys in lower case
+using Value = nlohmann::json;
 
 constexpr std::string_view kFlannel = "flannel";
+constexpr std::string_view kSkipped = "another program; its members are not checked";
 constexpr std::string_view kVersion = "1.0.0";
 constexpr std::string_view kFlannelVersion = "0.4.0";  // its plugin may take no later one
 constexpr std::string_view kVersions[] = {"0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"};
@@ -104,22 +109,71 @@ absl::Status CheckFacts(const ConfigChoice& choice, const NodeFacts& facts) {
 
 // ---- the reader
 
-std::string Shortened(const Folded& value) {
+std::string Shortened(const Value& value) {
   constexpr std::size_t kMost = 60;
-  const std::string text = value.dump(-1, ' ', false, Folded::error_handler_t::replace);
+  const std::string text = value.dump(-1, ' ', false, Value::error_handler_t::replace);
   return text.size() <= kMost ? text : absl::StrCat(text.substr(0, kMost), "...");
 }
 
-const Folded* Member(const Folded& object, std::string_view folded) {
-  if (!object.is_object()) return nullptr;
-  const auto at = object.find(folded);
-  return at == object.end() || at->is_null() ? nullptr : &*at;
+// As Go fills a struct, from keys that libcni has sorted: without case, of several the last.
+const Value* Member(const Value& object, std::string_view name) {
+  const Value* found = nullptr;
+  if (!object.is_object()) return found;
+  for (const auto& each : object.items())
+    if (absl::EqualsIgnoreCase(each.key(), name) && !each.value().is_null()) found = &each.value();
+  return found;
 }
 
-std::string TextOf(const Folded& object, std::string_view folded) {
-  const Folded* const member = Member(object, folded);
-  return member && member->is_string() ? member->get<std::string>() : "";
+std::string TextOf(const Value* value) {
+  return value && value->is_string() ? value->get<std::string>() : "";
 }
+std::string TextOf(const Value& object, std::string_view name) {
+  return TextOf(Member(object, name));
+}
+
+// What the Go programs take; they refuse another type of value.
+struct Kind {
+  std::string_view name;
+  bool (*is)(const Value& value);
+};
+bool All(const Value& values, bool (Value::*is)() const noexcept) {
+  return std::all_of(values.begin(), values.end(),
+                     [is](const Value& each) { return each.is_null() || (each.*is)(); });
+}
+constexpr Kind kText{"a text", [](const Value& value) { return value.is_string(); }};
+constexpr Kind kFlag{"true or false", [](const Value& value) { return value.is_boolean(); }};
+constexpr Kind kNumber{"a whole number", [](const Value& value) {  // libcni has written 2.0 as 2
+                         return value.is_number() && std::fmod(value.get<double>(), 1) == 0;
+                       }};
+constexpr Kind kObject{"an object", [](const Value& value) { return value.is_object(); }};
+constexpr Kind kList{"a list", [](const Value& value) { return value.is_array(); }};
+constexpr Kind kTexts{"a list of texts", [](const Value& value) {
+                        return value.is_array() && All(value, &Value::is_string);
+                      }};
+constexpr Kind kFlags{"an object of true and false", [](const Value& value) {
+                        return value.is_object() && All(value, &Value::is_boolean);
+                      }};
+
+struct Field {
+  std::string_view path;
+  const Kind& kind;
+};
+constexpr Field kLibcniFields[] = {
+    {"cniVersion", kText},    {"name", kText},        {"type", kText},
+    {"capabilities", kFlags}, {"ipam", kObject},      {"ipam.type", kText},
+    {"dns", kObject},         {"dns.domain", kText},  {"dns.nameservers", kTexts},
+    {"dns.search", kTexts},   {"dns.options", kTexts}};
+constexpr Field kFlannelFields[] = {
+    {"subnetFile", kText}, {"dataDir", kText}, {"runtimeConfig", kObject}};
+constexpr Field kHnsFields[] = {{"apiVersion", kNumber},
+                                {"loopbackDSR", kFlag},
+                                {"ipMasq", kFlag},
+                                {"endpointMacPrefix", kText}};
+constexpr Field kSdnFields[] = {{"optionalFlags", kObject}, {"optionalFlags.loopbackDSR", kFlag}};
+constexpr Field kHostLocalFields[] = {
+    {"routes", kList}, {"ranges", kList}, {"dataDir", kText}, {"resolvConf", kText}};
+constexpr Field kRangeFields[] = {
+    {"subnet", kText}, {"rangeStart", kText}, {"rangeEnd", kText}, {"gateway", kText}};
 
 std::string List(const std::vector<IpPrefix>& prefixes) {
   return absl::StrJoin(prefixes, ", ", [](std::string* out, const IpPrefix& each) {
@@ -139,14 +193,29 @@ class Reader {
  public:
   explicit Reader(const NodeFacts& facts) : facts_(facts) {}
 
-  void Read(const Folded& root) {
-    ReadName(root);
-    ReadVersion(root);
-    const Folded* const plugins = Member(root, "plugins");
-    if (!plugins) {
-      if (!Member(root, "type"))
-        return Find("plugins", "null", "none: containerd ignores the file; add one");
-      return ReadPlugin(root, "");
+  // A list is read as a Go map, with its keys as they are.
+  void Read(const Value& root, bool is_list) {
+    const auto exact = [&](std::string_view name) -> const Value* {
+      const auto found = root.find(name);
+      return found == root.end() ? nullptr : &*found;
+    };
+    const auto top = [&](std::string_view name) {
+      return is_list ? exact(name) : Member(root, name);
+    };
+    ReadName(top("name"));
+    ReadVersion(top("cniVersion"));
+    const Value* const plugins = exact("plugins");
+    if (!is_list && plugins && !Member(root, "type"))
+      return Find("plugins", Shortened(*plugins),
+                  "containerd reads lists from files named .conflist alone, and refuses this one; "
+                  "rename it");
+    if (!is_list && Member(root, "type")) return ReadPlugin(root, "");
+    if (!plugins) return Find("plugins", "null", "none: containerd refuses the file; add one");
+    for (const char* const name : {"disableCheck", "disableGC", "loadOnlyInlinedPlugins"}) {
+      const Value* const flag = exact(name);
+      const std::string text = absl::AsciiStrToLower(TextOf(flag));
+      if (flag && !flag->is_boolean() && text != "true" && text != "false")
+        Find(name, Shortened(*flag), "it is not true or false: containerd refuses the file");
     }
     if (!plugins->is_array() || plugins->empty())
       return Find("plugins", Shortened(*plugins), "no list with a plugin; containerd refuses it");
@@ -164,33 +233,51 @@ class Reader {
     Say(std::move(member), std::move(value), "", std::move(finding));
   }
 
-  void ReadName(const Folded& root) {
-    const std::string name = TextOf(root, "name");
+  // What nothing here judges.
+  void Skip(std::string member, const std::string& value, std::string meaning) {
+    Say(std::move(member), value, std::move(meaning));
+    remarks_.back().skipped = true;
+  }
+
+  // `at` and the path name a member; `refuses`: "containerd refuses the file".
+  void CheckTypes(const Value& object, std::span<const Field> fields, const std::string& at,
+                  std::string_view refuses) {
+    for (const Field& field : fields) {
+      const Value* value = &object;
+      for (const std::string_view name : absl::StrSplit(field.path, '.'))
+        value = value ? Member(*value, name) : nullptr;
+      if (value && !field.kind.is(*value))
+        Find(absl::StrCat(at, field.path), Shortened(*value),
+             absl::StrCat("it is not ", field.kind.name, ": ", refuses));
+    }
+  }
+
+  void ReadName(const Value* given) {
+    const std::string name = TextOf(given);
     Say("name", Quoted(name, 60), "the plugins find flanneld's network in HNS by this name",
-        name.empty() ? "it is missing; containerd refuses the file"
+        name.empty() ? "it is missing, or no text; containerd refuses the file"
         : facts_.network.empty() || facts_.network == name
             ? ""
             : absl::StrCat("flanneld's network is ", facts_.network,
                            ": no pod can start; set name to that"));
   }
 
-  void ReadVersion(const Folded& root) {
-    const std::string version = TextOf(root, "cniversion");
+  void ReadVersion(const Value* given) {
+    const std::string version = TextOf(given);
     Say("cniVersion", Quoted(version, 60), "the form of the plugins' answers",
         std::ranges::count(kVersions, version) != 0
             ? ""
             : absl::StrCat("it is none of ", absl::StrJoin(kVersions, ", "), "; write ", kVersion));
   }
 
-  void ReadPlugin(const Folded& plugin, const std::string& at) {
+  void ReadPlugin(const Value& plugin, const std::string& at) {
     const std::string type = TextOf(plugin, "type");
+    CheckTypes(plugin, kLibcniFields, at, "containerd refuses the file");
     if (type == kFlannel) return ReadFlannel(plugin, at);
     const std::optional<Plugin> known = PluginOf(type);
-    if (!known) {
-      return Say(at + "type", Quoted(type, 60),
-                 type.empty() ? "" : "another program; its members are not checked",
-                 type.empty() ? "it is missing; containerd refuses the file" : "");
-    }
+    if (type.empty())
+      return Find(at + "type", "\"\"", "it is missing; containerd refuses the file");
+    if (!known) return Skip(at + "type", Quoted(type, 60), std::string(kSkipped));
     Say(at + "type", Quoted(type, 60), MeaningOf(*known));
     ReadDelegate(plugin, *known, at);
     ReadIpam(plugin, *known, at);
@@ -209,7 +296,7 @@ class Reader {
     return "";
   }
 
-  void ReadFlannel(const Folded& plugin, const std::string& at) {
+  void ReadFlannel(const Value& plugin, const std::string& at) {
     Say(at + "type", "\"flannel\"",
         "reads subnet.env for each pod, and calls the plugin in delegate with this node's subnet");
     const std::string file = TextOf(plugin, "subnetfile");
@@ -220,16 +307,27 @@ class Reader {
               ? ""
               : absl::StrCat("flanneld writes ", facts_.subnet_file, "; set subnetFile to that"));
     }
-    const Folded* const delegate = Member(plugin, "delegate");
-    const std::string type = delegate ? TextOf(*delegate, "type") : "";
-    const std::string named = type.empty() ? "win-bridge" : type;
+    const Value* const delegate = Member(plugin, "delegate");
+    CheckTypes(plugin, kFlannelFields, at, "flannel starts no pods");
+    if (delegate && !delegate->is_object())
+      return Find(at + "delegate", Shortened(*delegate),
+                  "delegate is no object; flannel refuses it");
+    // A Go map, with its keys as they are.
+    const auto exact = [&](const char* key) -> const Value* {
+      return delegate && delegate->contains(key) ? &(*delegate)[key] : nullptr;
+    };
+    const Value* const type = exact("type");
+    const std::string named = type ? TextOf(type) : "win-bridge";
+    if (named.empty())
+      return Find(at + "delegate.type", Shortened(*type), "it names no plugin; flannel refuses it");
     const std::optional<Plugin> known = PluginOf(named);
-    Say(at + "delegate.type", Quoted(named, 60),
-        known ? MeaningOf(*known) : "another program; its members are not checked",
-        delegate && !delegate->is_object() ? "delegate is no object; flannel refuses it" : "");
-    if (!delegate || !delegate->is_object()) return;
+    if (known)
+      Say(at + "delegate.type", Quoted(named, 60), MeaningOf(*known));
+    else
+      Skip(at + "delegate.type", Quoted(named, 60), std::string(kSkipped));
+    if (!delegate) return;
     for (const char* const key : {"name", "ipam"}) {
-      if (const Folded* const member = Member(*delegate, key))
+      if (const Value* const member = exact(key))
         Find(absl::StrCat(at, "delegate.", key), Shortened(*member),
              "flannel refuses a delegate that has it; remove it");
     }
@@ -237,10 +335,13 @@ class Reader {
   }
 
   // What the plugin that makes the endpoint reads, without IPAM.
-  void ReadDelegate(const Folded& plugin, Plugin kind, const std::string& at) {
+  void ReadDelegate(const Value& plugin, Plugin kind, const std::string& at) {
     const bool sdn = kind == Plugin::kSdnOverlay;
+    CheckTypes(plugin,
+               sdn ? std::span<const Field>(kSdnFields) : std::span<const Field>(kHnsFields), at,
+               absl::StrCat(Name(kind), " starts no pods"));
     if (!sdn) {
-      const Folded* const api = Member(plugin, "apiversion");
+      const Value* const api = Member(plugin, "apiversion");
       Say(at + "apiVersion", api ? Shortened(*api) : "none",
           "2: the endpoint joins containerd's network namespace",
           api && *api == 2
@@ -248,13 +349,13 @@ class Reader {
               : "without 2 the plugin uses HNS's first schema, which containerd's pods "
                 "do not have; set it to 2");
     }
-    if (const Folded* const mac = Member(plugin, "endpointmacprefix"); mac && !sdn) {
+    if (const Value* const mac = Member(plugin, "endpointmacprefix"); mac && !sdn) {
       const std::string text = mac->is_string() ? mac->get<std::string>() : "";
       Say(at + "endpointMacPrefix", Shortened(*mac), "how MACs of pods begin",
           text.size() == 5 && text[2] == '-' ? "" : "it is not of the form 0E-2A");
     }
-    const Folded* const flags = Member(plugin, "optionalflags");
-    const Folded* const dsr =
+    const Value* const flags = Member(plugin, "optionalflags");
+    const Value* const dsr =
         sdn ? (flags ? Member(*flags, "loopbackdsr") : nullptr) : Member(plugin, "loopbackdsr");
     if (dsr) {
       Say(at + (sdn ? "optionalFlags.loopbackDSR" : "loopbackDSR"), Shortened(*dsr),
@@ -265,14 +366,14 @@ class Reader {
     }
     const char* const read = sdn ? "AdditionalArgs" : "policies";
     const char* const unread = sdn ? "policies" : "AdditionalArgs";
-    if (const Folded* const other = Member(plugin, absl::AsciiStrToLower(unread))) {
+    if (const Value* const other = Member(plugin, absl::AsciiStrToLower(unread))) {
       Find(at + unread, Shortened(*other),
            absl::StrCat(Name(kind), " does not read it; move its entries to ", read));
     }
     ReadPolicies(Member(plugin, absl::AsciiStrToLower(read)), kind, at + read);
   }
 
-  void ReadPolicies(const Folded* policies, Plugin kind, const std::string& at) {
+  void ReadPolicies(const Value* policies, Plugin kind, const std::string& at) {
     if (policies && !policies->is_array())
       return Find(at, Shortened(*policies), "it is no list, and the plugin refuses it");
     excepted_.clear(), routed_.clear();
@@ -309,18 +410,18 @@ class Reader {
     return std::ranges::any_of(by, [&](const IpPrefix& each) { return each.Contains(prefix); });
   }
 
-  void ReadPolicy(const Folded& policy, const std::string& at) {
-    const Folded* const value = Member(policy, "value");
+  void ReadPolicy(const Value& policy, const std::string& at) {
+    const Value* const value = Member(policy, "value");
     const std::string type = value ? absl::AsciiStrToLower(TextOf(*value, "type")) : "";
     if (!absl::EqualsIgnoreCase(TextOf(policy, "name"), "EndpointPolicy") || type.empty())
       return Find(at, Shortened(policy),
                   "the plugins take entries with name \"EndpointPolicy\" and a value with type");
-    const Folded* const given = Member(*value, "settings");
-    const Folded settings = given ? *given : Folded::object();
+    const Value* const given = Member(*value, "settings");
+    const Value settings = given ? *given : Value::object();
     const std::string shown = Quoted(TextOf(*value, "type"), 60);
     if (type == "outboundnat") {
       nat_ = true;
-      const Folded* const list = Member(settings, "exceptions");
+      const Value* const list = Member(settings, "exceptions");
       const std::size_t bad = Append(list, excepted_);
       Say(at, shown,
           absl::StrCat("packets of pods leave with the node's address, but not to ",
@@ -332,7 +433,7 @@ class Reader {
     } else if (type == "sdnroute" || type == "route") {
       const std::string text = TextOf(settings, "destinationprefix");
       const auto prefix = IpPrefix::Parse(text);
-      const Folded* const encap = Member(settings, "needencap");
+      const Value* const encap = Member(settings, "needencap");
       const bool good = type == "sdnroute" && prefix && encap && *encap == true;
       if (good) routed_.push_back(*prefix);
       Say(at, shown, absl::StrCat("packets of pods to ", Quoted(text, 60), " are encapsulated"),
@@ -349,20 +450,20 @@ class Reader {
                              ": other nodes do not reach the pods; set it to that")
               : "");
     } else if (type == "encapoverhead") {
-      const Folded* const overhead = Member(settings, "overhead");
+      const Value* const overhead = Member(settings, "overhead");
       Say(at, shown,
           "HNS lowers the MTU of pods by Overhead, where it does (unproven on real Windows)",
           overhead && overhead->is_number_unsigned() ? "" : "Overhead is no number; write 50");
     } else {
-      Say(at, shown, "passed to HNS as it is; not checked");
+      Skip(at, shown, "passed to HNS as it is; not checked");
     }
   }
 
   // How many entries of `list` are no prefixes.
-  static std::size_t Append(const Folded* list, std::vector<IpPrefix>& out) {
+  static std::size_t Append(const Value* list, std::vector<IpPrefix>& out) {
     if (!list || !list->is_array()) return 1;
     std::size_t bad = 0;
-    for (const Folded& each : *list) {
+    for (const Value& each : *list) {
       const auto prefix =
           each.is_string() ? IpPrefix::Parse(each.get<std::string>()) : std::nullopt;
       if (prefix)
@@ -373,19 +474,21 @@ class Reader {
     return bad;
   }
 
-  void ReadIpam(const Folded& plugin, Plugin kind, const std::string& at) {
-    const Folded* const ipam = Member(plugin, "ipam");
+  void ReadIpam(const Value& plugin, Plugin kind, const std::string& at) {
+    const Value* const ipam = Member(plugin, "ipam");
     const std::string type = ipam ? TextOf(*ipam, "type") : "";
-    if (type != "host-local") {
-      return Say(at + "ipam.type", Quoted(type, 60),
-                 type.empty() ? "" : "another program; its members are not checked",
-                 type.empty() ? "nothing gives pods their addresses; write host-local" : "");
-    }
+    if (type.empty())
+      return Find(at + "ipam.type", "\"\"", "nothing gives pods their addresses; write host-local");
+    if (type != "host-local")
+      return Skip(at + "ipam.type", Quoted(type, 60), std::string(kSkipped));
     Say(at + "ipam.type", "\"host-local\"", "gives each pod a free address of the subnet");
-    const Folded* const ranges = Member(*ipam, "ranges");
+    CheckTypes(*ipam, kHostLocalFields, at + "ipam.", "host-local gives no addresses");
+    const Value* const ranges = Member(*ipam, "ranges");
     const bool listed = ranges && ranges->is_array() && !ranges->empty() &&
                         (*ranges)[0].is_array() && !(*ranges)[0].empty();
-    const Folded& range = listed ? (*ranges)[0][0] : *ipam;
+    const Value& range = listed ? (*ranges)[0][0] : *ipam;
+    CheckTypes(range, kRangeFields, absl::StrCat(at, "ipam.", listed ? "ranges[0][0]." : ""),
+               "host-local gives no addresses");
     const std::string text = TextOf(range, "subnet");
     std::optional<IpPrefix> subnet = IpPrefix::Parse(text);
     if (subnet && subnet->family() != IpFamily::kV4) subnet.reset();
@@ -398,7 +501,7 @@ class Reader {
         : kind == Plugin::kSdnOverlay && listed
             ? "sdnoverlay passes on `subnet` only; write \"subnet\" in place of ranges"
             : "");
-    const Folded* const folder = Member(*ipam, "datadir");
+    const Value* const folder = Member(*ipam, "datadir");
     const std::string store = folder && kind != Plugin::kSdnOverlay ? TextOf(*ipam, "datadir")
                                                                     : std::string(kDefaultStore);
     Say(at + "ipam.dataDir", Quoted(store, 200),
@@ -476,29 +579,30 @@ absl::StatusOr<std::string> ConfigText(const ConfigChoice& choice, const NodeFac
   return config.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-absl::StatusOr<std::vector<Remark>> ExplainConfig(std::string_view text, const NodeFacts& facts) {
-  const absl::StatusOr<Folded> root = control::ParseFolded(text);
+absl::StatusOr<std::vector<Remark>> ExplainConfig(std::string_view text, const NodeFacts& facts,
+                                                  std::string_view name) {
+  const absl::StatusOr<Value> root = control::ParseAsGo(text);
   if (!root.ok()) return root.status();
   if (!root->is_object()) return absl::InvalidArgumentError("it is no JSON object");
   Reader reader(facts);
-  reader.Read(*root);
+  reader.Read(*root, IsConfigName(name) ? name.ends_with(".conflist") : root->contains("plugins"));
   return reader.Take();
 }
 
 std::vector<std::string> PluginsOf(std::string_view text) {
-  const absl::StatusOr<Folded> root = control::ParseFolded(text);
+  const absl::StatusOr<Value> root = control::ParseAsGo(text);
   std::vector<std::string> names;
-  const auto add = [&names](const Folded& object) {
+  const auto add = [&names](const Value& object) {
     const std::string type = TextOf(object, "type");
     if (!type.empty() && std::ranges::find(names, type) == names.end()) names.push_back(type);
   };
   if (!root.ok()) return names;
-  const Folded* const plugins = Member(*root, "plugins");
-  const Folded list = plugins && plugins->is_array() ? *plugins : Folded::array({*root});
-  for (const Folded& plugin : list) {
+  const Value* const plugins = Member(*root, "plugins");
+  const Value list = plugins && plugins->is_array() ? *plugins : Value::array({*root});
+  for (const Value& plugin : list) {
     add(plugin);
-    if (const Folded* const delegate = Member(plugin, "delegate")) add(*delegate);
-    if (const Folded* const ipam = Member(plugin, "ipam"))
+    if (const Value* const delegate = Member(plugin, "delegate")) add(*delegate);
+    if (const Value* const ipam = Member(plugin, "ipam"))
       add(*ipam);
     else if (TextOf(plugin, "type") == kFlannel)
       add({{"type", "host-local"}});

@@ -3,9 +3,10 @@
 // what a node has, and what an installed one says, member by member.
 //
 // As these read it: win-overlay and win-bridge of containernetworking/plugins v1.9.1, sdnoverlay of
-// microsoft/windows-container-networking b96345f, flannel of flannel-io/cni-plugin v1.9.1. All are
-// Go programs: keys match without case, and the last of duplicate keys counts. IPv4 only, as HNS
-// networks are.
+// microsoft/windows-container-networking b96345f, flannel of flannel-io/cni-plugin v1.9.1, after
+// libcni v1.3.1 in containerd. All are Go programs: keys match without case where they fill a
+// struct, exactly where they fill a map; another type of value, and a BOM, are refused. IPv4 only,
+// as HNS networks are.
 #pragma once
 
 #include <cstdint>
@@ -50,15 +51,18 @@ struct ConfigChoice {
 absl::StatusOr<std::string> ConfigText(const ConfigChoice& choice, const NodeFacts& facts);
 
 struct Remark {
-  std::string member;   // "plugins[0].ipam.dataDir"
-  std::string value;    // as JSON, shortened
-  std::string meaning;  // what the programs do with it
-  std::string finding;  // cause and next step; empty: good, as far as the facts are known
+  std::string member;    // "plugins[0].ipam.dataDir"
+  std::string value;     // as JSON, shortened
+  std::string meaning;   // what the programs do with it
+  std::string finding;   // cause and next step; empty: good, as far as the facts are known
+  bool skipped = false;  // what the member contains was not judged
 };
 
-// The text of a .conflist, .conf or .json file, in its order of importance. The error: it is not
-// JSON, or no object.
-absl::StatusOr<std::vector<Remark>> ExplainConfig(std::string_view text, const NodeFacts& facts);
+// The text of a .conflist, .conf or .json file, in its order of importance. `name`: the file's,
+// whose end decides how containerd reads it; with another end its content does. The error: it is
+// not JSON, or no object.
+absl::StatusOr<std::vector<Remark>> ExplainConfig(std::string_view text, const NodeFacts& facts,
+                                                  std::string_view name = {});
 
 // The plugins that the text calls, each once: "flannel", "win-overlay", "host-local".
 std::vector<std::string> PluginsOf(std::string_view text);

@@ -78,13 +78,10 @@ struct Taken {
   std::vector<std::string> torn;         // files that a killed run left
 };
 
-// "10.244.1.2.AbCdEf": what ReplaceFileText writes before it renames.
+// What a killed ReplaceFileText of an address's file leaves.
 bool IsTorn(std::string_view name) {
-  std::size_t end = 0;
-  for (int dots = 0; end < name.size(); ++end) {
-    if (name[end] == '.' && ++dots == 4) break;
-  }
-  return end < name.size() && IpAddress::Parse(name.substr(0, end));
+  const std::string_view address = name.substr(0, name.rfind('.'));
+  return control::IsTemporaryOf(name, address) && IpAddress::Parse(address);
 }
 
 absl::StatusOr<Taken> Scan(const std::string& folder) {

@@ -98,7 +98,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
                hns_repairs_},
       network_(context_, config_.filter) {
   const config::Options& options = config_.options;
-  if (config_.hns) ledger_->Open();
+  ledger_->Open();  // its lock says that this flanneld runs
   if (config_.cluster) {
     member_ = std::make_unique<ClusterMember>(
         loop_, clock_, options, *config_.cluster, std::move(keys),
@@ -130,6 +130,7 @@ control::ReconcilerHooks Daemon::Hooks() {
 }
 
 absl::Status Daemon::Start() {
+  if (config_.cluster) credentials_condition_.Set(config_.cluster->servers.front().exposed);
   if (absl::Status status = OpenHealth(); !status.ok()) return status;
   if (absl::Status status = OpenAdmin(); !status.ok()) return status;
   Recall();

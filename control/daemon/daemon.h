@@ -178,7 +178,7 @@ class Daemon final : public admin::StateProvider {
   const backend::Context context_;
   node::NodeNetwork network_;
   std::unique_ptr<host::Watch> watch_, routes_watch_;  // of `host_`
-  control::Condition vni_condition_, log_condition_;
+  control::Condition vni_condition_, log_condition_, credentials_condition_;
   std::pair<bool, std::uint64_t> vni_seen_;  // whether in sync, and the leases' generation
   bool scheduled_ = false;
   bool recheck_scheduled_ = false;  // of the routes

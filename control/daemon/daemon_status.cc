@@ -87,7 +87,8 @@ std::vector<backend::NamedCondition> Daemon::NamedConditions() const {
                                                      {"admin", admin_condition_},
                                                      {"journal", journal_condition_},
                                                      {"vni", vni_condition_},
-                                                     {"log", log_condition_}};
+                                                     {"log", log_condition_},
+                                                     {"credentials", credentials_condition_}};
   network_.AppendConditions(conditions);
   if (member_) {
     conditions.push_back({"node-name", member_->name_condition()});

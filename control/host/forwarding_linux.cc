@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "control/host/system_file_linux.h"
 
 namespace weft::host {
 namespace {
@@ -44,10 +45,10 @@ absl::Status SetForwarding(std::uint32_t adapter_index, IpFamily family, bool on
 absl::StatusOr<bool> Forwarding(std::uint32_t adapter_index, IpFamily family) {
   const absl::StatusOr<std::string> path = PathOf(adapter_index, family);
   if (!path.ok()) return Failed("read", adapter_index, path.status().message());
-  std::ifstream file(*path);
-  char value = 0;
-  if (file >> value) return value != '0';
-  return Failed("read", adapter_index, absl::StrCat(*path, " is empty"));
+  const absl::StatusOr<std::string> text = ReadSystemFile(*path);
+  if (!text.ok()) return Failed("read", adapter_index, text.status().message());
+  if (text->empty()) return Failed("read", adapter_index, absl::StrCat(*path, " is empty"));
+  return text->front() != '0';
 }
 
 }  // namespace weft::host

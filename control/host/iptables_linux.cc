@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -16,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "control/host/run_program_linux.h"
+#include "control/host/system_file_linux.h"
 
 namespace weft::host {
 namespace {
@@ -26,13 +25,17 @@ constexpr int kLocked = 4;  // exit code: another program has the lock, or memor
 using Words = std::vector<std::string>;
 
 // proc(5): the tables that this network namespace has; the file exists once the module is loaded.
-bool HasTable(IpFamily family) {
-  std::ifstream in(family == IpFamily::kV4 ? "/proc/self/net/ip_tables_names"
-                                           : "/proc/self/net/ip6_tables_names");
-  for (std::string line; std::getline(in, line);) {
-    if (line == "filter") return true;
-  }
-  return false;
+// PermissionDenied: only root may read it.
+absl::StatusOr<bool> HasTable(IpFamily family) {
+  const absl::StatusOr<std::string> names =
+      ReadSystemFile(family == IpFamily::kV4 ? "/proc/self/net/ip_tables_names"
+                                             : "/proc/self/net/ip6_tables_names");
+  if (absl::IsNotFound(names.status())) return false;
+  if (names.ok()) return absl::StrContains(absl::StrCat("\n", *names), "\nfilter\n");
+  return absl::PermissionDeniedError(absl::StrCat(
+      "it is not known whether this host has tables of iptables-legacy, whose chain FORWARD may "
+      "drop the pods' packets: ",
+      names.status().message(), "; run flanneld as root, or accept the pods there yourself"));
 }
 
 // Ignores PATH, because the program runs as root.
@@ -142,7 +145,9 @@ absl::Status PutFamily(IpFamily family, const Words& desired, std::string_view c
 absl::StatusOr<bool> HasLegacyForward(const std::vector<FilterRule>& rules,
                                       std::string_view comment) {
   for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
-    if (!HasTable(family)) continue;
+    const absl::StatusOr<bool> has = HasTable(family);
+    if (!has.ok()) return has.status();
+    if (!*has) continue;
     const absl::StatusOr<Words> ours = Ours(family, comment);
     if (!ours.ok()) return ours.status();
     if (!AreSame(*ours, Desired(family, rules, comment))) return false;
@@ -153,7 +158,10 @@ absl::StatusOr<bool> HasLegacyForward(const std::vector<FilterRule>& rules,
 absl::Status PutLegacyForward(const std::vector<FilterRule>& rules, std::string_view comment) {
   absl::Status first;
   for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
-    if (HasTable(family)) first.Update(PutFamily(family, Desired(family, rules, comment), comment));
+    const absl::StatusOr<bool> has = HasTable(family);
+    first.Update(!has.ok() ? has.status()
+                 : *has    ? PutFamily(family, Desired(family, rules, comment), comment)
+                           : absl::OkStatus());
   }
   return first;
 }

@@ -15,7 +15,7 @@ namespace weft::host {
 
 // Whether the rules with `comment`, a single word, are exactly `rules`, for each family; a family
 // without legacy tables needs none. Neither runs a program nor creates a table where no legacy
-// table exists.
+// table exists. PermissionDenied: whether there is one may not be read.
 absl::StatusOr<bool> HasLegacyForward(const std::vector<FilterRule>& rules,
                                       std::string_view comment);
 // Replaces the rules with `comment` by `rules`; new ones are appended to the chain. If it fails

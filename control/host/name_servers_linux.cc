@@ -2,24 +2,19 @@
 #include "control/host/name_servers_linux.h"
 
 #include <algorithm>
-#include <fstream>
 #include <string>
 
 #include "absl/strings/str_split.h"
+#include "control/host/system_file_linux.h"
 
 namespace weft::host {
 namespace {
 
-constexpr char kResolvConf[] = "/etc/resolv.conf";
-constexpr char kBehindStub[] = "/run/systemd/resolve/resolv.conf";
-constexpr std::size_t kMostText = std::size_t{64} << 10;
-
-std::vector<IpAddress> ReadFile(const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMostText, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return ParseResolvConf(text);
+absl::StatusOr<std::vector<IpAddress>> ReadFile(const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadSystemFile(path);
+  if (absl::IsNotFound(text.status())) return std::vector<IpAddress>();
+  if (!text.ok()) return text.status();
+  return ParseResolvConf(*text);
 }
 
 }  // namespace
@@ -37,12 +32,14 @@ std::vector<IpAddress> ParseResolvConf(std::string_view text) {
   return servers;
 }
 
-absl::StatusOr<std::vector<IpAddress>> ReadNameServers() {
-  std::vector<IpAddress> servers = ReadFile(kResolvConf);
-  const bool stub = std::any_of(servers.begin(), servers.end(),
-                                [](const IpAddress& server) { return server.IsLoopback(); });
+absl::StatusOr<std::vector<IpAddress>> ReadNameServers(const std::string& resolv_conf,
+                                                       const std::string& behind_stub) {
+  absl::StatusOr<std::vector<IpAddress>> servers = ReadFile(resolv_conf);
+  const bool stub = servers.ok() && std::ranges::any_of(*servers, &IpAddress::IsLoopback);
   if (!stub) return servers;
-  for (const IpAddress& server : ReadFile(kBehindStub)) servers.push_back(server);
+  const absl::StatusOr<std::vector<IpAddress>> behind = ReadFile(behind_stub);
+  if (!behind.ok()) return behind;
+  servers->insert(servers->end(), behind->begin(), behind->end());
   return servers;
 }
 

@@ -65,6 +65,7 @@ class PacketFilter {
   virtual ~PacketFilter() = default;
   // Whether `part` is unchanged since the last Put of this object, and `rules` are those of that
   // Put: the rules of an earlier process are unknown. A missing FORWARD chain needs no rules.
+  // kForwardLegacy is PermissionDenied where only root may read which tables there are.
   virtual absl::StatusOr<bool> Has(FilterPart part, const std::vector<FilterRule>& rules) = 0;
   // Replaces all our rules in `part` atomically; empty `rules` remove them.
   virtual absl::Status Put(FilterPart part, const std::vector<FilterRule>& rules) = 0;

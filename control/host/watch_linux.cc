@@ -12,8 +12,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,8 @@ constexpr std::array kGroups = {RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_
 
 // With more changes, reading all routes is cheaper than keeping the changes in memory.
 constexpr std::size_t kMostChanges = 65'536;
+
+constexpr auto kFailurePause = std::chrono::seconds(1);
 
 bool Counts(const nlmsghdr& message) {
   if (message.nlmsg_type != RTM_NEWROUTE && message.nlmsg_type != RTM_DELROUTE) return true;
@@ -127,7 +131,7 @@ absl::StatusOr<std::unique_ptr<Watch>> NetlinkWatch::OpenWith(Handler handler,
                                                               std::uint32_t own_port) {
   const int socket = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
   if (socket < 0) return absl::ErrnoToStatus(errno, "cannot open a netlink socket for changes");
-  const int stop = ::eventfd(0, EFD_CLOEXEC);
+  const int stop = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   sockaddr_nl own{};
   own.nl_family = AF_NETLINK;
   int error = stop < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0
@@ -161,9 +165,15 @@ void NetlinkWatch::Run() const {
   std::vector<char> buffer(64 * 1024);
   for (;;) {
     std::array<pollfd, 2> ready = {pollfd{socket_, POLLIN, 0}, pollfd{stop_, POLLIN, 0}};
-    if (::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) return;
+    const bool failed = ::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR;
     if (ready[1].revents != 0) return;
-    handler_.done(Drain(socket_, buffer, handler_.each));
+    if (failed) {
+      // The limit of open files was lowered, say. Until poll works again, anything may have
+      // changed.
+      std::this_thread::sleep_for(kFailurePause);
+      if (eventfd_t stopped = 0; ::eventfd_read(stop_, &stopped) == 0) return;
+    }
+    handler_.done(Drain(socket_, buffer, handler_.each) || failed);
   }
 }
 

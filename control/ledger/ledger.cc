@@ -17,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+using control::MayExist;
 
 constexpr std::string_view kFormat = "weft/ledger/v1";
 constexpr std::size_t kMostText = std::size_t{256} << 20;  // a million routes
@@ -25,11 +26,6 @@ constexpr std::size_t kMostText = std::size_t{256} << 20;  // a million routes
 constexpr std::size_t kFew = 64;
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
-bool Exists(const std::string& path) {
-  std::error_code error;
-  return fs::exists(control::PathOf(path), error);
-}
 
 std::string JsonText(std::string_view text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -121,7 +117,7 @@ std::string LedgerLockPath(std::string_view folder) { return absl::StrCat(folder
 absl::StatusOr<bool> MoveFormerLedger(const std::string& former_folder, const std::string& folder) {
   const std::string from = absl::StrCat(former_folder, "/ledger.json");
   const std::string to = absl::StrCat(folder, "/ledger.json");
-  if (former_folder.empty() || !Exists(from) || Exists(to)) return false;
+  if (former_folder.empty() || !MayExist(from) || MayExist(to)) return false;
   const auto failed = [&](std::string_view what, const absl::Status& why) {
     return absl::Status(why.code(),
                         absl::StrCat("the ledger of an earlier version ", what, ": ", why.message(),
@@ -202,7 +198,7 @@ absl::Status Ledger::Load() {
 }
 
 absl::Status Ledger::LoadWhole() {
-  if (!Exists(path_)) return absl::OkStatus();
+  if (!MayExist(path_)) return absl::OkStatus();
   const absl::StatusOr<std::string> text = ReadText(path_);
   if (!text.ok()) return text.status();
   const std::optional<std::vector<Entry>> entries = ReadEntries(*text);
@@ -225,7 +221,7 @@ bool Ledger::ApplyLine(std::string_view line) {
 }
 
 absl::Status Ledger::LoadChanges() {
-  if (!Exists(changes_path_)) return absl::OkStatus();
+  if (!MayExist(changes_path_)) return absl::OkStatus();
   const absl::StatusOr<std::string> text = ReadText(changes_path_);
   if (!text.ok()) return text.status();
   bool understood = true;
@@ -279,7 +275,7 @@ absl::Status Ledger::Write() {
   absl::Status status = made.status();
   // Whole only while ledger.changes is empty: a ledger.changes that lacks changes which could not
   // be appended must not be applied to a newer ledger.json.
-  const bool whole = changes_size_ == 0 && (entries_.size() < kFew || !Exists(path_) ||
+  const bool whole = changes_size_ == 0 && (entries_.size() < kFew || !MayExist(path_) ||
                                             2 * unwritten_.size() > entries_.size());
   if (status.ok()) status = whole ? WriteWhole() : Append();
   if (absl::IsOutOfRange(status)) status = WriteWhole();  // the file lost changes; memory has them
@@ -291,13 +287,14 @@ absl::Status Ledger::Write() {
   }
   unwritten_.clear();
   // Errors are ignored: the entries are on disk already, WriteWhole only makes the files smaller.
-  if (changes_ > std::max(entries_.size(), kFew) || !Exists(path_)) static_cast<void>(WriteWhole());
+  if (changes_ > std::max(entries_.size(), kFew) || !MayExist(path_))
+    static_cast<void>(WriteWhole());
   return absl::OkStatus();
 }
 
 absl::Status Ledger::Fold() {
   if (absl::Status status = Write(); !status.ok() || !open_) return status;
-  return Exists(changes_path_) ? WriteWhole() : absl::OkStatus();
+  return MayExist(changes_path_) ? WriteWhole() : absl::OkStatus();
 }
 
 absl::Status Ledger::WriteWhole() {

@@ -37,7 +37,7 @@ class NodeLedger final : public hns::ObjectLedger, public control::RouteLedger {
   NodeLedger(const NodeLedger&) = delete;
   NodeLedger& operator=(const NodeLedger&) = delete;
 
-  // Takes the lock now: a process that programs HNS holds it from the start.
+  // Takes the lock now, so that `flannelctl reset` knows that this process runs.
   void Open();
   // The result of a write; empty: there was nothing to write.
   using Written = std::optional<absl::Status>;

@@ -196,9 +196,14 @@ void NodeNetwork::ReadClaims(const underlay::HostFacts& facts) {
   for (const auto& backend : backends_) {
     for (std::string& device : backend->devices()) own_devices.push_back(std::move(device));
   }
-  const absl::StatusOr<std::vector<IpAddress>> servers = context_.host.NameServers();
-  claims_ =
-      underlay::ClaimsOf(facts, servers.ok() ? *servers : std::vector<IpAddress>(), own_devices);
+  absl::StatusOr<std::vector<IpAddress>> servers = context_.host.NameServers();
+  name_servers_note_.Set(
+      servers.ok() ? ""
+                   : absl::StrCat("this host's name servers are not known, so a lease with one of "
+                                  "them is not refused: ",
+                                  servers.status().message(), "; let flanneld read them"));
+  if (servers.ok()) name_servers_ = *std::move(servers);
+  claims_ = underlay::ClaimsOf(facts, name_servers_, own_devices);
 }
 
 // ---- what backends decide

@@ -125,6 +125,7 @@ class NodeNetwork {
   const bool carries_routes_;
 
   std::optional<std::vector<lease::HostClaim>> claims_;
+  std::vector<IpAddress> name_servers_;            // as last read
   std::optional<underlay::HostFacts> host_facts_;  // as last read; empty: to be read
   // When they are to be read again while no interface fits.
   std::optional<control::TimePoint> host_again_;
@@ -150,6 +151,7 @@ class NodeNetwork {
   bool was_recalled_ = false;           // the last Settle was of recalled leases
   control::Condition own_condition_, interface_condition_, backend_condition_, file_condition_,
       public_ip_condition_, link_condition_, mtu_condition_, ledger_condition_;
+  control::Condition name_servers_note_;  // only logged: nothing depends on it
 };
 
 }  // namespace weft::node

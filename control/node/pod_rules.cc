@@ -74,8 +74,12 @@ void PodRules::Inspect(Part& part, Clock::time_point now) {
   if (!has.ok()) {
     part.blind = MayPassSoon(has.status()) ? part.blind + 1 : kBlind;
     if (part.in_place && part.blind < kBlind) return;
-    // Unreadable: the last known state counts. Where nothing is desired, nothing is missing.
-    part.condition = part.rules.empty() ? "" : std::string(has.status().message());
+    // Unreadable: the last known state counts. Where nothing is desired, nothing is missing. Which
+    // legacy tables there are only root may read: that is said once, since nothing here ends it.
+    const bool unknown = &part == &legacy_ && absl::IsPermissionDenied(has.status());
+    if (unknown && !part.rules.empty() && !std::exchange(said_unknown_, true))
+      control::LogWarning(has.status().message());
+    part.condition = part.rules.empty() || unknown ? "" : std::string(has.status().message());
     return;
   }
   part.blind = 0;

@@ -65,6 +65,7 @@ class PodRules {
   const std::chrono::seconds legacy_period_;
   control::LogLimit limit_;
   bool has_desired_ = false;
+  bool said_unknown_ = false;  // of the legacy tables
   Part masquerade_, forward_, legacy_;
   control::Condition masquerade_condition_, forward_condition_;
 };

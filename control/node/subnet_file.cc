@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A larger file is not ours.
-constexpr std::uintmax_t kMaxSize = 64 * 1024;  // bytes
+constexpr std::size_t kMaxSize = 64 * 1024;  // bytes
 
 // How long another program's change stays before the file is restored again; doubled each time.
 constexpr auto kFirstYield = std::chrono::seconds(10);
@@ -26,13 +26,14 @@ constexpr auto kLongestYield = std::chrono::minutes(5);
 // Without a change for this long, counting starts again: longer than another flanneld pauses.
 constexpr auto kRest = 2 * kLongestYield;
 
-std::optional<std::string> Read(const std::string& path) {
+// Unavailable: there may be one of any lease.
+absl::StatusOr<std::string> Read(const std::string& path) {
   std::error_code error;
-  const std::uintmax_t size = fs::file_size(control::PathOf(path), error);
-  if (error || size > kMaxSize) return std::nullopt;
-  absl::StatusOr<std::string> text = control::ReadFileText(path);
-  if (!text.ok()) return std::nullopt;
-  return *std::move(text);
+  const fs::file_status found = fs::status(control::PathOf(path), error);
+  // Opening a FIFO would wait for its writer.
+  if (fs::exists(found) && !fs::is_regular_file(found))
+    return absl::FailedPreconditionError("it is no file");
+  return control::ReadFileText(path, kMaxSize);
 }
 
 std::string FolderOf(const std::string& path) {
@@ -69,12 +70,13 @@ absl::Status SubnetFile::Write(const std::string& text) {
 }
 
 bool SubnetFile::Matches(const std::string& text) const {
-  return Read(path_) == text && (!reports_owner_ || control::CheckOwn(path_).ok());
+  const absl::StatusOr<std::string> read = Read(path_);
+  return read.ok() && *read == text && (!reports_owner_ || control::CheckOwn(path_).ok());
 }
 
 bool SubnetFile::IsOf(const SubnetEnv& env) const {
-  const std::optional<std::string> text = Read(path_);
-  if (!text || !OtherLease(*text, env).empty() || !control::CheckOwn(path_).ok()) return false;
+  const absl::StatusOr<std::string> text = Read(path_);
+  if (!text.ok() || !OtherLease(*text, env).empty() || !control::CheckOwn(path_).ok()) return false;
   const auto names = [&](std::string_view key, const std::optional<SubnetEnvFamily>& family) {
     return ReadPrefixes(*text, key).empty() != family.has_value();
   };
@@ -100,8 +102,13 @@ absl::Status SubnetFile::Keep(const std::string& text, control::TimePoint now) {
 }
 
 absl::StatusOr<std::string> SubnetFile::WithdrawUnlessOf(const SubnetEnv& env) {
-  const std::optional<std::string> text = Read(path_);
-  std::string other = text ? OtherLease(*text, env) : "";
+  const absl::StatusOr<std::string> text = Read(path_);
+  if (absl::IsUnavailable(text.status())) {
+    return absl::UnavailableError(
+        absl::StrCat("subnet file ", path_, " may be of another lease: ", text.status().message(),
+                     "; let flanneld read it, or remove it"));
+  }
+  std::string other = text.ok() ? OtherLease(*text, env) : "";
   if (other.empty()) return other;
   text_.reset();
   std::error_code error;

@@ -36,7 +36,7 @@ class SubnetFile {
 
   // Removes the file if it names another lease than `env`'s, so that no pod starts with that
   // subnet. Returns what it named; empty: the file stays. This is the only reason to remove it,
-  // since without it no pod starts.
+  // since without it no pod starts. Unavailable: it cannot be read, or not removed.
   absl::StatusOr<std::string> WithdrawUnlessOf(const SubnetEnv& env);
 
   const std::string& path() const { return path_; }

@@ -252,7 +252,9 @@ class Scm final : public ServiceManager {
     const LSTATUS status = ::RegGetValueW(
         HKEY_LOCAL_MACHINE, (kEventSources + Utf16(name)).c_str(), L"EventMessageFile",
         RRF_RT_REG_SZ | RRF_RT_REG_EXPAND_SZ | RRF_NOEXPAND, nullptr, text.data(), &size);
-    if (status != ERROR_SUCCESS) return std::nullopt;
+    if (status == ERROR_FILE_NOT_FOUND) return std::nullopt;
+    if (status != ERROR_SUCCESS)
+      return absl::StrCat("a program that cannot be read (", status, ")");
     return Utf8(text.c_str());
   }
 

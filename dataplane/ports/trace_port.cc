@@ -190,11 +190,11 @@ class TracePort final : public PacketPort {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<TraceFile>> TraceFile::Open(const std::string& path,
+absl::StatusOr<std::shared_ptr<TraceFile>> TraceFile::Open(std::shared_ptr<std::FILE> file,
+                                                           const std::string& path,
                                                            std::string_view program,
                                                            std::uint64_t max_bytes) {
-  std::shared_ptr<TraceFile> trace(new TraceFile(path, max_bytes));
-  trace->file_.open(path, std::ios::binary | std::ios::trunc);
+  std::shared_ptr<TraceFile> trace(new TraceFile(std::move(file), path, max_bytes));
   pcapng::AppendSection(trace->block_, program);
   trace->Put();
   trace->Flush();
@@ -220,30 +220,25 @@ void TraceFile::Write(const PcapngPacket& packet) {
 void TraceFile::Put() {
   if (!status_.ok()) return;
   if (written_ + block_.size() > max_bytes_) {
-    file_.flush();
+    std::fflush(file_.get());
     status_ = absl::ResourceExhaustedError(absl::StrCat(
         "the trace ", path_, " has ", written_, " bytes and ends; restart flanneld for another"));
     return;
   }
-  if (file_) errno = 0;  // else the file could not be opened
-  file_.write(block_.data(), static_cast<std::streamsize>(block_.size()));
   written_ += block_.size();
-  CheckWritten();
+  CheckWritten(std::fwrite(block_.data(), 1, block_.size(), file_.get()) == block_.size());
 }
 
-void TraceFile::CheckWritten() {
-  if (file_) return;
-  status_ = absl::UnavailableError(absl::StrCat("the trace ", path_, " cannot be written: ",
-                                                errno != 0 ? std::strerror(errno) : "unknown error",
+void TraceFile::CheckWritten(bool written) {
+  if (written) return;
+  status_ = absl::UnavailableError(absl::StrCat("the trace ", path_,
+                                                " cannot be written: ", std::strerror(errno),
                                                 "; check the path and the free space"));
 }
 
 void TraceFile::Flush() {
   const std::lock_guard lock(mutex_);
-  if (!status_.ok()) return;
-  errno = 0;
-  file_.flush();
-  CheckWritten();
+  if (status_.ok()) CheckWritten(std::fflush(file_.get()) == 0);
 }
 
 absl::Status TraceFile::status() const {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,8 +22,9 @@ class TraceFile {
  public:
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
 
-  // Creates or truncates the file. `program` is named in it.
-  static absl::StatusOr<std::shared_ptr<TraceFile>> Open(const std::string& path,
+  // `file` is open and empty; `path` is its name, for errors. `program` is named in it.
+  static absl::StatusOr<std::shared_ptr<TraceFile>> Open(std::shared_ptr<std::FILE> file,
+                                                         const std::string& path,
                                                          std::string_view program,
                                                          std::uint64_t max_bytes = kMaxBytes);
 
@@ -36,16 +37,16 @@ class TraceFile {
   absl::Status status() const;
 
  private:
-  TraceFile(std::string path, std::uint64_t max_bytes)
-      : path_(std::move(path)), max_bytes_(max_bytes) {}
+  TraceFile(std::shared_ptr<std::FILE> file, std::string path, std::uint64_t max_bytes)
+      : file_(std::move(file)), path_(std::move(path)), max_bytes_(max_bytes) {}
   // The lock is held.
   void Put();  // block_
-  void CheckWritten();
+  void CheckWritten(bool written);
 
+  const std::shared_ptr<std::FILE> file_;
   const std::string path_;
   const std::uint64_t max_bytes_;
   mutable std::mutex mutex_;
-  std::ofstream file_;
   std::string block_;
   std::uint32_t interfaces_ = 0;
   std::uint64_t written_ = 0;

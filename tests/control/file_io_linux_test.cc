@@ -97,6 +97,19 @@ TEST(FileIoLinuxTest, AnAppendCutByAFullDiskIsTruncatedByTheNext) {
   std::filesystem::remove(path);
 }
 
+// A link to itself: opening it fails, and that is not absence.
+TEST(FileIoLinuxTest, WhatCannotBeReadIsNotMissing) {
+  const std::filesystem::path path = weft::testing::TestPath();
+  std::filesystem::create_symlink(path, path);
+  EXPECT_TRUE(MayExist(path.string()));
+  EXPECT_EQ(ReadFileText(path.string()).status(),
+            absl::UnavailableError("it cannot be opened: Too many levels of symbolic links"));
+  std::filesystem::remove(path);
+  EXPECT_FALSE(MayExist(path.string()));
+  EXPECT_FALSE(MayExist("/dev/null/below")) << "no file is below a file";
+  EXPECT_EQ(ReadFileText(path.string()).status(), absl::NotFoundError("it does not exist"));
+}
+
 TEST(FileIoLinuxTest, ALinkIsNotAppendedTo) {
   const std::filesystem::path path = weft::testing::TestPath();
   const std::filesystem::path other = path.string() + ".other";

@@ -126,6 +126,20 @@ TEST_F(FileIoTest, PiecesAreOneTextAndAnErrorKeepsTheFormerOne) {
   EXPECT_EQ(FilesInFolder(), 1u);
 }
 
+// A person's copies, an editor's and a package's backups, and what earlier versions left.
+TEST_F(FileIoTest, OnlyOurMarkMakesATemporaryName) {
+  EXPECT_TRUE(IsTemporaryOf("a.json.weft-0123456789abcdef", "a.json"));
+  for (const char* const name :
+       {"a.json", "a.json.backup", "a.json.before", "a.json.rpmnew", "a.json.bak.01",
+        "a.json.orig99", "a.json.AbCdEf", "a.json.0123456789abcdef.tmp", "a.json.weft-backup",
+        "a.json.weft-0123456789abcdeF", "a.json.weft-0123456789abcdef.old",
+        "b.json.weft-0123456789abcdef", "a.json.weft-"})
+    EXPECT_FALSE(IsTemporaryOf(name, "a.json")) << name;
+  const std::string temporary = TemporaryOf(path_);
+  EXPECT_TRUE(IsTemporaryOf(temporary.substr(folder_.size() + 1), "subnet.env")) << temporary;
+  EXPECT_NE(temporary, TemporaryOf(path_));
+}
+
 TEST_F(FileIoTest, AMissingFolderIsAnErrorAndNotCreated) {
   const absl::Status status = ReplaceFileText(folder_ + "/no/subnet.env", "A=1\n");
   EXPECT_FALSE(status.ok());

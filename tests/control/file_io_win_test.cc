@@ -86,7 +86,7 @@ TEST_F(FileIoWindowsTest, AReaderThatClosesInTimeIsNoFailure) {
 // The name of the new file cannot be guessed, so that no other user creates it first.
 TEST_F(FileIoWindowsTest, AForeignTemporaryFileIsNotWrittenTo) {
   const std::filesystem::path temporary =
-      folder_ / ("subnet.env." + std::to_string(::GetCurrentProcessId()) + ".tmp");
+      folder_ / ("subnet.env.weft-" + std::to_string(::GetCurrentProcessId()));
   std::ofstream(temporary) << "theirs";
   EXPECT_TRUE(ReplaceFileText(path_.string(), "new\n").ok());
   EXPECT_EQ(Text(), "new\n");

@@ -49,6 +49,49 @@ TEST(ParseFolded, Errors) {
   }
 }
 
+TEST(ParseAsGo, KeysStayAndTheLastOfEqualOnesCounts) {
+  EXPECT_EQ(ParseAsGo(R"({"Name":"a","name":"b","Name":"c"})")->dump(),
+            R"({"Name":"c","name":"b"})");
+}
+
+TEST(ParseAsGo, WhatIsNotUtf8IsReplaced) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"caf\xc3\xa9", "caf\xc3\xa9"},
+      {"caf\xe9", "caf\xef\xbf\xbd"},
+      {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},  // a surrogate
+      {"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"},                  // too long
+      {"\\ud83d\\ude00", "\xf0\x9f\x98\x80"},
+      {"\\ud83d", "\xef\xbf\xbd"},
+      {"\\ud83dA",
+       "\xef\xbf\xbd"
+       "A"},
+      {"\\ud83d\\u0041",
+       "\xef\xbf\xbd"
+       "A"},
+      {"\\ude00\\ud83d", "\xef\xbf\xbd\xef\xbf\xbd"},
+      {"\\\\ud83d", "\\ud83d"},
+  };
+  for (const auto& [text, read] : rows) {
+    const auto document = ParseAsGo(std::string("\"") + text + "\"");
+    ASSERT_TRUE(document.ok()) << text << ": " << document.status();
+    EXPECT_EQ(document->get<std::string>(), read) << text;
+  }
+}
+
+TEST(ParseAsGo, RefusesWhatGoRefuses) {
+  EXPECT_TRUE(ParseAsGo(std::string(10'000, '[') + std::string(10'000, ']')).ok());
+  const std::pair<std::string, const char*> rows[] = {
+      {"\xef\xbb\xbf{}", "byte order mark"},
+      {std::string(10'001, '[') + std::string(10'001, ']'), "more than 10,000 levels"},
+      {"{\"a\":\"\\x\"}", "not JSON"},
+      {"{\"a\":\"\t\"}", "not JSON"},
+      {"{'a':1}", "not JSON"},
+      {"{\"a\":01}", "not JSON"},
+  };
+  for (const auto& [text, message] : rows)
+    EXPECT_THAT(std::string(ParseAsGo(text).status().message()), HasSubstr(message));
+}
+
 TEST(ParseFolded, DepthCostsNoStack) {
   EXPECT_FALSE(ParseFolded(std::string(200'000, '[')).ok());
   EXPECT_TRUE(ParseFolded(std::string(200'000, '[') + std::string(200'000, ']')).ok());

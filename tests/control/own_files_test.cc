@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -82,19 +83,51 @@ TEST_F(OwnFilesTest, AFileWritableByOtherUsersIsSetAsideWhole) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "theirs");
 }
 
-TEST_F(OwnFilesTest, AnotherUsersFolderIsSetAsideWithItsContent) {
+// It may have more than our files: /etc/kubernetes has an owner of its own, too.
+TEST_F(OwnFilesTest, AnotherUsersFolderStays) {
   const std::string state = (folder_ / "state").string();
   fs::create_directories(state);
-  std::ofstream(state + "/ledger.json") << "theirs";
+  std::ofstream(state + "/admin.conf") << "theirs";
   ASSERT_TRUE(testing::GiveAway(state));
-  const auto made = MakeOwnFolder(state);
-  ASSERT_TRUE(made.ok()) << made.status();
-  EXPECT_THAT(*made, AllOf(StartsWith(state + " belongs to "), HasSubstr(state + ".foreign-")));
-  EXPECT_TRUE(fs::is_empty(state));
-  EXPECT_TRUE(CheckOwn(state).ok());
-  ASSERT_EQ(Names().size(), 2u);
-  EXPECT_TRUE(fs::exists(folder_ / Names()[1] / "ledger.json"));
-  EXPECT_EQ(MakeOwnFolder(state).value(), "") << "once is enough";
+  const absl::Status made = MakeOwnFolder(state).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(made)) << made;
+  EXPECT_THAT(std::string(made.message()), StartsWith(state + " belongs to "));
+  EXPECT_EQ(Names(), std::vector<std::string>{"state"});
+  EXPECT_TRUE(fs::exists(state + "/admin.conf"));
+}
+
+TEST_F(OwnFilesTest, WhoElseMayChangeAFileIsNamedWithItsFolders) {
+  const fs::path deep = folder_ / "kubernetes" / "flannel";
+  fs::create_directories(deep);
+  const std::string file = (deep / "config").string();
+  ASSERT_TRUE(ReplaceFileText(file, "ours").ok());
+  const std::string before = WhoElseMayChange(file);  // of the folders above this test's
+  ASSERT_TRUE(testing::GiveAway(deep.parent_path().string()));
+  EXPECT_THAT(WhoElseMayChange(file),
+              HasSubstr(deep.parent_path().generic_string() + " belongs to "));
+  ASSERT_TRUE(testing::AllowOtherUsersToWrite(file));
+  EXPECT_THAT(WhoElseMayChange(file),
+              StartsWith((deep / "config").generic_string() + " may be written by "));
+  EXPECT_EQ(WhoElseMayChange((folder_ / "none").string()), before);
+}
+
+std::string TextOf(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST_F(OwnFilesTest, ANewFileOfOursReplacesOnlyOurs) {
+  for (const char* const text : {"a long text", "short"}) {
+    const auto file = CreateOwnFile(path_);
+    ASSERT_TRUE(file.ok()) << file.status();
+    std::fputs(text, file->get());
+  }
+  EXPECT_EQ(TextOf(path_), "short");
+  ASSERT_TRUE(testing::GiveAway(path_));
+  EXPECT_TRUE(absl::IsPermissionDenied(CreateOwnFile(path_).status()));
+  EXPECT_EQ(TextOf(path_), "short");
+  EXPECT_FALSE(CreateOwnFile(path_ + "/none").ok());
+  EXPECT_FALSE(CreateOwnFile(folder_.string()).ok());
 }
 
 TEST_F(OwnFilesTest, AFolderIsCreatedWithItsParents) {

@@ -19,11 +19,11 @@
 namespace weft::control {
 namespace {
 
-std::string Judge(const wchar_t* text, bool is_folder) {
+std::string Judge(const wchar_t* text, DWORD ours) {
   PSECURITY_DESCRIPTOR descriptor = nullptr;
   EXPECT_TRUE(::ConvertStringSecurityDescriptorToSecurityDescriptorW(text, SDDL_REVISION_1,
                                                                      &descriptor, nullptr));
-  const std::string who = ForeignAccess(descriptor, is_folder);
+  const std::string who = ForeignAccess(descriptor, ours);
   ::LocalFree(descriptor);
   return who;
 }
@@ -33,7 +33,7 @@ TEST(WhoElseTest, ReadsOwnerAndAccessList) {
   const struct {
     const char* description;
     const wchar_t* descriptor;
-    std::string file, folder;
+    std::string file, owner;
   } rows[] = {
       {"as we make it", L"O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)", "", ""},
       {"of an account that is no administrator", L"O:SYD:P(A;;FA;;;SY)(A;;FA;;;OW)", "", ""},
@@ -55,9 +55,27 @@ TEST(WhoElseTest, ReadsOwnerAndAccessList) {
       {"a file system without owners", L"O:WDD:(A;;FA;;;WD)", "", ""},
   };
   for (const auto& row : rows) {
-    EXPECT_EQ(Judge(row.descriptor, false), row.file) << row.description;
-    EXPECT_EQ(Judge(row.descriptor, true), row.folder) << row.description;
+    EXPECT_EQ(Judge(row.descriptor, kFileChanges), row.file) << row.description;
+    EXPECT_EQ(Judge(row.descriptor, kOwnership), row.owner) << row.description;
   }
+}
+
+// Whoever may rename a folder, or remove what is in it, can put another file there.
+TEST(WhoElseTest, RightsToAFolder) {
+  const struct {
+    const char* description;
+    const wchar_t* descriptor;
+    std::string folder;
+  } rows[] = {
+      {"C:\\ itself: new folders, and rights to what is below",
+       L"O:BAD:(A;;FA;;;BA)(A;OICIIO;0x1301bf;;;AU)(A;;0x4;;;AU)", ""},
+      {"a folder in C:\\", L"O:BAD:(A;;FA;;;BA)(A;OICI;0x1301bf;;;AU)",
+       "may be written by S-1-5-11"},
+      {"what is in it may be removed", L"O:BAD:(A;;0x40;;;BU)", "may be written by S-1-5-32-545"},
+      {"a user's", L"O:S-1-5-21-1-2-3-1001D:P(A;;FA;;;SY)", "belongs to S-1-5-21-1-2-3-1001"},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(Judge(row.descriptor, kFolderChanges), row.folder) << row.description;
 }
 
 TEST(WhoElseTest, WithoutAnAccessListEveryoneHasAccess) {
@@ -66,10 +84,10 @@ TEST(WhoElseTest, WithoutAnAccessListEveryoneHasAccess) {
   SECURITY_DESCRIPTOR descriptor;
   ASSERT_TRUE(::InitializeSecurityDescriptor(&descriptor, SECURITY_DESCRIPTOR_REVISION));
   ASSERT_TRUE(::SetSecurityDescriptorOwner(&descriptor, system, FALSE));
-  EXPECT_EQ(ForeignAccess(&descriptor, /*is_folder=*/false), "may be written by everyone");
+  EXPECT_EQ(ForeignAccess(&descriptor, kFileChanges), "may be written by everyone");
   ASSERT_TRUE(::SetSecurityDescriptorDacl(&descriptor, TRUE, nullptr, FALSE));
-  EXPECT_EQ(ForeignAccess(&descriptor, /*is_folder=*/false), "may be written by everyone");
-  EXPECT_EQ(ForeignAccess(&descriptor, /*is_folder=*/true), "");
+  EXPECT_EQ(ForeignAccess(&descriptor, kFileChanges), "may be written by everyone");
+  EXPECT_EQ(ForeignAccess(&descriptor, kOwnership), "");
   ::LocalFree(system);
 }
 

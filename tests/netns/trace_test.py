@@ -1,5 +1,7 @@
 """flanneld --trace: every packet, with the reason of its drop, read by tshark and by flannelctl explain."""
 
+import os
+
 from lab import command, frames_node, node, topology, traffic
 
 
@@ -50,5 +52,30 @@ def test_that_cannot_be_written():
         lab.up(trace="/nowhere/trace")
         traffic.ping(a.pod, b.pod_ip)
         found = [each.get("condition") for each in a.status()["conditions"] if each["subject"] == "trace"]
-        command.expect_equal(found, ["the trace /nowhere/trace cannot be written: No such file or directory; check the path and the free space"],
+        command.expect_equal(found, ["the trace /nowhere/trace cannot be written: No such file or directory; give another path with --trace"],
                              "conditions")
+
+
+def test_whose_file_it_is():
+    """A new file that nobody else may read; a link, and another user's file, stay as they are, and packets go on."""
+    for place in ("new", "link", "foreign"):
+        with topology.pair(node.WeftNode, node.KernelNode) as lab:
+            a, b = lab.nodes
+            path, other = a.path("trace.pcapng"), a.path("other")
+            with open(other, "w", encoding="utf-8") as file:
+                file.write("theirs")
+            if place == "link":
+                os.symlink(other, path)
+            elif place == "foreign":
+                os.rename(other, path)
+                os.chown(path, 12345, 12345)
+                other = path
+            lab.up(trace=path)
+            traffic.ping(a.pod, b.pod_ip)
+            if place == "new":
+                command.expect_equal(oct(os.stat(path).st_mode & 0o7777), "0o600", "mode")
+                continue
+            with open(other, encoding="utf-8") as file:
+                command.expect_equal(file.read(), "theirs", f"{place}: the other file")
+            conditions = [each.get("condition") for each in a.status()["conditions"] if each["subject"] == "trace"]
+            command.expect(conditions and "cannot be written: it is a" in conditions[0], f"{place}: {conditions}")

@@ -21,6 +21,7 @@ class FakeHost : public host::Host {
   std::vector<host::Adapter> adapters;
   std::vector<host::Route> routes;
   std::vector<IpAddress> name_servers;
+  absl::Status name_servers_readable;
   std::set<IpPrefix> failing;                    // routes to these can neither be put nor removed
   absl::Status unreadable;                       // the result of Routes while not OK
   bool loses_routes = false;                     // PutRoutes returns OK and does nothing
@@ -46,7 +47,10 @@ class FakeHost : public host::Host {
     return found;
   }
 
-  absl::StatusOr<std::vector<IpAddress>> NameServers() override { return name_servers; }
+  absl::StatusOr<std::vector<IpAddress>> NameServers() override {
+    if (!name_servers_readable.ok()) return name_servers_readable;
+    return name_servers;
+  }
 
   // Longest prefix over the routes, then the lesser metric.
   absl::StatusOr<host::Route> RouteTo(const IpAddress& destination) override {

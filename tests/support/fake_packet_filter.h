@@ -15,6 +15,7 @@ class FakePacketFilter final : public host::PacketFilter {
                            const std::vector<host::FilterRule>& rules) override {
     ++reads[part];
     if (!readable.ok()) return readable;
+    if (!legacy_readable.ok() && part == host::FilterPart::kForwardLegacy) return legacy_readable;
     if (!chain_exists && part != host::FilterPart::kMasquerade) return true;
     return held[part] == rules;
   }
@@ -27,7 +28,7 @@ class FakePacketFilter final : public host::PacketFilter {
 
   std::map<host::FilterPart, std::vector<host::FilterRule>> held;
   std::map<host::FilterPart, int> reads, puts;
-  absl::Status readable, writable;
+  absl::Status readable, writable, legacy_readable;
   bool chain_exists = true;  // FORWARD
 };
 

@@ -12,21 +12,6 @@ namespace {
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// Bytes of the UTF-8 character at the start of `text`; 0: it is not valid UTF-8.
-std::size_t CharacterSize(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  if (first < 0x80) return 1;
-  const std::size_t size = first < 0xc2   ? 0
-                           : first < 0xe0 ? 2
-                           : first < 0xf0 ? 3
-                           : first < 0xf5 ? 4
-                                          : 0;
-  if (text.size() < size) return 0;
-  for (std::size_t at = 1; at < size; ++at)
-    if (!IsContinuation(text[at])) return 0;
-  return size;
-}
-
 // C0, DEL, C1 (some start a terminal's escape sequence), and line separators and bidirectional
 // controls: U+2028..202E, U+2066..2069.
 bool IsControl(std::string_view character) {
@@ -38,6 +23,24 @@ bool IsControl(std::string_view character) {
 }
 
 }  // namespace
+
+std::size_t CharacterSize(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first < 0x80) return 1;
+  const std::size_t size = first < 0xc2   ? 0
+                           : first < 0xe0 ? 2
+                           : first < 0xf0 ? 3
+                           : first < 0xf5 ? 4
+                                          : 0;
+  if (size == 0 || text.size() < size) return 0;
+  for (std::size_t at = 1; at < size; ++at)
+    if (!IsContinuation(text[at])) return 0;
+  const auto second = static_cast<unsigned char>(text[1]);
+  // Longer than needed, a surrogate, or beyond U+10FFFF.
+  const bool bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                   (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return bad ? 0 : size;
+}
 
 std::string Quoted(std::string_view text, std::size_t limit) {
   std::string quoted = absl::StrCat("\"", absl::CHexEscape(text.substr(0, limit)), "\"");

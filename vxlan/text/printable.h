@@ -20,6 +20,10 @@ std::string Quoted(std::string_view text, std::size_t limit = kMaxQuoted);
 // two characters and ends in "...".
 std::string OneLine(std::string_view text, std::size_t limit);
 
+// Bytes of the UTF-8 character at the beginning of `text`, which is not empty; zero: it is not
+// valid UTF-8.
+std::size_t CharacterSize(std::string_view text);
+
 // The position of byte `at` of `text`: "line 3, column 17", both from 1; columns count bytes.
 std::string LineAndColumn(std::string_view text, std::size_t at);
 

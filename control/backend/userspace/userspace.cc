@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/backend/userspace/pod_device.h"
 #include "control/log.h"
+#include "control/own_files.h"
 
 namespace weft::backend {
 namespace {
@@ -106,14 +107,17 @@ absl::Status Userspace::Open() {
 
 // Packets are moved without it too.
 void Userspace::OpenTrace() {
-  auto trace = dataplane::TraceFile::Open(context_.options.trace, "flanneld");
-  if (trace.ok()) {
-    trace_ = *std::move(trace);
-    control::LogWarning(absl::StrCat("every packet is written to ", context_.options.trace,
-                                     " (--trace), which is slow"));
-  } else {
-    trace_condition_.Set(trace.status().message());
-  }
+  const std::string& path = context_.options.trace;
+  auto file = control::CreateOwnFile(path);
+  if (!file.ok())
+    return trace_condition_.Set(absl::StrCat("the trace ", path,
+                                             " cannot be written: ", file.status().message(),
+                                             "; give another path with --trace"));
+  auto trace = dataplane::TraceFile::Open(*std::move(file), path, "flanneld");
+  if (!trace.ok()) return trace_condition_.Set(trace.status().message());
+  trace_ = *std::move(trace);
+  control::LogWarning(
+      absl::StrCat("every packet is written to ", path, " (--trace), which is slow"));
 }
 
 void Userspace::OnRoutes() {

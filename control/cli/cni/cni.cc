@@ -117,8 +117,7 @@ absl::StatusOr<std::vector<std::string>> Obstacles(const cni::ContainerdFolders&
   const cni::ContainerdDefaults here = cni::DefaultsOfContainerd();
   for (const std::string& plugin : cni::PluginsOf(text)) {
     const std::string path = absl::StrCat(folders.bin_dir, here.separator, plugin, here.end);
-    std::error_code error;
-    if (!std::filesystem::exists(control::PathOf(path), error))
+    if (!control::MayExist(path))
       found.push_back(absl::StrCat("the plugin ", path,
                                    " is missing: no pod can start; copy it there, or give "
                                    "containerd's bin_dir with --bin-dir"));
@@ -204,15 +203,17 @@ ExitCode RunCheck(CniOptions options, bool explain, Io& io) {
   const Known known =
       ReadKnown(options, control::LoadNetConf(options.net_conf, control::kHnsDefaults),
                 /*needs_address=*/true, /*needs_dsr=*/true);
-  const auto remarks = cni::ExplainConfig(read->text, known.facts);
+  const auto remarks =
+      cni::ExplainConfig(read->text, known.facts, control::PathOf(read->path).filename().string());
   if (!remarks.ok())
     return Fail(
         io, verb,
         absl::InvalidArgumentError(absl::StrCat(read->path, ": ", remarks.status().message())));
-  std::vector<std::string> findings;
+  std::vector<std::string> findings, skipped;
   if (explain) io.out << read->path << "\n";
   for (const cni::Remark& each : *remarks) {
     if (!each.finding.empty()) findings.push_back(absl::StrCat(each.member, ": ", each.finding));
+    if (each.skipped) skipped.push_back(absl::StrCat(each.member, " ", each.value));
     if (!explain) continue;
     io.out << "  " << each.member << " = " << each.value << "\n";
     if (!each.meaning.empty()) io.out << "      " << each.meaning << "\n";
@@ -227,7 +228,13 @@ ExitCode RunCheck(CniOptions options, bool explain, Io& io) {
   for (const std::string& each : known.unknown)
     io.err << "flannelctl " << verb << ": not compared: " << each << "\n";
   const bool good = findings.empty() && obstacles->empty();
-  if (good && !explain) io.out << read->path << ": good\n";
+  if (good && !explain) {
+    io.out << read->path
+           << (skipped.empty() ? ": good"
+                               : absl::StrCat(": no findings, but not looked at: ",
+                                              absl::StrJoin(skipped, ", ")))
+           << "\n";
+  }
   return good ? ExitCode::kOk : ExitCode::kFinding;
 }
 
@@ -318,8 +325,9 @@ Action AddCheck(CLI::App& parser, bool explain, const char* footer) {
 
 Action AddValidate(CLI::App& parser) {
   return AddCheck(parser, /*explain=*/false,
-                  "What is not known about this node is not compared; stderr names it.\n\n"
-                  "Exit code: 0 good, 1 it has findings, 2 it cannot be read.\n\n"
+                  "What is not known about this node is not compared; stderr names it. Other\n"
+                  "programs' members are not looked at; the verdict names them.\n\n"
+                  "Exit code: 0 no findings, 1 it has findings, 2 it cannot be read.\n\n"
                   "Examples:\n"
                   "  flannelctl cni validate --service-cidr=10.96.0.0/12\n"
                   "  flannelctl cni validate 10-flannel.conf --bin-dir=C:\\opt\\cni\\bin");

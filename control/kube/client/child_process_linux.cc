@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <map>
 
 #include "absl/status/status.h"
@@ -166,14 +167,18 @@ absl::StatusOr<ChildResult> RunChild(const ChildSpec& spec, const std::atomic<bo
 
 absl::StatusOr<std::string> FindProgram(const std::string& command, const std::string& path,
                                         const std::string&) {
-  const auto is_program = [](const std::string& file) {
+  std::string hidden;
+  const auto is_program = [&hidden](const std::string& file) {
     struct stat info {};
-    return ::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-           ::access(file.c_str(), X_OK) == 0;
+    if (::stat(file.c_str(), &info) == 0)
+      return S_ISREG(info.st_mode) && ::access(file.c_str(), X_OK) == 0;
+    if (errno != ENOENT && errno != ENOTDIR)
+      hidden = absl::StrCat(" (", file, ": ", std::strerror(errno), ")");
+    return false;
   };
   if (command.starts_with('/')) {
     if (is_program(command)) return command;
-    return absl::NotFoundError(absl::StrCat(Quoted(command), " is no program"));
+    return absl::NotFoundError(absl::StrCat(Quoted(command), " is no program", hidden));
   }
   if (command.empty() || command.find('/') != std::string::npos) {
     return absl::InvalidArgumentError(
@@ -184,7 +189,7 @@ absl::StatusOr<std::string> FindProgram(const std::string& command, const std::s
     std::string file = absl::StrCat(folder, "/", command);
     if (is_program(file)) return file;
   }
-  return absl::NotFoundError(absl::StrCat(Quoted(command), " is in no folder of PATH"));
+  return absl::NotFoundError(absl::StrCat(Quoted(command), " is in no folder of PATH", hidden));
 }
 
 }  // namespace weft::kube

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "control/kube/client/child_process.h"
 #include "control/kube/client/credentials_file.h"
 #include "control/kube/client/credentials_kubeconfig.h"
 #include "control/kube/client/url.h"
@@ -80,7 +81,23 @@ absl::StatusOr<std::string> AbsolutePath(const std::string& path) {
   }
 }
 
-absl::StatusOr<ClusterAccess> OfKubeconfig(const std::string& file, const std::string& api_url) {
+// Who else can decide what the kubeconfig says, or what runs as its exec plugin.
+std::string Exposed(const ClusterAccess& access, const std::string& path,
+                    const Environment& environment) {
+  std::string found = control::WhoElseMayChange(path);
+  if (access.exec) {
+    const auto program = FindProgram(access.exec->command, environment("PATH").value_or(""),
+                                     environment("PATHEXT").value_or(""));
+    const std::string of_program = program.ok() ? control::WhoElseMayChange(*program) : "";
+    absl::StrAppend(&found, found.empty() || of_program.empty() ? "" : "; ", of_program);
+  }
+  if (found.empty()) return found;
+  return absl::StrCat("another user may choose flanneld's credentials: kubeconfig ", path, ": ",
+                      found, "; let only root or Administrators own and write these");
+}
+
+absl::StatusOr<ClusterAccess> OfKubeconfig(const std::string& file, const std::string& api_url,
+                                           const Environment& environment) {
   const auto path = AbsolutePath(file);
   if (!path.ok()) return path.status();
   const auto text = ReadCredentialsFile(*path);
@@ -90,14 +107,7 @@ absl::StatusOr<ClusterAccess> OfKubeconfig(const std::string& file, const std::s
                                      "; put it there or correct --kubeconfig-file"));
   }
   auto access = ParseKubeconfig(*text, *path, api_url);
-  if (access.ok() && access->exec) {
-    if (const absl::Status own = control::CheckOwn(*path); !own.ok()) {
-      return absl::PermissionDeniedError(
-          absl::StrCat("kubeconfig ", own.message(),
-                       ", and it has an exec plugin: that user could run any program as flanneld; "
-                       "let only root or Administrators own and write it"));
-    }
-  }
+  if (access.ok()) access->exposed = Exposed(*access, *path, environment);
   return access;
 }
 
@@ -110,7 +120,7 @@ absl::StatusOr<ClusterAccess> OfUrl(const std::string& api_url) {
 
 absl::StatusOr<ClusterAccess> Read(const std::string& kubeconfig_file, const std::string& api_url,
                                    const Environment& environment) {
-  if (!kubeconfig_file.empty()) return OfKubeconfig(kubeconfig_file, api_url);
+  if (!kubeconfig_file.empty()) return OfKubeconfig(kubeconfig_file, api_url, environment);
   return api_url.empty() ? InCluster(environment) : OfUrl(api_url);
 }
 

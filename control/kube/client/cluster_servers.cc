@@ -94,7 +94,7 @@ absl::StatusOr<ClusterAccess> ReadKubeletServer(const std::string& file, const C
   for (const std::string& place : places) {
     std::error_code error;
     found = std::filesystem::symlink_status(control::PathOf(place), error);
-    if (!std::filesystem::exists(found)) continue;
+    if (found.type() == std::filesystem::file_type::not_found) continue;
     path = place;
     break;
   }

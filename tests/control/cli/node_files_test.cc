@@ -42,14 +42,14 @@ class NodeFilesTest : public ::testing::Test {
           cni::SourceVipJson(*IpAddress::Parse("10.244.1.2"), *IpPrefix::Parse(subnet)));
     Write("cni/flannel.4096/10.244.1.2", "kube-proxy\r\nsource-vip");
     Write("cni/flannel.4096/10.244.1.7", "4711\r\neth0");
-    Write("cni/flannel.4096/10.244.1.7.AbCdEf", "");
+    Write("cni/flannel.4096/10.244.1.7.weft-0123456789abcdef", "");
     Write("cni/flannel.4096/fd00__7", "4711\r\neth0");
     Write("cni/flannel.4096/last_reserved_ip.0", "10.244.1.7");
     Write("cni/flannel.4096/lock", "");
     Write("log/flanneld.log", "x");
     Write("log/flanneld.1.log", "x");
     Write("state/journal.json", "{}");
-    Write("state/journal.json.AbCdEf", "");
+    Write("state/journal.json.weft-0123456789abcdef", "");
     Write("state/ledger.json", "{}");
     Write("state/ledger.changes", "");
     Write("state/ledger.json.broken-0123456789abcdef", "");
@@ -59,8 +59,10 @@ class NodeFilesTest : public ::testing::Test {
   void SowForeign() {
     for (const char* const name :
          {"run/docker.pid", "run/subnet.env.bak", "vip/other.json", "cni/flannel.4096/notes",
-          "cni/flannel.4096/last_reserved_ip.x", "cni/other/10.9.0.1", "cni/results/x",
-          "log/app.log", "log/flanneld.x.log", "log/flanneld..log",
+          "cni/flannel.4096/10.244.1.9.backup", "cni/flannel.4096/last_reserved_ip.x",
+          "cni/other/10.9.0.1", "cni/results/x", "log/app.log", "log/flanneld.x.log",
+          "log/flanneld..log", "state/cni.json.orig99", "state/journal.json.AbCdEf",
+          "state/ledger.json.backup", "state/ledger.json.broken-by-me",
           "state/ledger.json.foreign-0123456789abcdef", "state/own.txt"})
       Write(name, "not ours");
   }
@@ -111,23 +113,29 @@ TEST_F(NodeFilesTest, ForeignFilesStayAndAreNamed) {
   SowForeign();
   Deletions found = FindDeletions(Files());
   EXPECT_THAT(found.kept,
-              ElementsAre(At("cni/flannel.4096/last_reserved_ip.x") + ": flanneld did not write it",
+              ElementsAre(At("cni/flannel.4096/10.244.1.9.backup") + ": flanneld did not write it",
+                          At("cni/flannel.4096/last_reserved_ip.x") + ": flanneld did not write it",
                           At("cni/flannel.4096/notes") + ": flanneld did not write it",
                           At("log/app.log") + ": flanneld did not write it",
                           At("log/flanneld..log") + ": flanneld did not write it",
                           At("log/flanneld.x.log") + ": flanneld did not write it"));
   found = FindStateDeletions(Files());
-  EXPECT_THAT(found.kept,
-              ElementsAre(HasSubstr("state/ledger.json.foreign-"), HasSubstr("state/own.txt")));
+  EXPECT_THAT(
+      found.kept,
+      ElementsAre(HasSubstr("state/cni.json.orig99"), HasSubstr("state/journal.json.AbCdEf"),
+                  HasSubstr("state/ledger.json.backup"), HasSubstr("state/ledger.json.broken-"),
+                  HasSubstr("state/ledger.json.foreign-"), HasSubstr("state/own.txt")));
   Apply();
   EXPECT_THAT(
       Tree(),
-      ElementsAre("cni/", "cni/flannel.4096/", "cni/flannel.4096/last_reserved_ip.x",
-                  "cni/flannel.4096/notes", "cni/other/", "cni/other/10.9.0.1", "cni/results/",
-                  "cni/results/x", "log/", "log/app.log", "log/flanneld..log", "log/flanneld.x.log",
-                  "run/", "run/docker.pid", "run/subnet.env.bak", "state/",
-                  "state/ledger.json.foreign-0123456789abcdef", "state/own.txt", "vip/",
-                  "vip/other.json"));
+      ElementsAre("cni/", "cni/flannel.4096/", "cni/flannel.4096/10.244.1.9.backup",
+                  "cni/flannel.4096/last_reserved_ip.x", "cni/flannel.4096/notes", "cni/other/",
+                  "cni/other/10.9.0.1", "cni/results/", "cni/results/x", "log/", "log/app.log",
+                  "log/flanneld..log", "log/flanneld.x.log", "run/", "run/docker.pid",
+                  "run/subnet.env.bak", "state/", "state/cni.json.orig99",
+                  "state/journal.json.AbCdEf", "state/ledger.json.backup",
+                  "state/ledger.json.broken-by-me", "state/ledger.json.foreign-0123456789abcdef",
+                  "state/own.txt", "vip/", "vip/other.json"));
 }
 
 // Killed before each of its changes.

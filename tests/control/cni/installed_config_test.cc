@@ -9,6 +9,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "control/file_io.h"
 #include "tests/support/test_path.h"
 
 namespace weft::cni {
@@ -132,6 +133,23 @@ TEST_F(InstalledConfigTest, AFolderOrALinkIsNotReplacedAndNotRemoved) {
   EXPECT_TRUE(std::filesystem::is_directory(ours_));
 }
 
+// Also with our own text: it is a person's copy.
+TEST_F(InstalledConfigTest, CopiesNextToItStay) {
+  const std::vector<std::string> names = {
+      "10-flannel.conflist",        "10-flannel.conflist.0123456789abcdef.tmp",
+      "10-flannel.conflist.AbCdEf", "10-flannel.conflist.backup",
+      "10-flannel.conflist.bak.01", "10-flannel.conflist.before",
+      "10-flannel.conflist.dpkg12", "10-flannel.conflist.rpmnew",
+      "10-flannel.conflist.weft-1"};
+  for (const std::string& name : names) Write(PathOf(name), "a");
+  InstallRequest request = Request("b");
+  request.overwrite = true;
+  ASSERT_TRUE(InstallConfig(request).ok());
+  EXPECT_EQ(Names(), names);
+  EXPECT_THAT(Removed().removed, ElementsAre(ours_));
+  EXPECT_EQ(Names(), std::vector(names.begin() + 1, names.end()));
+}
+
 TEST_F(InstalledConfigTest, NamesThatContainerdDoesNotReadAreRefused) {
   EXPECT_THAT(InstallConfig(Request("a", "10-flannel.txt")).status().message(),
               HasSubstr(".conflist"));
@@ -169,7 +187,7 @@ TEST_F(InstalledConfigTest, ASecondRunCompletesAnyKilledOne) {
       std::filesystem::remove_all(root_);
       ASSERT_TRUE(InstallConfig(Request("old", "05-old.conflist")).ok());
       ASSERT_TRUE(InstallConfig(Request("old")).ok());
-      Write(PathOf("10-flannel.conflist.AbCdEf"), "half");  // of a killed ReplaceFileText
+      Write(control::TemporaryOf(ours_), "half");  // of a killed ReplaceFileText
       Write(PathOf("20-other.conf"), "other");
       InstallRequest request = Request("new");
       int left = n;

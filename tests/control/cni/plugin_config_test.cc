@@ -33,8 +33,9 @@ NodeFacts Node() {
 }
 
 // "MEMBER: FINDING" of each finding.
-std::vector<std::string> Findings(std::string_view text, const NodeFacts& facts = Node()) {
-  const auto remarks = ExplainConfig(text, facts);
+std::vector<std::string> Findings(std::string_view text, const NodeFacts& facts = Node(),
+                                  std::string_view name = {}) {
+  const auto remarks = ExplainConfig(text, facts, name);
   if (!remarks.ok()) return {std::string(remarks.status().message())};
   std::vector<std::string> findings;
   for (const Remark& each : *remarks)
@@ -127,11 +128,40 @@ TEST(ExplainConfigTest, WhatIsWrongIsNamed) {
   const Row rows[] = {
       {overlay, "/name", "cbr0",
        "name: flanneld's network is flannel.4096: no pod can start; set name to that"},
-      {overlay, "/name", nullptr, "name: it is missing; containerd refuses the file"},
+      {overlay, "/name", nullptr, "name: it is missing, or no text; containerd refuses the file"},
+      {overlay, "/name", 7, "name: it is missing, or no text; containerd refuses the file"},
+      {overlay, "/cniVersion", 1.0, "cniVersion: it is none of 0.2.0, "},
+      {overlay, "/disableCheck", "yes", "disableCheck: it is not true or false"},
+      {overlay, "/disableCheck", "True", ""},
+      {overlay, "/plugins/0/type", 7, "plugins[0].type: it is not a text: containerd refuses"},
+      {overlay, "/plugins/0/capabilities/portMappings", "true",
+       "plugins[0].capabilities: it is not an object of true and false: containerd refuses"},
+      {overlay,
+       "/plugins/0/dns",
+       {{"search", "svc.cluster.local"}},
+       "plugins[0].dns.search: it is not a list of texts: containerd refuses the file"},
+      {overlay, "/plugins/0/apiVersion", "2",
+       "plugins[0].apiVersion: it is not a whole number: win-overlay starts no pods"},
+      {overlay, "/plugins/0/apiVersion", 2.5, "plugins[0].apiVersion: it is not a whole number"},
+      {overlay, "/plugins/0/apiVersion", 2.0, ""},
+      {overlay, "/plugins/0/loopbackDSR", "true",
+       "plugins[0].loopbackDSR: it is not true or false: win-overlay starts no pods"},
+      {overlay, "/plugins/0/ipam", "host-local", "plugins[0].ipam: it is not an object"},
+      {overlay, "/plugins/0/ipam/dataDir", 7,
+       "plugins[0].ipam.dataDir: it is not a text: host-local gives no addresses"},
+      {overlay, "/plugins/0/ipam/ranges/0/0/rangeEnd", 9,
+       "plugins[0].ipam.ranges[0][0].rangeEnd: it is not a text: host-local gives no addresses"},
+      {sdn,
+       "/plugins/0/optionalFlags",
+       {{"loopbackDSR", 1}},
+       "plugins[0].optionalFlags.loopbackDSR: it is not true or false: sdnoverlay starts no pods"},
+      {flannel, "/plugins/0/subnetFile", 7,
+       "plugins[0].subnetFile: it is not a text: flannel starts no pods"},
+      {flannel, "/plugins/0/delegate/type", 7, "plugins[0].delegate.type: it names no plugin"},
       {overlay, "/cniVersion", "9.0.0", "cniVersion: it is none of 0.2.0, "},
       {overlay, "/cniVersion", nullptr, "cniVersion: it is none of 0.2.0, "},
       {overlay, "/plugins", Json::array(), "plugins: no list with a plugin"},
-      {overlay, "/plugins", nullptr, "plugins: none: containerd ignores the file"},
+      {overlay, "/plugins", nullptr, "plugins: none: containerd refuses the file"},
       {overlay, "/plugins/0/type", nullptr, "plugins[0].type: it is missing"},
       {overlay, "/plugins/0/apiVersion", nullptr, "plugins[0].apiVersion: without 2 the plugin"},
       {overlay, "/plugins/0/apiVersion", 1, "plugins[0].apiVersion: without 2 the plugin"},
@@ -216,17 +246,86 @@ TEST(ExplainConfigTest, WithoutFactsAGoodFileIsGood) {
   EXPECT_THAT(Findings(ConfigText({}, Node()).value(), NodeFacts()), IsEmpty());
 }
 
-// Go's readers match keys without case, and take the last of duplicates.
+// A list and flannel's delegate fill Go maps; a plugin, and a file without a list, Go structs.
 TEST(ExplainConfigTest, KeysAreReadAsGoReadsThem) {
-  std::string text = ConfigText({}, Node()).value();
-  text.replace(text.find("\"name\": \"flannel.4096\""), 22,
-               R"("name": "x", "NAME": "flannel.4096")");
-  EXPECT_THAT(Findings(text), IsEmpty());
+  const auto with = [](ConfigChoice choice, std::string_view key, std::string_view other) {
+    std::string text = ConfigText(choice, Node()).value();
+    const std::size_t at = text.find(key);
+    return at == text.npos ? "" : text.replace(at, key.size(), other);
+  };
+  EXPECT_THAT(
+      Findings(with({}, R"("name": "flannel.4096")", R"("name": "x", "NAME": "flannel.4096")")),
+      ElementsAre(HasSubstr("flanneld's network is flannel.4096")));
+  EXPECT_THAT(
+      Findings(with({}, R"("name": "flannel.4096")", R"("name": "x", "name": "flannel.4096")")),
+      IsEmpty());
+  EXPECT_THAT(Findings(with({}, R"("plugins")", R"("Plugins")")),
+              ElementsAre(HasSubstr("plugins: none")));
+  EXPECT_THAT(Findings(with({}, R"("type": "win-overlay")", R"("TYPE": "win-overlay")")),
+              IsEmpty());
+  EXPECT_THAT(Findings(with({}, R"("apiVersion": 2)", R"("apiVersion": 2, "ApiVersion": 1)")),
+              IsEmpty())
+      << "libcni sorts them";
+  const ConfigChoice flannel{Plugin::kSdnOverlay, true};
+  EXPECT_THAT(Findings(with(flannel, R"("type": "sdnoverlay")", R"("Type": "sdnoverlay")")),
+              ::testing::Contains(HasSubstr("AdditionalArgs: win-bridge does not read it")));
+  EXPECT_THAT(Findings(R"({"Name":"flannel.4096","CNIVersion":"0.3.1","Type":"azure-vnet"})"),
+              IsEmpty());
 }
 
-TEST(ExplainConfigTest, OtherPluginsAreNotJudged) {
+// What the name's end says, containerd believes.
+TEST(ExplainConfigTest, AFileIsReadAsItsNameSays) {
+  const std::string list = ConfigText({}, Node()).value();
+  const std::string single = Json::parse(list)["plugins"][0].dump().insert(
+      1, R"("name":"flannel.4096","cniVersion":"1.0.0",)");
+  EXPECT_THAT(Findings(list, Node(), "10-flannel.conflist"), IsEmpty());
+  for (const char* const name : {"10-flannel.conf", "10-flannel.json"}) {
+    EXPECT_THAT(Findings(single, Node(), name), IsEmpty()) << name;
+    EXPECT_THAT(Findings(list, Node(), name), ElementsAre(HasSubstr("files named .conflist alone")))
+        << name;
+  }
+  EXPECT_THAT(Findings(single, Node(), "10-flannel.conflist"),
+              ElementsAre(HasSubstr("plugins: none: containerd refuses the file")));
+  for (const char* const name : {"", "config.txt"}) {
+    EXPECT_THAT(Findings(list, Node(), name), IsEmpty()) << name;
+    EXPECT_THAT(Findings(single, Node(), name), IsEmpty()) << name;
+  }
+}
+
+TEST(ExplainConfigTest, EncodingsAndEscapesAreThoseOfGo) {
+  const std::string text = ConfigText({}, Node()).value();
+  EXPECT_THAT(Findings("\xef\xbb\xbf" + text), ElementsAre(HasSubstr("byte order mark")));
+  EXPECT_THAT(Findings(std::string("\xff\xfe{\0", 4)), ElementsAre(HasSubstr("UTF-16")));
+  for (const char* const note : {"caf\xe9", "\\ud800", "\\udc00\\ud800", "\\ud83d\\ude00"}) {
+    std::string noted = text;
+    noted.insert(1, std::string("\"note\":\"") + note + "\",");
+    EXPECT_THAT(Findings(noted), IsEmpty()) << note;
+  }
+  EXPECT_FALSE(ExplainConfig("{\"a\":\"\\x41\"}", Node()).ok());
+}
+
+// Members whose content nothing here judges.
+std::vector<std::string> Skipped(std::string_view text) {
+  std::vector<std::string> members;
+  const auto remarks = ExplainConfig(text, Node());
+  for (const Remark& each : *remarks)
+    if (each.skipped) members.push_back(each.member + " " + each.value);
+  return members;
+}
+
+TEST(ExplainConfigTest, OtherPluginsAreNotJudgedAndNamed) {
   EXPECT_THAT(Findings(R"({"name":"flannel.4096","cniVersion":"0.3.1","type":"azure-vnet"})"),
               IsEmpty());
+  EXPECT_THAT(Skipped(R"({"name":"flannel.4096","cniVersion":"0.3.1","type":"azure-vnet"})"),
+              ElementsAre("type \"azure-vnet\""));
+  EXPECT_THAT(
+      Skipped(R"({"name":"a","plugins":[{"type":"win-overlay","ipam":{"type":"dhcp"}},
+                          {"type":"flannel","delegate":{"type":"sdnbridge"}}]})"),
+      ElementsAre("plugins[0].ipam.type \"dhcp\"", "plugins[1].delegate.type \"sdnbridge\""));
+  EXPECT_THAT(Skipped(R"({"name":"a","plugins":[{"type":"win-overlay","policies":
+                          [{"name":"EndpointPolicy","value":{"type":"ACL"}}]}]})"),
+              ElementsAre("plugins[0].policies[0] \"ACL\""));
+  EXPECT_THAT(Skipped(ConfigText({}, Node()).value()), IsEmpty());
   EXPECT_THAT(Findings(R"({"name":"flannel.4096","cniVersion":"0.3.1","plugins":[7]})"),
               ElementsAre(HasSubstr("plugins[0].type: it is missing")));
 }

@@ -111,10 +111,9 @@ TEST_F(SourceVipTest, ThePreferredAddressIsTakenIfItIsFree) {
 TEST_F(SourceVipTest, ASecondRunCompletesAnyKilledOne) {
   const std::vector<std::pair<std::string, std::string>> steps[] = {
       {{"lock", ""}},
-      {{"lock", ""}, {"10.244.1.2.Xy12Zq", ""}},
-      {{"lock", ""}, {"10.244.1.2.Xy12Zq", "kube-pr"}},
-      {{"lock", ""}, {"10.244.1.2.Xy12Zq", kReservation}},
-      {{"lock", ""}, {"10.244.1.2.0123456789abcdef.tmp", kReservation}},
+      {{"lock", ""}, {"10.244.1.2.weft-0123456789abcdef", ""}},
+      {{"lock", ""}, {"10.244.1.2.weft-0123456789abcdef", "kube-pr"}},
+      {{"lock", ""}, {"10.244.1.2.weft-0123456789abcdef", kReservation}},
       {{"lock", ""}, {"10.244.1.2", kReservation}},
       {{"lock", ""}, {"10.244.1.2", kReservation}, {"10.244.9.2", kReservation}},
       {{"lock", ""}, {"10.244.1.2", kReservation}, {"10.244.1.3", kReservation}}};
@@ -125,6 +124,16 @@ TEST_F(SourceVipTest, ASecondRunCompletesAnyKilledOne) {
     EXPECT_EQ(Reserved(), "10.244.1.2");
     EXPECT_THAT(Names(), ElementsAre("10.244.1.2", "lock"));
   }
+}
+
+TEST_F(SourceVipTest, OtherFilesOfItsFolderStay) {
+  for (const char* const name :
+       {"10.244.1.2.backup", "10.244.1.9.AbCdEf", "10.244.1.9.bak.01", "notes.weft-1"})
+    Write(name, kReservation);
+  EXPECT_EQ(Reserved(), "10.244.1.2");
+  EXPECT_TRUE(*ReleaseSourceVip(root_.string(), "flannel.4096"));
+  EXPECT_THAT(Names(), ElementsAre("10.244.1.2.backup", "10.244.1.9.AbCdEf", "10.244.1.9.bak.01",
+                                   "lock", "notes.weft-1"));
 }
 
 TEST_F(SourceVipTest, AFullSubnetIsReported) {

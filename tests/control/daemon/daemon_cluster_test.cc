@@ -124,6 +124,16 @@ TEST_F(DaemonClusterTest, ARestartOfAHealthyNodeWritesNothingButTheCondition) {
   EXPECT_EQ(CheckNamed("published").text, "");
 }
 
+TEST_F(DaemonClusterTest, WhoElseMayChangeTheCredentialsIsACondition) {
+  config_.cluster->servers[0].exposed = "/etc/kubernetes belongs to user 999";
+  AnswerStream({Published()});
+  ASSERT_TRUE(StartDefault().ok());
+  const auto conditions = daemon_->ReadStatus().conditions;
+  ASSERT_FALSE(conditions.empty());
+  EXPECT_EQ(conditions[0].subject, "credentials");
+  EXPECT_EQ(conditions[0].condition, "/etc/kubernetes belongs to user 999");
+}
+
 // The journal of an earlier process of this boot confirms nothing to the cluster: until the server
 // answers, the node publishes nothing, and is not ready.
 TEST_F(DaemonClusterTest, FromTheJournalNothingIsPublished) {

@@ -11,6 +11,7 @@
 
 #include "control/admin/endpoint.h"
 #include "control/log.h"
+#include "control/process_lock.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/support/fake_host.h"
 
@@ -293,6 +294,33 @@ TEST_F(DaemonStateTest, AnUnwritableFileIsReportedAndRetried) {
   EXPECT_TRUE(RunUntilReady());
 }
 
+// `flannelctl reset` of that folder is refused, whatever flanneld has made.
+TEST_F(DaemonStateTest, ItsStateFolderIsLockedFromTheStart) {
+  ASSERT_TRUE(StartDefault().ok());
+  const std::string lock = Path("state") + "/lock";
+  EXPECT_TRUE(absl::IsFailedPrecondition(control::ProcessLock::TryTake(lock).status()));
+  daemon_.reset();
+  EXPECT_TRUE(control::ProcessLock::TryTake(lock).ok());
+}
+
+TEST_F(DaemonStateTest, AStateFolderThatAnotherHoldsDelaysNothingAndIsTriedAgain) {
+  WriteNodes({Own()});
+  std::filesystem::create_directories(Path("state"));
+  std::optional<control::ProcessLock> other(
+      *control::ProcessLock::TryTake(Path("state") + "/lock"));
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_TRUE(Ready());
+  const auto ledger = [this] {
+    for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
+      if (each.subject == "ledger") return each.condition;
+    return std::string("none");
+  };
+  ASSERT_TRUE(
+      RunUntil([&] { return ledger().find("another process holds") != std::string::npos; }));
+  other.reset();
+  EXPECT_TRUE(RunUntil([&] { return ledger().empty(); }));
+}
+
 TEST_F(DaemonStateTest, TheFileStaysAfterTheEnd) {
   WriteNodes({Own()});
   ASSERT_TRUE(StartDefault().ok());
@@ -432,6 +460,32 @@ TEST_F(DaemonLeaseTest, ALeaseThatContainsWhatThisHostNeedsIsNotUsedFromTheStart
     EXPECT_TRUE(Ready());
     daemon_.reset();
   }
+}
+
+// Those that were read stay protected, and readiness does not change.
+TEST_F(DaemonLeaseTest, NameServersThatCannotBeReadAnyMoreStayProtected) {
+  WriteNodes({Own()});
+  auto host = MakeHost();
+  host->name_servers = {*IpAddress::Parse("10.244.53.53")};
+  ASSERT_TRUE(StartOn(std::move(host)).ok());
+  host_->name_servers_readable = absl::PermissionDeniedError("cannot read /etc/resolv.conf");
+  WriteNodes({Own(), Other("10.244.53.0/24")});
+  ASSERT_TRUE(RunUntil([this] { return Half().state == "host-conflict"; }));
+  EXPECT_TRUE(Ready());
+}
+
+TEST_F(DaemonLeaseTest, NameServersThatCannotBeReadAtAllAreNamedAndKeepNothingUp) {
+  WriteNodes({Own(), Other("10.244.53.0/24")});
+  auto host = MakeHost();
+  host->name_servers_readable = absl::PermissionDeniedError("cannot read /etc/resolv.conf: no");
+  ::testing::internal::CaptureStderr();
+  control::StartLog(control::LogFormat::kKlog, 0);
+  ASSERT_TRUE(StartOn(std::move(host)).ok());
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("name servers are not known, so a lease with one of them is not refused: "
+                        "cannot read /etc/resolv.conf: no"));
+  EXPECT_EQ(Half().state, "usable");
+  EXPECT_TRUE(Ready());
 }
 
 TEST_F(DaemonLeaseTest, AnAddressThatThisHostGetsLaterIsReportedAndRemovesNoLease) {

@@ -513,6 +513,34 @@ TEST_F(LinuxHostTest, ForeignChangesOfRoutesAreReportedAndOurOwnAreNot) {
   seen.Until(absl::StrCat("adapter ", index));
 }
 
+// poll(2) refuses more descriptors than the process may have open.
+TEST_F(LinuxHostTest, AWatchThatCannotWaitReportsALossAndGoesOn) {
+  const std::uint32_t index = BringUpTunnel();
+  const auto other = OpenHost();
+  ASSERT_TRUE(other.ok()) << other.status();
+  std::atomic<int> lost = 0, routes = 0;
+  auto watch =
+      host_->WatchRoutes([&](const RouteChanges& changes) { changes.empty() ? ++lost : ++routes; });
+  ASSERT_TRUE(watch.ok()) << watch.status();
+  int subnet = 0;
+  const auto put = [&] {
+    const Route route = Onlink(absl::StrCat("10.244.0.", subnet++ % 256, "/32"), index);
+    ExpectAllOk((*other)->ReplaceRoutes({route}), 1);
+  };
+  {
+    const DescriptorLimit one(1);
+    put();
+    EXPECT_TRUE(weft::testing::Await(std::chrono::seconds(60), [&] { return lost > 0; }));
+  }
+  routes = 0;
+  while (routes == 0) {  // one more loss may be on its way
+    const int before = lost;
+    put();
+    ASSERT_TRUE(weft::testing::Await(std::chrono::seconds(60),
+                                     [&] { return routes > 0 || lost > before; }));
+  }
+}
+
 TEST_F(LinuxHostTest, MoreChangesThanAreKeptCountAsLost) {
   BringUpTunnel();
   SeenChanges seen;

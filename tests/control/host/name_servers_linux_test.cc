@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/host/name_servers_linux.h"
 
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "control/host/system_file_linux.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/lease_makers.h"
+#include "tests/support/test_path.h"
 
 namespace weft::host {
 namespace {
@@ -29,6 +40,44 @@ TEST(ResolvConf, NamesItsServers) {
 }
 
 TEST(ResolvConf, TheFileOfThisMachineIsReadOrMissing) { EXPECT_TRUE(ReadNameServers().ok()); }
+
+TEST(ResolvConf, AMissingFileHasNoneAndAnUnreadableOneIsAnError) {
+  const std::filesystem::path folder = weft::testing::TestPath();
+  std::filesystem::create_directories(folder);
+  const std::string conf = folder / "resolv.conf", stub = folder / "stub.conf";
+  EXPECT_THAT(*ReadNameServers(conf, stub), IsEmpty());
+  std::ofstream(conf) << "nameserver 192.0.2.53\n" << std::flush;
+  std::filesystem::create_symlink(stub, stub);
+  EXPECT_THAT(*ReadNameServers(conf, stub), ElementsAre(Address("192.0.2.53")));
+  std::ofstream(conf) << "nameserver 127.0.0.53\n" << std::flush;
+  EXPECT_THAT(std::string(ReadNameServers(conf, stub).status().message()),
+              ::testing::HasSubstr("cannot read " + stub + ": "));
+  EXPECT_FALSE(ReadNameServers(stub, conf).ok());
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ReadSystemFileTest, OnlyTheSystemSaysThatThereIsNone) {
+  EXPECT_TRUE(absl::IsNotFound(ReadSystemFile("/proc/self/net/weft-none").status()));
+  EXPECT_EQ(*ReadSystemFile("/proc/sys/kernel/ostype"), "Linux\n");
+  EXPECT_TRUE(absl::IsUnavailable(ReadSystemFile("/dev/null").status())) << "it masks a file";
+  EXPECT_FALSE(ReadSystemFile("/proc/self").ok());
+  const std::filesystem::path fifo = weft::testing::TestPath();
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_FALSE(ReadSystemFile(fifo).ok()) << "and does not wait for its writer";
+  std::filesystem::remove(fifo);
+  // Without /proc, which a container may lack.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", "/proc", "tmpfs", 0, nullptr) != 0)
+      ::_exit(2);
+    ::_exit(absl::IsUnavailable(ReadSystemFile("/proc/self/net/dev").status()) ? 0 : 3);
+  }
+  int result = -1;
+  ASSERT_EQ(::waitpid(child, &result, 0), child);
+  EXPECT_EQ(WIFEXITED(result) ? WEXITSTATUS(result) : -1, 0);
+}
 
 }  // namespace
 }  // namespace weft::host

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <linux/netfilter.h>
 
@@ -318,6 +320,21 @@ TEST_F(PacketFilterLinuxTest, ChainsOfAllFamiliesAreListed) {
     EXPECT_EQ(chain.hook, base ? std::optional<std::uint32_t>(NF_INET_LOCAL_OUT) : std::nullopt);
     EXPECT_EQ(chain.policy, static_cast<std::uint32_t>(base ? NF_DROP : NF_ACCEPT)) << chain.name;
   }
+}
+
+// proc(5): the file of the tables' names is root's.
+TEST_F(PacketFilterLinuxTest, LegacyTablesThatMayNotBeReadAreNotNone) {
+  EXPECT_EQ(Shell("iptables-legacy -P FORWARD DROP"), "");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(2);
+    const absl::StatusOr<bool> has = filter_->Has(FilterPart::kForwardLegacy, Forward());
+    const absl::Status put = filter_->Put(FilterPart::kForwardLegacy, Forward());
+    ::_exit(absl::IsPermissionDenied(has.status()) && absl::IsPermissionDenied(put) ? 0 : 3);
+  }
+  int result = -1;
+  ASSERT_EQ(::waitpid(child, &result, 0), child);
+  EXPECT_EQ(WIFEXITED(result) ? WEXITSTATUS(result) : -1, 0);
 }
 
 TEST(RunProgramTest, OutputExitCodeAndWhatItInherits) {

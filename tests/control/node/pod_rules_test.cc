@@ -259,6 +259,23 @@ TEST_F(PodRulesTest, AConflictDoesNotFillTheLog) {
   EXPECT_LE(lines, 3u) << log;
 }
 
+// Without root it stays so: a line in the log, and nothing that looks like a failure each round.
+TEST_F(PodRulesTest, UnknownLegacyTablesAreSaidOnce) {
+  filter_->legacy_readable = absl::PermissionDeniedError("legacy tables are not known");
+  ::testing::internal::CaptureStderr();
+  control::StartLog(control::LogFormat::kKlog, 0);
+  rules_.SetDesired(Both(), now_);
+  Pass(600);
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("legacy tables are not known"));
+  EXPECT_EQ(log.find("legacy tables"), log.rfind("legacy tables"));
+  EXPECT_EQ(rules_.forward_condition().times(), 0u);
+  EXPECT_EQ(filter_->held[FilterPart::kForward], Both().forward);
+  filter_->legacy_readable = absl::UnavailableError("the lock is taken");
+  Pass(60);
+  EXPECT_EQ(rules_.forward_condition().text(), "the lock is taken") << "that may end";
+}
+
 // A node without the permission to read has no condition if no rules are desired.
 TEST_F(PodRulesTest, NoConditionWhereNothingIsDesired) {
   filter_->readable = absl::PermissionDeniedError("not permitted");

@@ -92,7 +92,7 @@ TEST(ReadOwnSubnetTest, TheIpv4SubnetOrWhyThereIsNone) {
   std::filesystem::remove(path);
   EXPECT_EQ(ReadOwnSubnet(path).status().message(),
             path +
-                " names no subnet of this node (it cannot be opened); start flanneld, or name "
+                " names no subnet of this node (it does not exist); start flanneld, or name "
                 "its file with --subnet-file");
 }
 

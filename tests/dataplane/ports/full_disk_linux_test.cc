@@ -54,7 +54,7 @@ class FullDiskTest : public ::testing::Test {
 
 // The trace only observes: packets continue without it.
 TEST_F(FullDiskTest, ATraceEndsAndPacketsContinue) {
-  const auto file = TraceFile::Open(path_, "flanneld");
+  const auto file = OpenTrace(path_);
   ASSERT_TRUE(file.ok()) << file.status();
   MemoryOptions memory;
   memory.kind = PortKind::kPodL3;
@@ -73,7 +73,7 @@ TEST_F(FullDiskTest, ATraceEndsAndPacketsContinue) {
 TEST_F(FullDiskTest, ATraceThatCannotEvenBeginIsRefused) {
   const rlimit nothing{.rlim_cur = 0, .rlim_max = before_.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &nothing), 0);
-  EXPECT_THAT(std::string(TraceFile::Open(path_, "flanneld").status().message()),
+  EXPECT_THAT(std::string(OpenTrace(path_).status().message()),
               AllOf(HasSubstr(path_), HasSubstr("File too large")));
 }
 

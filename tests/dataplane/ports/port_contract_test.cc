@@ -17,7 +17,7 @@ namespace {
 std::unique_ptr<PortHarness> Plain(PortKind kind) { return std::make_unique<LinkHarness>(kind); }
 
 std::unique_ptr<PacketPort> Traced(std::unique_ptr<PacketPort> inner) {
-  const auto file = TraceFile::Open(weft::testing::TestPath().string(), "test");
+  const auto file = OpenTrace(weft::testing::TestPath().string());
   EXPECT_TRUE(file.ok()) << file.status();
   MemoryLink other = MemoryLink::Make(inner->kind());
   return Trace({std::move(inner), std::move(other.first)}, *file, "pods", "wire", {}).pods;

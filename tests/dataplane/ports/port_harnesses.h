@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "dataplane/ports/trace_port.h"
 #include "tests/contract/port_harness.h"
 #include "tests/support/bytes.h"
 #include "tests/support/memory_port.h"
@@ -26,6 +28,13 @@ std::size_t HeaderSize(PortKind kind);
 // A batch sent by one port, and all that another has received.
 void SendBytes(PacketPort& port, const ByteVector& bytes, const IpAddress& destination = {});
 std::vector<ByteVector> ReceiveBytes(PacketPort& port);
+
+// A trace into a new file.
+inline absl::StatusOr<std::shared_ptr<TraceFile>> OpenTrace(
+    const std::string& path, std::uint64_t max_bytes = TraceFile::kMaxBytes) {
+  return TraceFile::Open({std::fopen(path.c_str(), "wb"), std::fclose}, path, "flanneld",
+                         max_bytes);
+}
 
 // A wire without packets that has learnt one path MTU.
 class NoticingPort final : public PacketPort {

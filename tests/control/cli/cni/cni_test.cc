@@ -212,6 +212,29 @@ TEST_F(CniTest, ValidatesTheFileThatContainerdTakes) {
   EXPECT_THAT(RunWithServices("validate").err, HasSubstr("it is too large"));
 }
 
+TEST_F(CniTest, WhatItDidNotLookAtIsNotGood) {
+  Write("net.d/10-azure.conflist",
+        R"({"name":"flannel.4096","cniVersion":"1.0.0","plugins":[{"type":"azure-vnet"}]})");
+  Write("bin/azure-vnet" + kProgram, "");
+  const Outcome outcome = RunWithServices("validate");
+  EXPECT_EQ(outcome.code, 0) << outcome.out;
+  EXPECT_EQ(outcome.out, Path("net.d/10-azure.conflist") +
+                             ": no findings, but not looked at: plugins[0].type \"azure-vnet\"\n");
+}
+
+TEST_F(CniTest, AFileThatContainerdRefusesIsNotGood) {
+  ASSERT_EQ(RunWithServices("install").code, 0);
+  const std::string text = Text("net.d/10-flannel.conflist");
+  Write("net.d/10-flannel.conflist", "\xef\xbb\xbf" + text);
+  const Outcome mark = RunWithServices("validate");
+  EXPECT_EQ(mark.code, 2);
+  EXPECT_THAT(mark.err, HasSubstr("byte order mark"));
+  Write("net.d/00-flannel.conf", text);
+  const Outcome list = RunWithServices("validate");
+  EXPECT_EQ(list.code, 1);
+  EXPECT_THAT(list.out, HasSubstr("files named .conflist alone"));
+}
+
 TEST_F(CniTest, ExplainsEachMember) {
   ASSERT_EQ(RunWithServices("install").code, 0);
   const Outcome outcome = RunWithServices("explain");

@@ -240,8 +240,13 @@ TEST_F(ExecCredentialsTest, AFileThatAnotherUserMayWriteIsNotTrusted) {
   EXPECT_THAT(ErrorOf(access), HasSubstr("is not run: " + access.exec->command));
 }
 
-TEST_F(ExecCredentialsTest, AKubeconfigThatOthersMayWriteIsRefusedAtTheStart) {
+// flanneld starts as it does without; the plugin is what does not run, and not because of a folder.
+TEST_F(ExecCredentialsTest, WhoElseMayChangeTheCredentialsIsNamedAtTheStart) {
   const auto none = [](const std::string&) { return std::nullopt; };
+  const auto exposed = [&](const char* name) {
+    const auto access = ReadClusterAccess(Path(name), "", none);
+    return access.ok() ? access->exposed : access.status().ToString();
+  };
   const std::string text =
       "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
       "clusters: [{name: k, cluster: {server: 'https://api'}}]\nusers: [{name: u, user: ";
@@ -249,12 +254,33 @@ TEST_F(ExecCredentialsTest, AKubeconfigThatOthersMayWriteIsRefusedAtTheStart) {
                       "{exec: {command: x, apiVersion: client.authentication.k8s.io/v1, "
                       "interactiveMode: Never}}}]\n");
   Write("other", text + "{token: t}}]\n");
-  EXPECT_TRUE(ReadClusterAccess(Path("config"), "", none).ok());
+  EXPECT_THAT(exposed("config"), Not(HasSubstr("config may be written")));
   if (!testing::AllowOtherUsersToWrite(Path("config"))) GTEST_SKIP() << "needs root";
   ASSERT_TRUE(testing::AllowOtherUsersToWrite(Path("other")));
-  EXPECT_THAT(ReadClusterAccess(Path("config"), "", none).status().ToString(),
-              AllOf(HasSubstr(Path("config")), HasSubstr("it has an exec plugin")));
-  EXPECT_TRUE(ReadClusterAccess(Path("other"), "", none).ok()) << "as upstream";
+  for (const char* const name : {"config", "other"}) {
+    EXPECT_THAT(exposed(name), AllOf(HasSubstr("another user may choose flanneld's credentials: "),
+                                     HasSubstr(std::string(name) + " may be written by ")))
+        << name;
+  }
+}
+
+TEST_F(ExecCredentialsTest, AFolderAboveThatOthersMayChangeIsNamedAndThePluginRuns) {
+  const std::string plugin =
+      PathText(folder / "plugins" / fs::path(testing::TestPlugin()).filename());
+  fs::create_directories(folder / "plugins");
+  fs::copy_file(fs::path(testing::TestPlugin()), fs::path(plugin));
+  Write("config",
+        "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
+        "clusters: [{name: k, cluster: {server: 'https://api'}}]\nusers: [{name: u, user: {exec: "
+        "{command: '" +
+            plugin +
+            "', apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never}}}]\n");
+  if (!testing::GiveAway(PathText(folder / "plugins"))) GTEST_SKIP() << "needs root";
+  const auto access =
+      ReadClusterAccess(Path("config"), "", [](const std::string&) { return std::nullopt; });
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_THAT(access->exposed, HasSubstr("plugins belongs to "));
+  EXPECT_TRUE(CheckExecFiles(*access->exec, plugin).ok());
 }
 
 }  // namespace
