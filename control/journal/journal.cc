@@ -39,6 +39,7 @@ Json ToJson(const lease::FamilyLease& half) {
   Set(json, "vtepMAC", half.vtep_mac);
   if (half.kept_since) json["keptSince"] = *half.kept_since;
   if (half.behind_nat) json["behindNAT"] = true;
+  if (half.node_address) json["nodeAddress"] = true;
   return json;
 }
 
@@ -159,6 +160,7 @@ std::optional<lease::FamilyLease> ReadLease(const Reader& reader, IpFamily famil
   half.vtep_mac = reader.Mac("vtepMAC");
   half.kept_since = reader.Number("keptSince", kAnyNumber);
   half.behind_nat = reader.Bool("behindNAT");
+  half.node_address = reader.Bool("nodeAddress");
   return half;
 }
 

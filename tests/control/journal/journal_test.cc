@@ -50,6 +50,7 @@ State Sample() {
   both.v4 = Half("10.244.1.0/24", "192.0.2.1", "02:00:00:00:00:01");
   both.v4->kept_since = 1'795'046'000;
   both.v4->behind_nat = true;
+  both.v4->node_address = true;
   both.v6 = Half("fd00:244:1::/64", "2001:db8::1", "02:00:00:00:00:11");
   lease::Lease bare;
   bare.node = {"linux-2", ""};
