@@ -245,8 +245,8 @@ def test_host_gw_ledger_of_a_later_version():
         lease.write_text(path, text)
         lab.up()
         traffic.ping(a.pod, b.pod_ip)
-        reported = {each["subject"]: each["condition"] for each in a.status()["conditions"]}
-        command.expect(f"{path} has version 9" in reported.get("ledger", ""), f"conditions are {reported}")
+        command.wait_until(lambda: any(f"{path} has version 9" in each["condition"] for each in a.status()["conditions"]),
+                           lambda: f"conditions are {a.status()['conditions']}", timeout=10)
         a.down()
         reset = f"{lab.program('flannelctl')} reset --state-dir={a.path('state')} --admin=none 2>&1; echo $?"
         output = a.host.run("sh", "-c", reset)
@@ -265,6 +265,7 @@ def test_host_gw_routes_of_a_former_network():
         with traffic.nothing_lost((a.pod, b.pod_ip)):
             a.up()
             command.wait_until(lambda: list(routes(a.host)) == [b.lease.subnet], lambda: f"routes {routes(a.host)}", timeout=10)
+            traffic.ping(a.pod, b.pod_ip, count=60, interval=0.01)
 
 
 def test_host_gw_lost_routes():
