@@ -125,6 +125,8 @@ class Reconciler final : public lease::SourceListener {
   }
   const std::optional<lease::OwnNode>& own_node() const { return own_node_; }
   bool source_synced() const { return source_synced_; }  // cheaper than report()
+  // The table is what the source has now.
+  bool is_current() const { return source_synced_ && !condition_; }
   ReconcilerReport report() const;
 
   void OnSnapshotBegin() override;

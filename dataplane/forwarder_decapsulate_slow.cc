@@ -100,15 +100,22 @@ Verdict Forwarder::Impl::Inspect(Packet& packet, const Remote*& remote) const {
 
 bool Forwarder::Impl::AdmitSlow(Packet& packet, const Remote& remote) {
   if (packet.verdict != Verdict::kForward) return false;
-  if (MayComeFrom(packet, remote)) return true;
-  packet.verdict = Verdict::kUnknownPeer;
-  return false;
+  packet.verdict = JudgeSender(packet, remote);
+  return packet.verdict == Verdict::kForward;
 }
 
-bool Forwarder::Impl::MayComeFrom(const Packet& packet, const Remote& remote) {
+bool Forwarder::Impl::IsPodAddress(const IpAddress& address) const {
+  if (address.is_v4()) return own.ContainV4(address.v4()) || snapshot->FindV4(address.v4()) != 0;
+  const AddressKey key = AddressKey::From(address);
+  return own.ContainV6(key) || snapshot->FindV6(key) != 0;
+}
+
+Verdict Forwarder::Impl::JudgeSender(const Packet& packet, const Remote& remote) {
   const bool has_lease = &remote != &no_remote;
-  if (has_lease && remote.vtep == packet.outer_address) return true;
-  if (config.peer_check == PeerCheck::kOff) return true;
+  if (has_lease && remote.vtep == packet.outer_address) return Verdict::kForward;
+  if (config.peer_check == PeerCheck::kOff) return Verdict::kForward;
+  const bool is_vtep = snapshot->IsVtep(packet.outer_address);
+  if (!is_vtep && IsPodAddress(packet.outer_address)) return Verdict::kPodSource;
   // The inner Ethernet header is still before the packet.
   const std::byte* const source_mac = packet.data - EthernetHeader::kSize + MacAddress::kSize;
   const bool by_mac = has_lease && remote.mac == MacAddress::FromBytes(source_mac);
@@ -116,10 +123,10 @@ bool Forwarder::Impl::MayComeFrom(const Packet& packet, const Remote& remote) {
     Add(SlotOf(remote).other_source_packets, 1);
     remote.other_sources[config.worker].Store(packet.outer_address);
   }
-  if (config.peer_check == PeerCheck::kStrict) return false;
-  if (!by_mac && !snapshot->IsVtep(packet.outer_address)) return false;
+  if (config.peer_check == PeerCheck::kStrict || (!by_mac && !is_vtep))
+    return Verdict::kUnknownPeer;
   AddShared(counters.strict_would_drop, 1);
-  return true;
+  return Verdict::kForward;
 }
 
 // A superframe that the underlay did not cut counts as its number of segments.

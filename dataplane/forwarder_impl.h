@@ -68,7 +68,8 @@ struct Forwarder::Impl {
   Verdict Inspect(Packet& packet, const Remote*& remote) const;
   Verdict StripOuter(Packet& packet) const;
   bool AdmitSlow(Packet& packet, const Remote& remote);  // false: the packet is dropped
-  bool MayComeFrom(const Packet& packet, const Remote& remote);
+  Verdict JudgeSender(const Packet& packet, const Remote& remote);
+  bool IsPodAddress(const IpAddress& address) const;
   PeerTable::Slot& SlotOf(const Remote& remote) const { return remote.slots[config.worker]; }
   bool MergeEcn(Packet& packet) const;  // false: the packet is dropped
   void CountReceived(const Packet& packet, PeerTable::Slot& slot) const;

@@ -89,7 +89,7 @@ void Fields(V& visit, Described<V, SourceStatus>& source) {
 template <class V>
 void Fields(V& visit, Described<V, ConditionStatus>& condition) {
   visit.Required("subject", condition.subject);
-  visit.Optional("condition", condition.condition);
+  visit.Required("condition", condition.condition);
   visit.Required("times", condition.times);
 }
 

@@ -50,13 +50,14 @@
 //     condition         | string | a sentence, while it lasts
 //     servers[]         |        | {server, inUse, text}: the API servers, where there are several;
 //                       |        | text: why it is in use or not, with its last error
-//   conditions[]        |        | {subject, condition?, times}: those that fail no check
+//   conditions[]        |        | {subject, condition, times}: those that last and fail no check
 //     subject           | string | "net-conf", "health", "admin", "journal", "credentials",
 //                       |        | "subnet-file", "public-ip", "interface", "mtu", "vni",
-//                       |        | "masquerade", "forward-rules", "hns", "ledger", "static-ip",
+//                       |        | "vtep-mac", "own-lease", "masquerade",
+//                       |        | "forward-rules", "hns", "ledger", "static-ip",
 //                       |        | "static-routes", "left-routes", "firewall", "node-name",
 //                       |        | "publish", "source-vip", "trace", or a sink's name
-//     condition         | string | a sentence that names its object, while it lasts
+//     condition         | string | a sentence that names its object
 //     times             | number | how often it began or changed
 //   leases[]            |        | address-family halves by state: {state, sentence, count,
 //                       |        |  examples[]?}
@@ -190,7 +191,7 @@ struct SourceStatus {
 
 struct ConditionStatus {
   std::string subject;
-  std::string condition;  // empty: it has ended
+  std::string condition;
   std::uint64_t times = 0;
   friend bool operator==(const ConditionStatus&, const ConditionStatus&) = default;
 };

@@ -211,7 +211,9 @@ ExitCode RunReset(ResetOptions options, std::string_view verb, Io& io) {
       options.stops_daemon ? absl::OkStatus() : RefuseWhileADaemonRuns(options, locked);
   if (!alone.ok()) return Fail(io, verb, alone);
   ledger::Ledger ledger(files.state_dir);
-  if (const absl::Status status = ledger.Load(); !status.ok()) return Fail(io, verb, status);
+  absl::Status loaded = ledger.Load();
+  loaded.Update(CheckStateVersions(files.state_dir));
+  if (!loaded.ok()) return Fail(io, verb, loaded);
   if (!options.all && ledger::ListsNothing(ledger)) {
     RemoveJournal(options, io);
     io.out << "nothing to do: the ledger " << ledger.path()

@@ -171,9 +171,7 @@ std::vector<std::string> NextSteps(const Status& status) {
   if (!status.source.condition.empty() &&
       std::find(steps.begin(), steps.end(), source) == steps.end())
     steps.push_back(source);  // else a check reports it
-  for (const admin::ConditionStatus& each : status.conditions) {
-    if (!each.condition.empty()) steps.push_back(each.condition);
-  }
+  for (const admin::ConditionStatus& each : status.conditions) steps.push_back(each.condition);
   for (const admin::SinkStatus& sink : status.sinks) {
     const std::size_t shown = std::min(sink.pending.size(), kPendingShown);
     for (std::size_t i = 0; i < shown; ++i) {
@@ -229,11 +227,9 @@ std::string PeerTable(const Status& status) {
 bool IsWell(const Status& status) {
   const bool pending = std::any_of(status.sinks.begin(), status.sinks.end(),
                                    [](const auto& sink) { return !sink.pending.empty(); });
-  const bool has_condition = std::any_of(status.conditions.begin(), status.conditions.end(),
-                                         [](const auto& each) { return !each.condition.empty(); });
   const bool unreached = status.reach && status.reach->reached < status.reach->peers;
   return status.ready && status.source.in_sync && status.source.condition.empty() &&
-         !has_condition && !pending && !unreached;
+         status.conditions.empty() && !pending && !unreached;
 }
 
 std::string StatusText(const Status& status, bool peers) {
@@ -261,8 +257,7 @@ std::string StatusText(const Status& status, bool peers) {
     Line(out, "server", absl::StrCat(each.server, ": ", each.text));
   for (const admin::ConditionStatus& each : status.conditions) {
     Line(out, "condition",
-         absl::StrCat(each.subject, ", ", each.times, each.times == 1 ? " time" : " times",
-                      each.condition.empty() ? ", ended" : ", active"));
+         absl::StrCat(each.subject, ", ", each.times, each.times == 1 ? " time" : " times"));
   }
   if (status.reach) Line(out, "peers", ReachLine(status));
   Line(out, "leases", LeaseLine(status));

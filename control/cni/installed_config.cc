@@ -12,6 +12,7 @@
 #include "control/file_io.h"
 #include "control/own_files.h"
 #include "control/process_lock.h"
+#include "control/state_version.h"
 #include "nlohmann/json.hpp"
 #include "vxlan/text/printable.h"
 
@@ -146,7 +147,8 @@ absl::StatusOr<std::optional<std::string>> Replaceable(const InstallRequest& req
 }  // namespace
 
 std::string ConfigRecordText(const std::vector<ConfigFile>& files) {
-  Json json = {{"apiVersion", kFormat}, {"files", Json::array()}};
+  Json json = {
+      {"apiVersion", kFormat}, {"version", control::kStateVersion}, {"files", Json::array()}};
   for (const ConfigFile& each : files)
     json["files"].push_back({{"path", each.path}, {"texts", each.texts}});
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -159,6 +161,8 @@ absl::StatusOr<std::vector<ConfigFile>> ParseConfigRecord(std::string_view text)
   };
   if (member(json, "apiVersion") != Json(kFormat) || !member(json, "files").is_array())
     return absl::DataLossError(absl::StrCat("it is not of the format ", kFormat));
+  if (const absl::Status version = control::CheckStateVersion("it", json); !version.ok())
+    return version;
   std::vector<ConfigFile> files;
   for (const Json& each : json["files"]) {
     const Json path = member(each, "path"), texts = member(each, "texts");
@@ -212,15 +216,21 @@ absl::StatusOr<InstalledConfig> InstallConfig(const InstallRequest& request) {
   const auto lock = TakeRecordLock(request.state_dir);
   if (!lock.ok()) return lock.status();
   absl::StatusOr<std::vector<ConfigFile>> files = ReadConfigRecord(request.state_dir);
+  InstalledConfig result;
+  const bool has_record = !absl::IsUnimplemented(files.status());
+  if (!has_record) {
+    result.left.emplace_back(files.status().message());
+    if (FindFile(request.path) != Found::kNothing) return result;  // perhaps the later weft's
+    files = std::vector<ConfigFile>();
+  }
   if (!files.ok()) return files.status();
   ConfigFile file = FileOf(*files, request.path);
   const auto found = Replaceable(request, file);
   if (!found.ok()) return found.status();
 
-  InstalledConfig result;
   result.written = *found != request.text;
   const std::vector<ConfigFile> before = *files;
-  if (!Has(file.texts, request.text)) {
+  if (has_record && !Has(file.texts, request.text)) {
     // A file that `overwrite` replaces does not become ours before it is replaced.
     file.texts.push_back(request.text);
     FileOf(*files, request.path) = file;
@@ -252,7 +262,7 @@ absl::StatusOr<InstalledConfig> InstallConfig(const InstallRequest& request) {
       if (!absl::IsFailedPrecondition(removed)) after.push_back(each);  // tried again
     }
   }
-  if (after != before) {
+  if (has_record && after != before) {
     begin_change();
     if (absl::Status saved = Save(request.state_dir, after); !saved.ok()) return saved;
   }

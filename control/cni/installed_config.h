@@ -42,7 +42,8 @@ struct InstallRequest {
 struct InstalledConfig {
   bool written = false;              // false: the file had this content already
   std::vector<std::string> removed;  // our files of earlier runs, in other places
-  std::vector<std::string> left;     // those that were changed since: a sentence each
+  // Those that were changed since, and a record of a later weft: a sentence each.
+  std::vector<std::string> left;
 };
 
 // Repeatable: a second run completes a killed one. FailedPrecondition: another run holds the lock,

@@ -28,6 +28,7 @@ constexpr int kRouteRounds = 9;   // our routes, where it may not; at least ever
 // time, unless a flushed route would then be missing for more than a second.
 constexpr steady_clock::duration kRecheckPause = std::chrono::milliseconds(200);
 constexpr steady_clock::duration kMostRecheckPause = std::chrono::seconds(1);
+constexpr int kCheckShare = 50;  // of the time between checks of all leases: its part
 
 // Of the health port, which every pod can reach: with those of flannelctl and the API server they
 // stay within a service's limit of 1,024 open files.
@@ -221,7 +222,8 @@ void Daemon::OnOwnNode() {
 
 void Daemon::Identify() {
   if (!facts_.ok() || !network_.claims()) return;
-  std::vector<lease::HostClaim> claims = *network_.claims();
+  const std::vector<lease::HostClaim>& of_host = *network_.claims();
+  std::vector<lease::HostClaim> claims = of_host;
   if (member_) {
     for (const IpAddress& address : member_->ServerAddresses())
       claims.push_back(underlay::ClaimOf(address, "the API server's address"));
@@ -237,6 +239,12 @@ void Daemon::Identify() {
   own.v6.network = net_conf_.network_of(IpFamily::kV6);
   own.v4.claims = needs_.Claims(IpFamily::kV4);
   own.v6.claims = needs_.Claims(IpFamily::kV6);
+  for (const lease::HostClaim& claim : of_host) {
+    lease::OwnFamily& half = claim.prefix.family() == IpFamily::kV4 ? own.v4 : own.v6;
+    if (claim.own_address) half.addresses.push_back(claim);
+  }
+  for (lease::OwnFamily* const half : {&own.v4, &own.v6})
+    std::ranges::sort(half->addresses, {}, &lease::HostClaim::prefix);
   reconciler_.SetOwn(std::move(own));
 }
 
@@ -321,7 +329,7 @@ void Daemon::ArmHousekeeping() {
     OpenAdmin().IgnoreError();
     net_conf_.Poll();
     Identify();
-    CheckVni();
+    CheckLeases();
     log_condition_.Set(control::PollLogFile(steady_clock::now()));
     network_.Poll();
     if (network_.is_due(steady_clock::now())) Schedule();
@@ -374,11 +382,21 @@ void Daemon::RecheckRoutes() {
   });
 }
 
-void Daemon::CheckVni() {
+void Daemon::CheckLeases() {
   const std::pair<bool, std::uint64_t> now{reconciler_.source_synced(), generation()};
-  if (now == vni_seen_) return;
-  vni_seen_ = now;
-  vni_condition_.Set(VniCondition(config_.conf, reconciler_.table(), now.first));
+  const steady_clock::time_point begin = steady_clock::now();
+  if (now == leases_seen_ || begin < next_check_) return;
+  leases_seen_ = now;
+  const lease::LeaseTable& table = reconciler_.table();
+  vni_condition_.Set(VniCondition(config_.conf, table, now.first));
+  mac_condition_.Set(now.first ? table.DuplicateMac() : "");
+  std::string refused;
+  if (now.first && reconciler_.own_node()) {
+    for (const lease::LeaseRow& row : table.RowsOf(reconciler_.own_node()->node))
+      absl::StrAppend(&refused, refused.empty() || row.detail.empty() ? "" : "; ", row.detail);
+  }
+  lease_condition_.Set(refused);
+  next_check_ = begin + kCheckShare * (steady_clock::now() - begin);
 }
 
 void Daemon::Settle() {

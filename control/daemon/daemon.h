@@ -96,8 +96,7 @@ class Daemon final : public admin::StateProvider {
 
   std::vector<admin::Check> Checks(const control::ReconcilerReport& report) const;
   std::vector<backend::NamedCondition> NamedConditions() const;
-  // Those of `report`'s sinks and of everything else, one for each subject; of some the text is
-  // empty: they are over.
+  // Those that last, of `report`'s sinks and of everything else, one for each subject.
   std::vector<admin::ConditionStatus> Conditions(const control::ReconcilerReport& report) const;
   void ReportHealth();
   control::ReconcilerHooks Hooks();
@@ -135,7 +134,8 @@ class Daemon final : public admin::StateProvider {
   void KeepJournal(bool last);
   // What remains in force while the source has not answered; empty: it has, or there is no journal.
   std::string RecalledText() const;
-  void CheckVni();
+  // Conditions that follow from the leases; at most a fiftieth of the time is spent on them.
+  void CheckLeases();
   // Reports the state of the sinks to the node's network, the API server and admin clients; logs
   // readiness.
   void Settle();
@@ -178,8 +178,11 @@ class Daemon final : public admin::StateProvider {
   const backend::Context context_;
   node::NodeNetwork network_;
   std::unique_ptr<host::Watch> watch_, routes_watch_;  // of `host_`
-  control::Condition vni_condition_, log_condition_, credentials_condition_;
-  std::pair<bool, std::uint64_t> vni_seen_;  // whether in sync, and the leases' generation
+  control::Condition vni_condition_, mac_condition_, lease_condition_, log_condition_,
+      credentials_condition_;
+  // As CheckLeases saw it last: whether in sync, and the leases' generation; and when it may again.
+  std::pair<bool, std::uint64_t> leases_seen_;
+  std::chrono::steady_clock::time_point next_check_{};
   bool scheduled_ = false;
   bool recheck_scheduled_ = false;  // of the routes
   bool synced_ = false;             // a round for the first snapshot's end has been scheduled

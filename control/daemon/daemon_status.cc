@@ -28,16 +28,15 @@ std::optional<admin::Reach> ReachOf(const lease::LeaseTable& table,
   return admin::Reach{peers.all, peers.usable - std::min(unreached, peers.usable)};
 }
 
-// Conditions with the same subject become one: its text is the first that is not empty, its count
-// the sum.
+// The conditions that last; those with the same subject become one: its text is the first, its
+// count the sum.
 std::vector<admin::ConditionStatus> Aggregate(
     const std::vector<backend::NamedCondition>& conditions) {
   std::vector<admin::ConditionStatus> out;
   for (const auto& [subject, condition] : conditions) {
-    if (condition.times() == 0) continue;
+    if (condition.text().empty()) continue;
     auto same = std::ranges::find(out, subject, &admin::ConditionStatus::subject);
-    if (same == out.end()) same = out.insert(out.end(), {std::string(subject), "", 0});
-    if (same->condition.empty()) same->condition = condition.text();
+    if (same == out.end()) same = out.insert(out.end(), {std::string(subject), condition.text()});
     same->times += condition.times();
   }
   return out;
@@ -87,6 +86,8 @@ std::vector<backend::NamedCondition> Daemon::NamedConditions() const {
                                                      {"admin", admin_condition_},
                                                      {"journal", journal_condition_},
                                                      {"vni", vni_condition_},
+                                                     {"vtep-mac", mac_condition_},
+                                                     {"own-lease", lease_condition_},
                                                      {"log", log_condition_},
                                                      {"credentials", credentials_condition_}};
   network_.AppendConditions(conditions);
@@ -101,9 +102,9 @@ std::vector<admin::ConditionStatus> Daemon::Conditions(
     const control::ReconcilerReport& report) const {
   std::vector<admin::ConditionStatus> out = Aggregate(NamedConditions());
   for (const control::SinkStatus& sink : report.sinks) {
-    if (sink.refusal_changes > 0)
+    if (!sink.report.refused.empty())
       out.push_back({sink.name, absl::StrJoin(sink.report.refused, "; "), sink.refusal_changes});
-    if (sink.note_changes > 0)
+    if (!sink.report.notes.empty())
       out.push_back({sink.name, absl::StrJoin(sink.report.notes, "; "), sink.note_changes});
   }
   return out;
@@ -118,10 +119,8 @@ void Daemon::ReportHealth() {
   const auto failing = std::ranges::find(checks, false, &admin::Check::ok);
   if (failing != checks.end())
     health.reason = absl::StrCat(failing->name, failing->text.empty() ? "" : ": ", failing->text);
-  for (admin::ConditionStatus& each : Conditions(report)) {
-    if (!each.condition.empty())
-      health.conditions.emplace_back(std::move(each.subject), std::move(each.condition));
-  }
+  for (admin::ConditionStatus& each : Conditions(report))
+    health.conditions.emplace_back(std::move(each.subject), std::move(each.condition));
   config_.on_health(health);
 }
 

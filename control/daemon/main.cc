@@ -197,7 +197,6 @@ int Serve(const std::vector<std::string>& words, service::Supervisor& supervisor
     std::printf("flanneld %s (weft)\n", std::string(kVersion).c_str());
     return kStopped;
   }
-  PrepareProcess();
   const auto file = config::LogFileOf(line->values);
   control::StartLog(
       line->values.log_format == "json" ? control::LogFormat::kJson : control::LogFormat::kKlog,
@@ -212,6 +211,7 @@ std::string Unexpected(const std::exception& error) {
 }
 
 int Main(const std::vector<std::string>& words) {
+  PrepareProcess();
   if (!words.empty() && words[0] == "service")
     return RunServiceCommand(std::span(words).subspan(1));
   return service::RunSupervised([&words](service::Supervisor& supervisor) {

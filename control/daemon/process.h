@@ -15,15 +15,17 @@ class io_context;
 namespace weft::daemon {
 
 std::uint64_t ProcessId();
-// Raises the limit of open files to the highest that is allowed, for hundreds of sockets, and
-// ignores SIGPIPE.
+// Call first. Raises the limit of open files to the highest that is allowed, for hundreds of
+// sockets. On Linux SIGPIPE and SIGHUP are ignored, and the end of a child is reported even if
+// whoever started this process ignored SIGCHLD.
 void PrepareProcess();
 // Returns freed memory to the system: a start needs far more than normal operation.
 void ReleaseFreeMemory();
 
 // Calls `stop` on the io thread once, with the cause ("SIGTERM", "Ctrl-C"), when the process is to
-// end. The second request ends it at once. SIGHUP is ignored. `io` outlives this. On Linux create
-// it before other threads: they inherit the signal mask.
+// end. The second request ends it at once. SIGHUP is ignored. `io` outlives this. On Linux
+// create it before other threads: they inherit the signal mask. hold_signals_linux.cc blocks the
+// signals before it exists.
 class StopSignals {
  public:
   StopSignals(boost::asio::io_context& io, std::function<void(std::string_view)> stop);

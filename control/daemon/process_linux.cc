@@ -17,6 +17,7 @@ std::uint64_t ProcessId() { return static_cast<std::uint64_t>(::getpid()); }
 void PrepareProcess() {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);
+  ::signal(SIGCHLD, SIG_DFL);
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;

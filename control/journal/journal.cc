@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/file_io.h"
 #include "control/own_files.h"
+#include "control/state_version.h"
 #include "nlohmann/json.hpp"
 #include "vxlan/text/printable.h"
 
@@ -19,9 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Increased when an earlier weft would misread the text.
-constexpr std::int64_t kVersion = 1;
-// What version 1 was called first.
+// What version 1 was called before it had a number.
 constexpr std::string_view kFormat = "weft/journal/v1";
 constexpr std::size_t kPiece = std::size_t{64} << 10;
 
@@ -43,6 +42,7 @@ Json ToJson(const lease::FamilyLease& half) {
   Set(json, "vtepMAC", half.vtep_mac);
   if (half.kept_since) json["keptSince"] = *half.kept_since;
   if (half.behind_nat) json["behindNAT"] = true;
+  if (half.node_address) json["nodeAddress"] = true;
   return json;
 }
 
@@ -163,6 +163,7 @@ std::optional<lease::FamilyLease> ReadLease(const Reader& reader, IpFamily famil
   half.vtep_mac = reader.Mac("vtepMAC");
   half.kept_since = reader.Number("keptSince", kAnyNumber);
   half.behind_nat = reader.Bool("behindNAT");
+  half.node_address = reader.Bool("nodeAddress");
   return half;
 }
 
@@ -197,15 +198,6 @@ lease::Lease ReadLease(const Reader& reader) {
 
 absl::Status OfLine(std::size_t line, std::string_view why) {
   return absl::DataLossError(absl::StrCat("line ", line, ": ", why));
-}
-
-absl::Status ReadVersion(const Reader& reader) {
-  const auto version = reader.Number("version", kAnyNumber);
-  if (!version && reader.String("apiVersion") != kFormat)
-    return OfLine(1, "it is no journal of weft");
-  if (version <= kVersion) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "it has version ", *version, ", and this flanneld knows ", kVersion, " and earlier ones"));
 }
 
 std::set<std::string> ReadTexts(const Reader& reader, const char* key) {
@@ -264,7 +256,7 @@ void Write(const Header& header, std::optional<ForEachLease> leases, control::Te
   Set(own, "backend", header.own.backend_type);
   if (header.own.v4 != lease::OwnNodeFamily()) own["ipv4"] = ToJson(header.own.v4);
   if (header.own.v6 != lease::OwnNodeFamily()) own["ipv6"] = ToJson(header.own.v6);
-  Json first = {{"version", kVersion},
+  Json first = {{"version", control::kStateVersion},
                 {"apiVersion", kFormat},
                 {"saved", header.saved},
                 {"boot", header.scope.boot}};
@@ -302,7 +294,9 @@ absl::StatusOr<Header> Read(std::istream& text, std::optional<Visit> visit) {
     std::string error;
     const Reader reader(json, error);
     if (!header) {
-      if (absl::Status known = ReadVersion(reader); !known.ok()) return known;
+      if (absl::Status known = control::CheckStateVersion("it", json); !known.ok()) return known;
+      if (!reader.Number("version", kAnyNumber) && reader.String("apiVersion") != kFormat)
+        return OfLine(1, "it is no journal of weft");
       header = ReadHeader(reader);
       if (error.empty() && (!visit || !header->leases)) return *header;
     } else if (const lease::Lease lease = ReadLease(reader); error.empty()) {
@@ -347,8 +341,8 @@ absl::StatusOr<std::optional<Header>> Journal::Load(std::optional<Visit> visit) 
     return absl::Status(
         why.code(),
         absl::StrCat("the journal ", path_, " is not used: ", why.message(),
-                     absl::IsFailedPrecondition(why)
-                         ? "; it stays, and none is written: start that flanneld, or remove it"
+                     absl::IsUnimplemented(why)
+                         ? ""
                          : "; it is replaced once the source of leases answers"));
   };
   // Before it is opened: opening a FIFO would wait for its writer.
@@ -379,7 +373,7 @@ absl::Status Journal::Save(const Header& header, std::optional<ForEachLease> lea
                      "flanneld a folder it may write to with --state-dir"));
   };
   // Also one that was put there while this process ran.
-  if (absl::Status found = Load().status(); absl::IsFailedPrecondition(found)) return found;
+  if (absl::Status found = Load().status(); absl::IsUnimplemented(found)) return found;
   if (const auto made = control::MakeOwnFolder(folder_); !made.ok()) return failed(made.status());
   if (const auto aside = control::SetForeignAside(path_); !aside.ok())
     return failed(aside.status());

@@ -55,7 +55,7 @@ using ForEachLease = absl::FunctionRef<void(Visit)>;
 // they are not kept.
 void Write(const Header& header, std::optional<ForEachLease> leases, control::TextSink append);
 // Reads the header and, if there is a `visit`, the leases; those that it received before an error
-// are void. The error names line, member and cause. FailedPrecondition: of a later version.
+// are void. The error names line, member and cause. Unimplemented: of a later version.
 absl::StatusOr<Header> Read(std::istream& text, std::optional<Visit> visit = std::nullopt);
 
 // How `state` differs from what is desired, as a sentence; empty: it may be used.
@@ -75,7 +75,7 @@ class Journal {
   // As Read. Empty: there is no file.
   absl::StatusOr<std::optional<Header>> Load(std::optional<Visit> visit = std::nullopt) const;
   // As Write. Replaces the file atomically; one of another user is set aside first, one of a later
-  // version stays: FailedPrecondition.
+  // version stays: Unimplemented.
   absl::Status Save(const Header& header, std::optional<ForEachLease> leases = std::nullopt) const;
 
  private:

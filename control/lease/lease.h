@@ -25,6 +25,13 @@ struct NodeKey {
   }
 };
 
+// The Node's condition Ready.
+struct Readiness {
+  bool ready = false;
+  std::int64_t since = 0;  // lastTransitionTime, Unix seconds; zero if absent
+  friend bool operator==(const Readiness&, const Readiness&) = default;
+};
+
 // One address family's half of a lease. A member is absent if it was absent or empty in the Node.
 struct FamilyLease {
   IpPrefix subnet;  // spec.podCIDR(s)
@@ -38,6 +45,8 @@ struct FamilyLease {
   // public-ip-overwrite names an address that the Node does not have: its packets may come from
   // another than `public_ip`.
   bool behind_nat = false;
+  // `public_ip` is among the Node's status.addresses.
+  bool node_address = false;
   friend bool operator==(const FamilyLease&, const FamilyLease&) = default;
 };
 
@@ -48,7 +57,8 @@ struct Lease {
   // the one in use stays; at startup, the older one. Of two Nodes with the same name, the newer one
   // is used.
   std::int64_t created = 0;
-  std::string backend_type;  // as written: "vxlan", "host-gw", "alloc", ...
+  std::string backend_type;              // as written: "vxlan", "host-gw", "alloc", ...
+  std::optional<Readiness> readiness{};  // for people: no lease depends on it
   std::optional<FamilyLease> v4;
   std::optional<FamilyLease> v6;
   const std::optional<FamilyLease>& of(IpFamily family) const {

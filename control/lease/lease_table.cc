@@ -27,6 +27,10 @@ bool IsOfHost(PeerState alone) {
   return alone == PeerState::kHostConflict || alone == PeerState::kOutsideNetwork;
 }
 
+// How often the waiting leases are judged again: the longest chain of conflicts that one change
+// resolves. Leases whose addresses lie in each other's subnets in a circle would never end.
+constexpr int kMostPasses = 16;
+
 std::int64_t SystemTime() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::seconds>(now).count();
@@ -251,6 +255,7 @@ bool LeaseTable::Put(const Lease& reported) {
     const PackedLease known = Read(slot.record);
     if (known.value() == desired.value()) {
       if (in_snapshot_) Mark(slot.record, true);
+      if (SetReadiness(store_.At(slot.record), lease.readiness)) ++generation_;
       return false;
     }
     used = Unindex(slot.record);
@@ -350,26 +355,26 @@ PeerState LeaseTable::Admit(RecordId record, IpFamily family, PeerState alone, A
   std::optional<PeerState> yields;
   if (holder != kNoRecord && !takes_from(Read(holder)))
     yields = PeerState::kOverlap;
-  else if (SubnetOf(address) != kNoRecord)
+  else if (StrongerAround(lease, family) != kNoRecord)
     yields = PeerState::kBadPublicIp;
   else if (arrival != Arrival::kStays && Around(subnet) != kNoRecord)
     yields = PeerState::kOverlap;
-  else if (!may_displace && ContainedAddress(subnet) != kNoRecord)
+  else if (Inside(lease, family, /*precluding=*/true) != kNoRecord)
     yields = PeerState::kOverlap;
   if (yields) {
     mine.waiting.push_back(record);
     return *yields;
   }
   if (holder != kNoRecord) Evict(holder, family, PeerState::kOverlap);
-  if (may_displace) {
-    for (RecordId other = ContainedAddress(subnet); other != kNoRecord;
-         other = ContainedAddress(subnet))
-      Evict(other, family, PeerState::kBadPublicIp);
-    const auto& ours = own_.of(family).subnet;
-    if (ours && subnet.length() >= ours->length()) {
-      for (const RecordId other : mine.subnets.Inside(subnet))
-        Evict(other, family, PeerState::kOverlap);
-    }
+  for (RecordId other = SubnetOf(address); other != kNoRecord; other = SubnetOf(address))
+    Evict(other, family, PeerState::kOverlap);
+  const auto inside = [&] { return Inside(lease, family, /*precluding=*/false); };
+  for (RecordId other = inside(); other != kNoRecord; other = inside())
+    Evict(other, family, PeerState::kBadPublicIp);
+  const auto& ours = own_.of(family).subnet;
+  if (may_displace && ours && subnet.length() >= ours->length()) {
+    for (const RecordId other : mine.subnets.Inside(subnet))
+      Evict(other, family, PeerState::kOverlap);
   }
   Note(family, subnet, kNoRecord);
   mine.subnets.Add(record);
@@ -395,7 +400,8 @@ void LeaseTable::Evict(RecordId record, IpFamily family, PeerState state) {
 void LeaseTable::AdmitWaiting() {
   for (const IpFamily family : kFamilies) {
     Family& mine = of(family);
-    while (std::exchange(mine.freed, false) && !mine.waiting.empty()) {
+    for (int passes = 0; std::exchange(mine.freed, false) && !mine.waiting.empty(); ++passes) {
+      if (passes == kMostPasses) break;
       std::vector<RecordId> waiting = std::exchange(mine.waiting, {});
       // Wider subnets first: those inside them yield.
       std::sort(waiting.begin(), waiting.end(), [&](RecordId a, RecordId b) {
@@ -430,11 +436,21 @@ RecordId LeaseTable::Around(const IpPrefix& subnet) const {
   return of(subnet.family()).subnets.Around(subnet, ours->length());
 }
 
-RecordId LeaseTable::ContainedAddress(const IpPrefix& subnet) const {
-  const auto& inner = of(subnet.family()).inner_ips;
-  if (inner.empty()) return kNoRecord;
-  const auto at = inner.lower_bound({subnet.base(), kNoRecord});
-  return at != inner.end() && subnet.Contains(at->first) ? at->second : kNoRecord;
+RecordId LeaseTable::StrongerAround(const PackedLease& lease, IpFamily family) const {
+  RecordId around = SubnetOf(*lease.public_ip(family));
+  while (around != kNoRecord && Precludes(lease, Read(around), family))
+    around = of(family).subnets.Around(Read(around).subnet(family));
+  return around;
+}
+
+RecordId LeaseTable::Inside(const PackedLease& lease, IpFamily family, bool precluding) const {
+  const IpPrefix subnet = lease.subnet(family);
+  const auto& inner = of(family).inner_ips;
+  for (auto at = inner.lower_bound({subnet.base(), kNoRecord});
+       at != inner.end() && subnet.Contains(at->first); ++at) {
+    if (Precludes(Read(at->second), lease, family) == precluding) return at->second;
+  }
+  return kNoRecord;
 }
 
 RecordId LeaseTable::SubnetOf(const IpAddress& address) const {
@@ -462,7 +478,8 @@ PeerState LeaseTable::JudgeAlone(const PackedLease& lease, const IpPrefix& subne
   if (ReservedRange(subnet)) return PeerState::kReservedRange;
   const IpAddress address = *lease.public_ip(family);
   if (!IsNodeAddress(address) || subnet.Contains(address) ||
-      (own.subnet && own.subnet->Contains(address)))
+      (own.subnet && own.subnet->Contains(address)) ||
+      FindClaim(own.addresses, *IpPrefix::From(address, address.bits())) != nullptr)
     return PeerState::kBadPublicIp;
   if (FindClaim(own.claims, subnet) != nullptr) return PeerState::kHostConflict;
   if (own.network && !own.network->Contains(subnet)) return PeerState::kOutsideNetwork;

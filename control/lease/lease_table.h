@@ -54,12 +54,19 @@ struct PeerCounts {
 // A lease is *complete* when it is valid on its own (JudgeAlone). A complete lease is *in use*
 // unless it conflicts with one in use; then it waits until that one is removed or changes.
 //
-// A Node's annotations are unverified and must not disconnect another Node's pods: once the sinks
-// have received the leases in use, a new lease that conflicts with one of them waits, whatever it
-// contains. Before that no lease is protected. Of two leases in conflict these wait: with the same
-// subnet, the newer; a lease whose public IP lies in the other's subnet; a lease whose subnet lies
-// inside the other's, if it is smaller than our own (a wider one takes nothing from those inside
-// it). A Node that was created again under its name replaces its former self.
+// A Node's annotations are unverified and must not disconnect another Node's pods.
+//
+// Where the public IP of one lease lies in the subnet of another, a property of its Node decides,
+// in any order of arrival and at each start: if the address is among the Node's status.addresses,
+// the lease with the subnet waits, because it would cut the node off; else the lease with the
+// address does, because an annotation proves nothing. Where each lies in the other's subnet, the
+// older Node's is used.
+//
+// Of two leases with one subnet, and of two one of which is smaller than our own subnet and lies
+// inside the other, the one in use stays: once the sinks have received the leases in use, a new
+// lease takes nothing from them. Before that the newer one and the inner one wait. (A wider one
+// takes nothing from those inside it.) A Node that was created again under its name replaces its
+// former self.
 //
 // A half whose backend-data omits the MAC that the same Node (name, UID, backend, VNI, subnet) had
 // published changes nothing, as it changes nothing for upstream's peers: the last complete half,
@@ -127,6 +134,12 @@ class LeaseTable {
   std::vector<NotJoinedNode> NotJoined() const;
   std::size_t refused() const { return refused_.size(); }
   std::size_t not_joined() const { return not_joined_.size(); }
+  // Another node that has a complete lease of `subnet`, whether or not it is ours, too; empty:
+  // none. O(n).
+  std::string UserOf(const IpPrefix& subnet) const;
+  // Two nodes, one of them perhaps ourselves, whose leases have one VTEP MAC, as a condition;
+  // empty: there are none. O(n).
+  std::string DuplicateMac() const;
   // The name of a Node that differs from `name` only in case; empty: none. O(n).
   std::string NameInOtherCase(std::string_view name) const;
 
@@ -207,10 +220,13 @@ class LeaseTable {
   void Note(IpFamily family, const IpPrefix& subnet, RecordId record);
   bool LiesInNetwork(const IpAddress& address) const;
   // Leases in use that conflict, or kNoRecord: the one around `subnet`, if `subnet` is smaller than
-  // ours; the one whose public IP lies in `subnet`; the one whose subnet contains `address`.
+  // ours; one whose subnet contains `address`, the longest.
   RecordId Around(const IpPrefix& subnet) const;
-  RecordId ContainedAddress(const IpPrefix& subnet) const;
   RecordId SubnetOf(const IpAddress& address) const;
+  // One whose subnet contains the public IP of `lease` and is used nevertheless; one whose public
+  // IP lies in the subnet of `lease` and precludes that, or does not.
+  RecordId StrongerAround(const PackedLease& lease, IpFamily family) const;
+  RecordId Inside(const PackedLease& lease, IpFamily family, bool precluding) const;
   // Ignores other leases.
   PeerState JudgeAlone(const PackedLease& lease, const IpPrefix& subnet) const;
   PeerState Judge(RecordId lease, IpFamily family) const;
@@ -218,7 +234,9 @@ class LeaseTable {
   LeaseRow RowOf(RecordId lease, IpFamily family, PeerState state) const;
   std::string Explain(const PackedLease& lease, const FamilyLease& half, PeerState state) const;
   std::string ExplainOverlap(const PackedLease& lease, const FamilyLease& half) const;
-  std::string ExplainPublicIp(const FamilyLease& half) const;
+  std::string ExplainPublicIp(const PackedLease& lease, const FamilyLease& half) const;
+  // Why other nodes refuse our own lease, as published; empty: they do not.
+  std::string ExplainSelf(const PackedLease& lease, const FamilyLease& half) const;
   Family& of(IpFamily family) { return families_[static_cast<std::size_t>(family)]; }
   const Family& of(IpFamily family) const { return families_[static_cast<std::size_t>(family)]; }
 

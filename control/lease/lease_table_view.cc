@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table's results: changes for the sinks, rows and sentences for people.
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -18,6 +19,19 @@ std::string TimeText(std::int64_t unix_seconds) {
   return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromUnixSeconds(unix_seconds),
                           absl::UTCTimeZone());
 }
+
+// `node "a" (Ready since 2026-11-19 00:00:00 UTC)`
+std::string Named(const PackedLease& lease) {
+  const auto readiness = lease.readiness();
+  if (!readiness) return absl::StrCat("node ", Quoted(lease.name()));
+  return absl::StrCat("node ", Quoted(lease.name()), readiness->ready ? " (Ready" : " (NotReady",
+                      readiness->since == 0 ? "" : " since ",
+                      readiness->since == 0 ? "" : TimeText(readiness->since), ")");
+}
+
+// Follows from no state of a Node: one that is not Ready may come back with its pods.
+constexpr std::string_view kDeleteOnly =
+    ": give one of them another podCIDR; delete a Node only if its host no longer exists";
 
 // `lease` is complete.
 Peer PeerOf(const PackedLease& lease, IpFamily family) {
@@ -199,6 +213,48 @@ std::vector<NotJoinedNode> LeaseTable::NotJoined() const {
   return nodes;
 }
 
+std::string LeaseTable::UserOf(const IpPrefix& subnet) const {
+  const IpFamily family = subnet.family();
+  std::string user;
+  ForEach([&](RecordId record) {
+    const PackedLease lease = Read(record);
+    if (!lease.has(family) || lease.subnet(family) != subnet || lease.name() == own_.node_name)
+      return;
+    const PeerState alone = lease.alone(family);
+    if (IsUsable(alone) || alone == PeerState::kOverlap) user = lease.name();
+  });
+  return user;
+}
+
+std::string LeaseTable::DuplicateMac() const {
+  if (!is_vxlan_) return "";
+  // By the names of the nodes, the lesser first.
+  std::map<std::pair<std::string, std::string>, MacAddress> pairs;
+  for (const IpFamily family : kFamilies) {
+    absl::flat_hash_map<MacAddress, RecordId> users;
+    ForEach([&](RecordId record) {
+      const PackedLease lease = Read(record);
+      if (!lease.has(family) || !lease.has_vtep_mac(family)) return;
+      if (!IsUsable(lease.alone(family)) && lease.alone(family) != PeerState::kSelf) return;
+      const MacAddress mac = *lease.half(family).vtep_mac;
+      const auto [at, is_new] = users.try_emplace(mac, record);
+      const std::string_view first = Read(at->second).name();
+      if (is_new || first == lease.name()) return;
+      pairs.try_emplace(std::minmax(std::string(first), std::string(lease.name())), mac);
+    });
+  }
+  if (pairs.empty()) return "";
+  const auto& [names, mac] = *pairs.begin();
+  return absl::StrCat(
+      "nodes ", Quoted(names.first), " and ", Quoted(names.second), " publish one VTEP MAC, ",
+      mac.ToString(), pairs.size() > 1 ? absl::StrCat(", as do ", pairs.size() - 1, " more") : "",
+      ": nodes with a vxlan device of the kernel find a node by its MAC, so they send the packets ",
+      "for both to one of them, and the other one's pods do not get theirs; weft finds it by its ",
+      "subnet. For a new MAC stop flannel on one of the two, remove the annotation backend-data of "
+      "its Node and, on Windows, its HNS network, on Linux its device flannel.",
+      own_.vni.value(), "; cloned machines need a new /etc/machine-id, too; start flannel again");
+}
+
 std::string LeaseTable::NameInOtherCase(std::string_view name) const {
   std::string found;
   const auto consider = [&](std::string_view other) {
@@ -240,8 +296,9 @@ std::string LeaseTable::Explain(const PackedLease& lease, const FamilyLease& hal
   const Family& mine = of(family);
   switch (state) {
     case PeerState::kUsable:
-    case PeerState::kSelf:
       return "";
+    case PeerState::kSelf:
+      return ExplainSelf(lease, half);
     case PeerState::kOverlap:
       return ExplainOverlap(lease, half);
     case PeerState::kNestedSubnet: {
@@ -250,10 +307,21 @@ std::string LeaseTable::Explain(const PackedLease& lease, const FamilyLease& hal
                           other.subnet(family).ToString(), " of node ", Quoted(other.name()),
                           ": check the cluster's podCIDRs");
     }
-    case PeerState::kDuplicatePublicIp:
-      return absl::StrCat("used, but ", mine.public_ips.Count(*half.public_ip),
-                          " leases name public IP ", half.public_ip->ToString(),
-                          ": right behind a shared address, else delete the Node that is gone");
+    case PeerState::kDuplicatePublicIp: {
+      RecordId other = kNoRecord;
+      ForEach([&](RecordId record) {
+        const PackedLease twin = Read(record);
+        if (other == kNoRecord && twin.name() != lease.name() && twin.has(family) &&
+            twin.public_ip(family) == half.public_ip)
+          other = record;
+      });
+      return absl::StrCat(
+          "used, but ", mine.public_ips.Count(*half.public_ip), " leases name public IP ",
+          half.public_ip->ToString(), ", those of ", Named(lease), " and ",
+          other == kNoRecord ? "its former self" : Named(Read(other)),
+          ": right behind a shared address, else correct the flanneld of one of them; delete a "
+          "Node only if its host no longer exists");
+    }
     case PeerState::kVniMismatch:
       if (!half.vni) {
         return "its backend-data has no VNI, as Linux flannel before v0.14.0 writes it: upgrade "
@@ -291,7 +359,7 @@ std::string LeaseTable::Explain(const PackedLease& lease, const FamilyLease& hal
                           ", which is reserved: delete node ", Quoted(lease.name()),
                           " and let it have another podCIDR");
     case PeerState::kBadPublicIp:
-      return ExplainPublicIp(half);
+      return ExplainPublicIp(lease, half);
     case PeerState::kMissingMac:
     case PeerState::kMissingPublicIp:
     case PeerState::kFamilyOff:
@@ -304,39 +372,90 @@ std::string LeaseTable::ExplainOverlap(const PackedLease& lease, const FamilyLea
   const IpFamily family = half.subnet.family();
   const Family& mine = of(family);
   const auto& ours = own_.of(family).subnet;
-  if (ours && ours->Overlaps(half.subnet)) {
-    return absl::StrCat("overlaps our own subnet ", ours->ToString(),
-                        ": one of the two Nodes has a stale podCIDR; delete it");
-  }
-  if (const RecordId holder = mine.subnets.Holder(half.subnet); holder != kNoRecord) {
-    return absl::StrCat("node ", Quoted(Read(holder).name()),
-                        " holds the same subnet: delete node ", Quoted(Read(holder).name()),
-                        " if it is gone, else node ", Quoted(lease.name()));
-  }
+  const auto text = [&](auto... words) {
+    return absl::StrCat(Named(lease), words..., kDeleteOnly);
+  };
+  if (ours && ours->Overlaps(half.subnet))
+    return text(" overlaps our own subnet ", ours->ToString());
+  if (const RecordId holder = mine.subnets.Holder(half.subnet); holder != kNoRecord)
+    return text(" has the same subnet as ", Named(Read(holder)), ", which is in use");
   if (const RecordId around = Around(half.subnet); around != kNoRecord) {
-    return absl::StrCat("lies inside ", Read(around).subnet(family).ToString(), " of node ",
-                        Quoted(Read(around).name()), ", which is in use: delete node ",
-                        Quoted(lease.name()), " and let it have another podCIDR");
+    return text(" lies inside ", Read(around).subnet(family).ToString(), " of ",
+                Named(Read(around)), ", which is in use");
   }
-  if (const RecordId inside = ContainedAddress(half.subnet); inside != kNoRecord) {
-    return absl::StrCat("contains public IP ", Read(inside).public_ip(family)->ToString(),
-                        " of node ", Quoted(Read(inside).name()), ", which is in use: delete node ",
-                        Quoted(lease.name()), " and let it have another podCIDR");
+  if (const RecordId inside = Inside(lease, family, /*precluding=*/true); inside != kNoRecord) {
+    return text(" contains public IP ", Read(inside).public_ip(family)->ToString(), " of ",
+                Named(Read(inside)), ", which is an address of that Node");
   }
   return std::string(Sentence(PeerState::kOverlap));
 }
 
-std::string LeaseTable::ExplainPublicIp(const FamilyLease& half) const {
+std::string LeaseTable::ExplainSelf(const PackedLease& lease, const FamilyLease& half) const {
+  const IpFamily family = half.subnet.family();
+  const auto refused = [&](std::string_view by, auto... why) {
+    return absl::StrCat("our own lease is published, but ", by,
+                        " that run weft do not use it: ", why...);
+  };
+  if (!half.public_ip) return "";
   const IpAddress& address = *half.public_ip;
-  const auto& ours = own_.of(address.family()).subnet;
+  if (!IsNodeAddress(address) || half.subnet.Contains(address)) {
+    return refused("all nodes", "its public IP ", address.ToString(),
+                   half.subnet.Contains(address) ? " lies in our own subnet " : " is not a node's",
+                   half.subnet.Contains(address) ? half.subnet.ToString() : "",
+                   "; correct --public-ip or --iface");
+  }
+  if (ReservedRange(half.subnet))
+    return refused("all nodes", "its subnet ", half.subnet.ToString(), " is reserved");
+  if (const RecordId around = SubnetOf(address); around != kNoRecord && !half.node_address) {
+    return refused("nodes", "its public IP ", address.ToString(), " lies in ",
+                   Read(around).subnet(family).ToString(), " of ", Named(Read(around)),
+                   " and is not among our Node's status.addresses; correct --public-ip or --iface, "
+                   "or give that Node another podCIDR");
+  }
+  // Leases that conflict with our subnet are not in use here.
+  const StateCounts& alone = of(family).alone;
+  if (alone[static_cast<std::size_t>(PeerState::kOverlap)] +
+          alone[static_cast<std::size_t>(PeerState::kBadPublicIp)] ==
+      0)
+    return "";
+  std::string why;
+  ForEach([&](RecordId record) {
+    const PackedLease other = Read(record);
+    if (!why.empty() || !other.has(family) || other.name() == lease.name()) return;
+    const auto public_ip = other.public_ip(family);
+    if (other.alone(family) == PeerState::kBadPublicIp && half.subnet.Contains(*public_ip) &&
+        other.is_node_address(family)) {
+      why = refused("nodes", "its subnet ", half.subnet.ToString(), " contains public IP ",
+                    public_ip->ToString(), " of ", Named(other),
+                    ", which is an address of that Node; give our Node another podCIDR");
+    } else if (other.alone(family) == PeerState::kOverlap && other.subnet(family) == half.subnet &&
+               Precedes(other, lease)) {
+      why = refused("nodes", Named(other), " is older and has the same subnet, ",
+                    half.subnet.ToString(), "; give one of the two another podCIDR");
+    }
+  });
+  return why;
+}
+
+std::string LeaseTable::ExplainPublicIp(const PackedLease& lease, const FamilyLease& half) const {
+  const IpAddress& address = *half.public_ip;
+  const OwnFamily& own = own_.of(address.family());
+  const auto& ours = own.subnet;
   std::string why = " is not an address of a node";
+  if (const HostClaim* const claim =
+          FindClaim(own.addresses, *IpPrefix::From(address, address.bits()))) {
+    return absl::StrCat(
+        "its public IP is ", claim->what, ": ", Named(lease),
+        " is this host under a former name, or another host with our address; delete that Node if "
+        "this host was renamed, else give one of the two hosts another address");
+  }
   if (half.subnet.Contains(address)) {
     why = absl::StrCat(" lies in the node's own podCIDR ", half.subnet.ToString());
   } else if (ours && ours->Contains(address)) {
     why = absl::StrCat(" lies in our own subnet ", ours->ToString());
   } else if (const RecordId around = SubnetOf(address); around != kNoRecord) {
-    why = absl::StrCat(" lies in ", Read(around).subnet(address.family()).ToString(), " of node ",
-                       Quoted(Read(around).name()));
+    why = absl::StrCat(" lies in ", Read(around).subnet(address.family()).ToString(), " of ",
+                       Named(Read(around)), " and is not among its own Node's status.addresses");
   }
   return absl::StrCat("its public IP ", address.ToString(), why,
                       ": check its flanneld's --public-ip and --iface");

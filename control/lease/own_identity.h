@@ -15,16 +15,18 @@ namespace weft::lease {
 // A prefix that this host must reach outside the pod network. A lease that contains it would divert
 // that traffic.
 struct HostClaim {
-  IpPrefix prefix;   // for an address: its full length
-  std::string what;  // for people: "address 192.0.2.1 of eth0"
+  IpPrefix prefix;           // for an address: its full length
+  std::string what;          // for people: "this node's address 192.0.2.1 on eth0"
+  bool own_address = false;  // it is an address of this host
   friend bool operator==(const HostClaim&, const HostClaim&) = default;
 };
 
 struct OwnFamily {
-  std::optional<IpPrefix> subnet;   // our PodCIDR; absent while unknown
-  std::optional<IpPrefix> network;  // net-conf's current Network; absent: nothing lies outside
-  bool enabled = true;              // in net-conf
-  std::vector<HostClaim> claims{};  // ordered by prefix
+  std::optional<IpPrefix> subnet;      // our PodCIDR; absent while unknown
+  std::optional<IpPrefix> network;     // net-conf's current Network; absent: nothing lies outside
+  bool enabled = true;                 // in net-conf
+  std::vector<HostClaim> claims{};     // ordered by prefix
+  std::vector<HostClaim> addresses{};  // of this host now; ordered by prefix
   friend bool operator==(const OwnFamily&, const OwnFamily&) = default;
 };
 

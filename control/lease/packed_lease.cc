@@ -6,6 +6,7 @@
 #include <bit>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 namespace weft::lease {
 namespace {
@@ -99,6 +100,7 @@ void Pack(const Lease& lease, const PackedUid& uid, std::string& out) {
     const std::size_t address_size = P::AddressSize(family);
     fields |= P::kHalf << shift;
     if (half.behind_nat) fields |= P::BehindNatBit(family);
+    if (half.node_address) fields |= P::NodeAddressBit(family);
     std::memset(to, 0, P::HalfSize(family));
     to = Store(to, half.subnet.base().bytes());
     *to++ = static_cast<char>(half.subnet.length());
@@ -147,10 +149,11 @@ void Pack(const Lease& lease, const PackedUid& uid, std::string& out) {
     store_text(lease.backend_type);
   }
   store_text(lease.node.name);
-  begin[P::kReported] = begin[P::kStates] = 0;
+  begin[P::kFlags] = begin[P::kStates] = 0;
+  SetReadiness(begin, lease.readiness);
   Store(begin + P::kFields, static_cast<std::uint16_t>(fields));
   begin[P::kBackend] = static_cast<char>(backend - kBackends.begin());
-  Store(begin + P::kCreated, lease.created);
+  std::memcpy(begin + P::kCreated, &lease.created, P::kCreatedSize);  // of years below 17,000
   out.resize(static_cast<std::size_t>(to - begin));
 }
 
@@ -165,6 +168,7 @@ FamilyLease PackedLease::half(IpFamily family) const {
     half.vtep_mac = MacAddress::FromBytes(bytes.data());
   }
   half.behind_nat = is_behind_nat(family);
+  half.node_address = is_node_address(family);
   if (is_kept(family)) {
     const bool second = family == IpFamily::kV6 && is_kept(IpFamily::kV4);
     half.kept_since = Load<std::int64_t>(at_ + OffsetOfSince() + (second ? kSinceSize : 0));
@@ -192,6 +196,11 @@ std::optional<IpAddress> PackedLease::public_ip(IpFamily family) const {
   return LoadAddress(family, at_ + OffsetOf(family) + AddressSize(family) + 1);
 }
 
+std::optional<Readiness> PackedLease::readiness() const {
+  if ((at_[kFlags] & kHasReadiness) == 0) return std::nullopt;
+  return Readiness{(at_[kFlags] & kReady) != 0, Load<std::uint32_t>(at_ + kReadySince)};
+}
+
 std::string_view PackedLease::backend_type() const {
   const auto number = static_cast<unsigned char>(at_[kBackend]);
   return number < kBackends.size() ? kBackends[number] : Text(at_ + OffsetAfter(uid_bytes()));
@@ -202,7 +211,26 @@ NodeKey PackedLease::node() const {
   return {std::string(name()), has_uuid() ? UuidText(uid) : std::string(uid)};
 }
 
-void SetReported(char* at, bool reported) { at[PackedLease::kReported] = reported ? 1 : 0; }
+void SetReported(char* at, bool reported) {
+  using P = PackedLease;
+  char& flags = at[P::kFlags];
+  flags = static_cast<char>(reported ? flags | P::kReported : flags & ~P::kReported);
+}
+
+bool SetReadiness(char* at, const std::optional<Readiness>& readiness) {
+  using P = PackedLease;
+  std::uint32_t since = 0;
+  int flags = at[P::kFlags] & P::kReported;
+  if (readiness) {
+    flags |= P::kHasReadiness | (readiness->ready ? P::kReady : 0);
+    if (std::in_range<std::uint32_t>(readiness->since))
+      since = static_cast<std::uint32_t>(readiness->since);
+  }
+  const bool same = flags == at[P::kFlags] && P::Load<std::uint32_t>(at + P::kReadySince) == since;
+  at[P::kFlags] = static_cast<char>(flags);
+  Store(at + P::kReadySince, since);
+  return !same;
+}
 
 void SetAlone(char* at, IpFamily family, PeerState state) {
   const unsigned shift = PackedLease::ShiftOf(family);
@@ -214,6 +242,12 @@ void SetAlone(char* at, IpFamily family, PeerState state) {
 bool Precedes(const PackedLease& a, const PackedLease& b) {
   if (a.created() != b.created()) return a.created() < b.created();
   return IsOfLesserNode(a, b);
+}
+
+bool Precludes(const PackedLease& inside, const PackedLease& around, IpFamily family) {
+  const bool real = inside.is_node_address(family);
+  const bool mutual = inside.subnet(family).Contains(*around.public_ip(family));
+  return mutual && real == around.is_node_address(family) ? Precedes(inside, around) : real;
 }
 
 bool IsOfLesserNode(const PackedLease& a, const PackedLease& b) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lease as one run of bytes, as the table keeps it: with a UUID and an IPv4 half 49 and the
+// A lease as one run of bytes, as the table keeps it: with a UUID and an IPv4 half 50 and the
 // node's name.
 //
 //   bytes
-//     1     reported in the current snapshot          set by the table:
+//     1     reported in the current snapshot, Ready   set by the table:
 //     1     PeerState of each half, judged alone      not part of the value
+//     4     since when it is Ready or not
 //     2     which fields are present
 //     1     backend type, by number
-//     8     created
+//     5     created
 //    19     IPv4: subnet 4 and 1, public IP 4, VNI 4, MAC 6      if there is such a half
 //    43     IPv6: subnet 16 and 1, public IP 16, VNI 4, MAC 6    if there is such a half
 //     8     since when, of each half that is kept
@@ -57,13 +58,15 @@ class PackedLease {
  public:
   explicit PackedLease(const char* at) : at_(at) {}
 
-  bool reported() const { return at_[kReported] != 0; }
+  bool reported() const { return (at_[kFlags] & kReported) != 0; }
   // Unspecified if the half is absent.
   PeerState alone(IpFamily family) const {
     return static_cast<PeerState>(static_cast<unsigned char>(at_[kStates]) >> ShiftOf(family) & 15);
   }
 
-  // Two leases are equal exactly if these bytes are.
+  std::optional<Readiness> readiness() const;
+
+  // Two leases are equal, but for their readiness, exactly if these bytes are.
   std::string_view value() const { return {at_ + kFields, size() - kFields}; }
   // Of the whole record, in bytes.
   std::size_t size() const {
@@ -86,12 +89,18 @@ class PackedLease {
   bool has_vtep_mac(IpFamily family) const { return Has(family, kMac); }
   bool is_kept(IpFamily family) const { return (fields() & KeptBit(family)) != 0; }
   bool is_behind_nat(IpFamily family) const { return (fields() & BehindNatBit(family)) != 0; }
+  bool is_node_address(IpFamily family) const { return (fields() & NodeAddressBit(family)) != 0; }
   std::optional<std::uint32_t> vni(IpFamily family) const {
     if (!Has(family, kVni)) return std::nullopt;
     return Load<std::uint32_t>(at_ + OffsetOfVni(family));
   }
 
-  std::int64_t created() const { return Load<std::int64_t>(at_ + kCreated); }
+  std::int64_t created() const {
+    std::int64_t seconds = 0;
+    std::memcpy(&seconds, at_ + kCreated, kCreatedSize);
+    constexpr unsigned kUnused = 64 - 8 * kCreatedSize;
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(seconds) << kUnused) >> kUnused;
+  }
   std::string_view backend_type() const;
   std::string_view name() const { return Text(at_ + OffsetOfName()); }
   bool has_uuid() const { return (fields() & kUuid) != 0; }
@@ -104,15 +113,19 @@ class PackedLease {
  private:
   friend void Pack(const Lease& lease, const PackedUid& uid, std::string& out);
   friend void SetReported(char* at, bool reported);
+  friend bool SetReadiness(char* at, const std::optional<Readiness>& readiness);
   friend void SetAlone(char* at, IpFamily family, PeerState state);
 
   // Bits of one half's fields, those of IPv6 four bits higher; then the other bits.
   static constexpr unsigned kHalf = 1, kPublicIp = 2, kVni = 4, kMac = 8;
   static constexpr unsigned kUuid = 1u << 8, kOtherBackend = 1u << 9, kKeptV4 = 1u << 10,
-                            kKeptV6 = 1u << 11, kBehindNatV4 = 1u << 12, kBehindNatV6 = 1u << 13;
+                            kKeptV6 = 1u << 11, kBehindNatV4 = 1u << 12, kBehindNatV6 = 1u << 13,
+                            kNodeAddressV4 = 1u << 14, kNodeAddressV6 = 1u << 15;
+  // Bits of kFlags.
+  static constexpr char kReported = 1, kHasReadiness = 2, kReady = 4;
   // Offsets.
-  static constexpr std::size_t kReported = 0, kStates = 1, kFields = 2, kBackend = 4, kCreated = 5,
-                               kHalves = 13;
+  static constexpr std::size_t kFlags = 0, kStates = 1, kReadySince = 2, kFields = 6, kBackend = 8,
+                               kCreated = 9, kCreatedSize = 5, kHalves = 14;
   static constexpr std::size_t kUuidSize = 16;
   static constexpr std::size_t kSinceSize = 8;
   // A text's length is one byte below this value; otherwise this byte and four more.
@@ -130,6 +143,9 @@ class PackedLease {
   }
   static constexpr unsigned BehindNatBit(IpFamily family) {
     return family == IpFamily::kV4 ? kBehindNatV4 : kBehindNatV6;
+  }
+  static constexpr unsigned NodeAddressBit(IpFamily family) {
+    return family == IpFamily::kV4 ? kNodeAddressV4 : kNodeAddressV6;
   }
   static constexpr std::size_t AddressSize(IpFamily family) {
     return family == IpFamily::kV4 ? 4 : 16;
@@ -172,12 +188,17 @@ class PackedLease {
 
 // Set the table's fields in bytes that Pack made.
 void SetReported(char* at, bool reported);
+// Seconds before 1970 and after 2106 are not kept. False: it was the same.
+bool SetReadiness(char* at, const std::optional<Readiness>& readiness);
 void SetAlone(char* at, IpFamily family, PeerState state);
 
 // Whether `a` is preferred to `b` where only one of them can be in use and neither is yet: the
 // older Node, because it had the subnet before the other could claim it; then the lesser name, then
 // the lesser UID.
 bool Precedes(const PackedLease& a, const PackedLease& b);
+// Of a lease whose public IP lies in the subnet of `around`: whether that one is not used; else
+// `inside` is not. Only properties of the two Nodes decide.
+bool Precludes(const PackedLease& inside, const PackedLease& around, IpFamily family);
 // By name, then UID.
 bool IsOfLesserNode(const PackedLease& a, const PackedLease& b);
 

@@ -19,14 +19,14 @@ constexpr Row kRows[] = {
     {PeerState::kUsable, "usable", true, "The lease is in use."},
     {PeerState::kSelf, "self", false, "This is the node's own lease."},
     {PeerState::kDuplicatePublicIp, "duplicate-public-ip", true,
-     "In use, but another lease has the same public IP. Expected behind NAT; otherwise delete the "
-     "stale Node."},
+     "In use, but another lease has the same public IP. Expected behind NAT; otherwise correct one "
+     "of them. Delete a Node only if its host no longer exists."},
     {PeerState::kNestedSubnet, "nested-subnet", true,
      "In use by longest prefix, but its subnet lies inside or around another lease's. Correct the "
      "Nodes' podCIDRs."},
     {PeerState::kOverlap, "overlap", false,
-     "Not used: its subnet overlaps that of a Node in use, or this node's. Delete the stale Node, "
-     "or change its podCIDR."},
+     "Not used: its subnet overlaps that of a Node in use, or this node's, or contains a Node's "
+     "address. Give one of them another podCIDR. Delete a Node only if its host no longer exists."},
     {PeerState::kVniMismatch, "vni-mismatch", false,
      "Not used: the peer has another VNI. Set one Backend.VNI in net-conf.json for all nodes."},
     {PeerState::kMissingMac, "missing-mac", false,
@@ -52,8 +52,8 @@ constexpr Row kRows[] = {
     {PeerState::kReservedRange, "reserved-range", false,
      "Not used: its subnet overlaps a reserved range. Correct the Node's podCIDR."},
     {PeerState::kBadPublicIp, "bad-public-ip", false,
-     "Not used: its public IP lies in a pod subnet, or cannot be a node's address. Correct its "
-     "flanneld's --public-ip or --iface."},
+     "Not used: its public IP lies in a pod subnet, is an address of this host, or cannot be a "
+     "node's address. Correct its flanneld's --public-ip or --iface."},
     {PeerState::kFamilyOff, "family-off", false,
      "Not used: net-conf.json of this node does not enable the address family."},
 };

@@ -45,8 +45,12 @@ struct ToRow {
             entry.boot};
   }
   Row operator()(const HostRoute& entry) const {
-    return {std::string(kHostRoute), entry.destination.ToString(), entry.next_hop.ToString(),
-            entry.adopted};
+    return {std::string(kHostRoute),
+            entry.destination.ToString(),
+            entry.next_hop.ToString(),
+            entry.adopted,
+            "",
+            entry.boot};
   }
   // `shape` has metric, "onlink" or "-", and the adapter's name, which may contain spaces.
   Row operator()(const FormerRoute& entry) const {
@@ -127,7 +131,7 @@ Read ReadRoute(const Row& row) {
   if (!destination || (!gateway && !row.id.empty())) return std::nullopt;
   if (row.kind == kHostRoute) {
     if (!gateway) return std::nullopt;
-    return HostRoute{*destination, *gateway, row.adopted};
+    return HostRoute{*destination, *gateway, row.adopted, row.boot};
   }
   if (gateway && gateway->family() != destination->family()) return std::nullopt;
   const std::vector<std::string> words = absl::StrSplit(row.shape, absl::MaxSplits(' ', 2));
@@ -210,6 +214,10 @@ std::string KeyOf(const Entry& entry) {
     absl::StrAppend(&key, " \"", absl::CEscape(row.id), "\"");
   if (unknown || on_link) absl::StrAppend(&key, " \"", absl::CEscape(row.shape), "\"");
   return key;
+}
+
+bool IsOfAnotherBoot(const HostRoute& entry, std::string_view boot) {
+  return !entry.boot.empty() && !boot.empty() && entry.boot != boot;
 }
 
 bool MayBe(const HnsObject& entry, std::string_view shape, std::string_view boot) {

@@ -39,6 +39,7 @@ struct HostRoute {
   IpPrefix destination;
   IpAddress next_hop;
   bool adopted = false;
+  std::string boot{};  // the boot in which it was put; empty: an earlier version's
   friend bool operator==(const HostRoute&, const HostRoute&) = default;
 };
 
@@ -110,6 +111,9 @@ Entry EntryFrom(Row row);
 // The key of an entry: kind and name, for a route also the next hop. One line of text, the same in
 // all versions, because ledger.changes contains it.
 std::string KeyOf(const Entry& entry);
+
+// Whether `entry` was put in another boot than `boot`, which no route of ours outlives.
+bool IsOfAnotherBoot(const HostRoute& entry, std::string_view boot);
 
 // Whether `entry`, which has no id, may be an object found with `shape` in `boot`. HNS may show
 // fewer properties than the object was made with.

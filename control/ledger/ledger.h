@@ -47,7 +47,8 @@ class Ledger {
   // Without files the ledger is empty. DataLoss: a file could not be parsed; it is renamed to
   // "….broken-RANDOM", so that nothing is lost, and the entries that were parsed are used. An
   // incomplete last line of the changes is ignored. Unavailable: a file cannot be read or renamed.
-  // PermissionDenied: a file belongs to another user (CheckOwn) and is not trusted.
+  // PermissionDenied: a file belongs to another user (CheckOwn) and is not trusted. Unimplemented:
+  // a later weft wrote it (state_version.h); nothing is written then.
   absl::Status Load();
   // Opens a ledger that is not open: Load, Fold, then merges the entries that were put before,
   // which the next call writes. An entry of this process replaces the file's; but an object that

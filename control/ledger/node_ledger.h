@@ -58,7 +58,7 @@ class NodeLedger final : public hns::ObjectLedger, public control::RouteLedger {
   std::vector<hns::KnownObject> Objects(hns::Kind kind) override;
 
   // Routes to peers: one write for a batch.
-  control::RouteKeys Owned(IpFamily family) override;
+  control::RouteKeys Owned(const IpPrefix& network) override;
   void Intend(const control::RouteKeys& routes) override;
   void IntendTakeover(const std::vector<control::FormerRoute>& routes) override;
   void Forget(const control::RouteKeys& routes) override;

@@ -83,18 +83,23 @@ std::vector<hns::KnownObject> NodeLedger::Objects(hns::Kind kind) {
 
 // ---- routes to peers
 
-control::RouteKeys NodeLedger::Owned(IpFamily family) {
+control::RouteKeys NodeLedger::Owned(const IpPrefix& network) {
   control::RouteKeys owned;
   Use([&](Ledger& ledger) -> Written {
+    std::vector<Entry> of_earlier_boots;
     for (const Entry& entry : ledger.entries()) {
-      if (const auto* const route = std::get_if<HostRoute>(&entry))
-        owned.emplace(route->destination, route->next_hop);
-      if (const auto* const route = std::get_if<FormerRoute>(&entry); route && route->gateway)
-        owned.emplace(route->destination, *route->gateway);
+      const auto* const made = std::get_if<HostRoute>(&entry);
+      if (made && IsOfAnotherBoot(*made, boot_))
+        of_earlier_boots.push_back(entry);
+      else if (made && made->destination.family() == network.family())
+        owned.emplace(made->destination, made->next_hop);
+      const auto* const former = std::get_if<FormerRoute>(&entry);
+      if (former && former->gateway && network.Contains(former->destination))
+        owned.emplace(former->destination, *former->gateway);
     }
-    return std::nullopt;
+    if (of_earlier_boots.empty()) return std::nullopt;
+    return ledger.Forget(of_earlier_boots);
   });
-  std::erase_if(owned, [&](const auto& key) { return key.first.family() != family; });
   return owned;
 }
 
@@ -102,7 +107,7 @@ void NodeLedger::Intend(const control::RouteKeys& routes) {
   Use([&](Ledger& ledger) {
     std::vector<Entry> fresh;
     for (const auto& [destination, next_hop] : routes) {
-      const HostRoute entry{destination, next_hop};
+      const HostRoute entry{destination, next_hop, false, boot_};
       if (ledger.Find(entry) == nullptr) fresh.emplace_back(entry);
     }
     return ledger.Intend(fresh);

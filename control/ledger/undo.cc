@@ -327,7 +327,7 @@ class Undoing {
     }
     for (const HostRoute& entry : ledger_.All<HostRoute>()) {
       const auto [first, last] = marked.equal_range({entry.destination, entry.next_hop});
-      if (entry.adopted) continue;
+      if (entry.adopted || IsOfAnotherBoot(entry, control::BootId())) continue;
       for (auto at = first; at != last; ++at) going_.push_back(at->second);
     }
     std::vector<absl::Status> results(going_.size());

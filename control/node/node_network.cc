@@ -7,12 +7,17 @@
 #include "control/log.h"
 #include "control/node/backends.h"
 #include "control/underlay/own_underlay.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::node {
 namespace {
 
 // From then on a lost address or link is reported: a virtual switch that is created takes less.
 constexpr auto kLinkTime = std::chrono::seconds(10);
+
+// How long another Node has our former subnet before subnet.env is removed: our Node may only be
+// registered again.
+constexpr std::chrono::seconds kTakenTime{60};
 
 // Between readings of the host while no interface fits and no change is reported: it may have many
 // routes.
@@ -59,6 +64,7 @@ NodeNetwork::~NodeNetwork() { Close(); }
 
 void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control::TimePoint now) {
   if (facts.ok() && !context_.reconciler.is_own_recalled()) WithdrawForeignFile(*facts);
+  WithdrawTakenFile(facts.ok(), now);
   const std::optional<lease::OwnNode>& node = context_.reconciler.own_node();
   if (is_due(now)) {
     host_again_.reset();
@@ -296,6 +302,35 @@ void NodeNetwork::WithdrawForeignFile(const control::OwnFacts& facts) {
                                   " until this node is ready: it was written for ", *other));
 }
 
+void NodeNetwork::WithdrawTakenFile(bool has_lease, control::TimePoint now) {
+  const control::Reconciler& reconciler = context_.reconciler;
+  if (has_lease || !withheld_)
+    left_subnets_ = has_lease ? std::vector<IpPrefix>() : subnet_file_.Subnets();
+  if (has_lease) withheld_ = false;
+  std::string taken;
+  for (const IpPrefix& subnet : left_subnets_) {
+    const auto& own = reconciler.own_node();
+    const bool is_ours = own && (subnet.family() == IpFamily::kV4 ? own->v4 : own->v6).subnet;
+    const std::string user =
+        is_ours || !reconciler.is_current() ? "" : reconciler.table().UserOf(subnet);
+    if (user.empty()) continue;
+    taken =
+        absl::StrCat("subnet file ", subnet_file_.path(), " names ", subnet.ToString(),
+                     ", which is node ", Quoted(user), "'s, and our Node is missing or has no ",
+                     "podCIDR: new pods would get addresses that the cluster routes elsewhere; ",
+                     "the file is removed after ", kTakenTime.count(), " s, and is back once ",
+                     "our Node has a subnet; register it, or have its podCIDR assigned");
+  }
+  taken_condition_.Set(taken, now);
+  if (taken.empty()) return taken_since_.reset();
+  if (!taken_since_) taken_since_ = now;
+  if (withheld_ || now - *taken_since_ < kTakenTime) return;
+  const absl::StatusOr<std::string> removed = subnet_file_.WithdrawUnlessOf({});
+  file_condition_.Set(removed.status().message(), now);
+  withheld_ = removed.ok();
+  if (withheld_) control::LogWarning(absl::StrCat("removed ", subnet_file_.path(), ": ", taken));
+}
+
 SubnetEnv NodeNetwork::LeaseOf(const control::OwnFacts& facts) const {
   SubnetEnv lease;
   if (facts.v4 && context_.conf.network)
@@ -335,7 +370,7 @@ void NodeNetwork::Settle(bool ready, control::TimePoint now) {
   if (ready && std::all_of(backends_.begin(), backends_.end(),
                            [](const auto& backend) { return backend->IsUp(); }))
     was_in_sync_ = true;
-  if (!was_in_sync_ || !IsComplete()) return;
+  if (!was_in_sync_ || !IsComplete() || withheld_) return;
   const SubnetEnv env = Env();
   // The lease may change while its interface is waited for; a recalled one is not written.
   if (!lease_ || env.v4 != lease_->v4 || env.v6 != lease_->v6) return;

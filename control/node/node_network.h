@@ -107,6 +107,9 @@ class NodeNetwork {
   // Removes subnet.env if it was written for another lease; compares once for each lease that the
   // source has confirmed.
   void WithdrawForeignFile(const control::OwnFacts& facts);
+  // Removes subnet.env once another Node has had its subnet for a while during which ours had none:
+  // new pods would get addresses that the cluster routes elsewhere.
+  void WithdrawTakenFile(bool has_lease, control::TimePoint now);
   SubnetEnv LeaseOf(const control::OwnFacts& facts) const;
   void ReportMove(const underlay::InterfaceChoice& next);
   void ReportLink(control::TimePoint now);
@@ -146,11 +149,14 @@ class NodeNetwork {
   // was compared with it.
   std::optional<SubnetEnv> lease_;
   bool file_judged_ = false;
-  std::optional<SubnetEnv> kept_file_;  // the lease that KeepFileOf found in it
-  bool was_in_sync_ = false;            // every sink was ready once, since the plan changed
-  bool was_recalled_ = false;           // the last Settle was of recalled leases
+  std::optional<SubnetEnv> kept_file_;             // the lease that KeepFileOf found in it
+  std::vector<IpPrefix> left_subnets_;             // of subnet.env while our Node has none
+  std::optional<control::TimePoint> taken_since_;  // another Node has one of them
+  bool withheld_ = false;                          // subnet.env was removed because of that
+  bool was_in_sync_ = false;   // every sink was ready once, since the plan changed
+  bool was_recalled_ = false;  // the last Settle was of recalled leases
   control::Condition own_condition_, interface_condition_, backend_condition_, file_condition_,
-      public_ip_condition_, link_condition_, mtu_condition_, ledger_condition_;
+      taken_condition_, public_ip_condition_, link_condition_, mtu_condition_, ledger_condition_;
   control::Condition name_servers_note_;  // only logged: nothing depends on it
 };
 

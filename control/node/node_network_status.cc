@@ -60,6 +60,7 @@ void NodeNetwork::AppendChecks(const control::ReconcilerReport& report,
 
 void NodeNetwork::AppendConditions(std::vector<backend::NamedCondition>& out) const {
   out.push_back({"subnet-file", file_condition_});
+  out.push_back({"subnet-file", taken_condition_});
   out.push_back({"subnet-file", subnet_file_.foreign()});
   out.push_back({"source-vip", source_vip_.condition()});
   out.push_back({"source-vip", source_vip_.file_condition()});

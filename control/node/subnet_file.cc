@@ -83,6 +83,13 @@ bool SubnetFile::IsOf(const SubnetEnv& env) const {
   return names("FLANNEL_SUBNET", env.v4) && names("FLANNEL_IPV6_SUBNET", env.v6);
 }
 
+std::vector<IpPrefix> SubnetFile::Subnets() const {
+  const std::string text = Read(path_).value_or("");
+  std::vector<IpPrefix> subnets = ReadPrefixes(text, "FLANNEL_SUBNET");
+  for (const IpPrefix& each : ReadPrefixes(text, "FLANNEL_IPV6_SUBNET")) subnets.push_back(each);
+  return subnets;
+}
+
 absl::Status SubnetFile::Keep(const std::string& text, control::TimePoint now) {
   const bool matches = Matches(text);
   if (matches && text_ == text) {

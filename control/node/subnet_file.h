@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,14 +30,17 @@ class SubnetFile {
   // Whether the file names exactly the lease of `env`, and no other user may alter it.
   bool IsOf(const SubnetEnv& env) const;
 
+  // The subnets that the file names now.
+  std::vector<IpPrefix> Subnets() const;
+
   // Makes the file contain `text`. A file that another program changed is restored at once the
   // first time, then after growing pauses, so that two programs do not fight over it; an error
   // reports that until the file stays unchanged for a while.
   absl::Status Keep(const std::string& text, control::TimePoint now);
 
   // Removes the file if it names another lease than `env`'s, so that no pod starts with that
-  // subnet. Returns what it named; empty: the file stays. This is the only reason to remove it,
-  // since without it no pod starts. Unavailable: it cannot be read, or not removed.
+  // subnet. Returns what it named; empty: the file stays. Without the file no pod starts.
+  // Unavailable: it cannot be read, or not removed.
   absl::StatusOr<std::string> WithdrawUnlessOf(const SubnetEnv& env);
 
   const std::string& path() const { return path_; }

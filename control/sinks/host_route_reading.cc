@@ -26,12 +26,16 @@ std::uint64_t HostRouteSink::Precedence(const host::Route& route) const {
 
 bool HostRouteSink::Matters(const IpPrefix& destination) const {
   return config_.network.Contains(destination) || peers_.contains(destination) ||
-         DesiredWay(destination) != nullptr;
+         DesiredWay(destination) != nullptr || OwnedAt(destination) != owned_.end();
+}
+
+RouteKeys::const_iterator HostRouteSink::OwnedAt(const IpPrefix& destination) const {
+  const auto at = owned_.lower_bound({destination, IpAddress()});
+  return at != owned_.end() && at->first == destination ? at : owned_.end();
 }
 
 bool HostRouteSink::IsOurs(const host::Route& route) const {
-  if (route.kind != host::RouteKind::kPlain || !route.marked || !Matters(route.destination))
-    return false;
+  if (route.kind != host::RouteKind::kPlain || !route.marked) return false;
   const bool tunnels = config_.tunnel && route.adapter_index == config_.tunnel->adapter_index;
   if (!route.gateway) return tunnels;
   return !host_.is_windows() || owned_.contains({route.destination, *route.gateway});
@@ -82,16 +86,15 @@ absl::Status HostRouteSink::Read() {
   on_link_ = on_link.value_or(OnLink());
   // Routes into the tunnel disappear with it and are not in the ledger, whose folder is then not
   // created.
-  owned_ = ledger_ != nullptr && config_.direct ? ledger_->Owned(config_.family) : RouteKeys();
+  owned_ = ledger_ != nullptr && config_.direct ? ledger_->Owned(config_.network) : RouteKeys();
 
   Routes::Map ours;
   existing_owned_.clear();
   foreign_.clear();
   for (const host::Route& route : *found) {
-    if (route.gateway && owned_.contains({route.destination, *route.gateway}))
-      existing_owned_.insert({route.destination, *route.gateway});
     if (IsOurs(route)) {
       ours.insert_or_assign(WayOf(route), Form{route.onlink, route.marked});
+      if (route.gateway) existing_owned_.insert({route.destination, *route.gateway});
     } else if (Matters(route.destination)) {
       foreign_[route.destination].push_back({route, names[route.adapter_index]});
     }

@@ -12,6 +12,8 @@ namespace {
 
 // Routes in one slice: about 50 ms of the control thread.
 constexpr std::size_t kSlice = 1000;
+// How long a route that another program replaced is named at least.
+constexpr HostRouteSink::Duration kShown = std::chrono::seconds(5);
 // The most items that a report names one by one.
 constexpr std::size_t kMostNamed = 100;
 
@@ -158,12 +160,19 @@ lease::SinkReport HostRouteSink::ApplyAndVerify() {
 void HostRouteSink::SyncLedger() {
   if (ledger_ == nullptr || !config_.direct) return;
   RouteKeys ours, gone = owned_;
+  left_.clear();
   for (const RouteKey& key : existing_owned_) gone.erase(key);
   for (const auto& [way, form] : routes_.desired()) {
     if (IsIntoTunnel(way)) continue;
     const RouteKey key = KeyOf(RouteOf(way));
     gone.erase(key);
     if (routes_.actual().contains(way) && !owned_.contains(key)) ours.insert(key);
+  }
+  for (const auto& [destination, gateway] : gone) {
+    if (const auto other = foreign_.find(destination); other != foreign_.end())
+      left_.push_back(absl::StrCat("route ", destination.ToString(), " via ", gateway.ToString(),
+                                   " is no longer flanneld's: ", Text(other->second.front()),
+                                   " has its place and is left"));
   }
   Disown(gone);
   if (!ours.empty()) ledger_->Intend(ours);
@@ -348,16 +357,20 @@ lease::SinkReport HostRouteSink::Report() const {
   report.more = more_;
   report.settled = !more_;
   for (const auto& [subnet, why] : refused_) report.refused.push_back(why);
-  for (const auto& [subnet, contest] : contests_) {
-    if (report.notes.size() == kMostNamed) {
-      report.notes.push_back(absl::StrCat("and ", contests_.size() - kMostNamed, " more"));
-      break;
-    }
-    report.notes.push_back(absl::StrCat("another program replaces the route to ", subnet.ToString(),
-                                        " (", contest.times, " times, last with ", contest.by,
-                                        "); it is put back; stop one of the two programs"));
-  }
+  report.notes = left_;
   std::size_t unnamed = 0;
+  for (const auto& [subnet, contest] : contests_) {
+    if (now_() > contest.last + std::max(contest.pause, kShown)) continue;  // it may be over
+    if (report.notes.size() == kMostNamed)
+      ++unnamed;
+    else
+      report.notes.push_back(absl::StrCat(
+          "another program replaces the route to ", subnet.ToString(), " (",
+          contest.times == 1 ? "once" : absl::StrCat(contest.times, " times"), ", last with ",
+          contest.by, "); it is put back; stop one of the two programs"));
+  }
+  if (unnamed > 0) report.notes.push_back(absl::StrCat("and ", unnamed, " more"));
+  unnamed = 0;
   const auto add = [&](const Way& way, std::string_view why, std::size_t& count) {
     ++count;
     if (report.pending.size() < kMostNamed)

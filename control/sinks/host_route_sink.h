@@ -47,7 +47,7 @@ struct HostRouteConfig {
   };
   IpFamily family = IpFamily::kV4;
   Device underlay;   // index 0: the adapter that has `node_address`
-  IpPrefix network;  // the pod network: marked routes into it are ours
+  IpPrefix network;  // the pod network
   // For peers that the underlay reaches only through a router (DirectRouting); none: such peers are
   // refused.
   std::optional<Device> tunnel;
@@ -57,15 +57,15 @@ struct HostRouteConfig {
   friend bool operator==(const HostRouteConfig&, const HostRouteConfig&) = default;
 };
 
-// `host` and `ledger` outlive the sink. Our routes lead into the network or to a peer, and bear our
-// mark or, on Windows, are owned by the ledger. Foreign routes are kept: one with exactly a peer's
-// subnet blocks that peer only, and is read again at each Retry. There are two exceptions: routes
-// that upstream's flanneld left are taken over, and a route that another program put in the place
-// of ours is replaced, at once the first time, then after growing pauses. Each peer has one way at
-// a time. A move puts the new route first and removes the old one after; the old one stays while
-// the new one is refused. Resync and Retry judge what is on link. Many routes are put and removed
-// in slices (SinkReport::more). The ledger receives the routes that outlive the process: not those
-// into the tunnel.
+// `host` and `ledger` outlive the sink. Our routes bear our mark and, on Windows, are owned by the
+// ledger, wherever they lead: the network may have been another one. Foreign routes are kept: one
+// with exactly a peer's subnet blocks that peer only, and is read again at each Retry. There are
+// two exceptions: routes that upstream's flanneld left are taken over, and a route that another
+// program put in the place of ours is replaced, at once the first time, then after growing pauses.
+// Each peer has one way at a time. A move puts the new route first and removes the old one after;
+// the old one stays while the new one is refused. Resync and Retry judge what is on link. Many
+// routes are put and removed in slices (SinkReport::more). The ledger receives the routes that
+// outlive the process: not those into the tunnel.
 class HostRouteSink final : public lease::Sink {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -124,6 +124,8 @@ class HostRouteSink final : public lease::Sink {
   // The desired way to `subnet`, or null.
   const Way* DesiredWay(const IpPrefix& subnet) const;
   bool Matters(const IpPrefix& destination) const;
+  // The first entry of owned_ for `destination`, or its end.
+  RouteKeys::const_iterator OwnedAt(const IpPrefix& destination) const;
   bool IsOurs(const host::Route& route) const;
   // Such as upstream's flanneld leaves.
   bool IsUpstreamRoute(const host::Route& route) const;
@@ -166,7 +168,8 @@ class HostRouteSink final : public lease::Sink {
   OnLink on_link_;
   std::uint32_t underlay_ = 0, upstream_ = 0;  // adapters
   RouteKeys owned_;                            // as in the ledger
-  RouteKeys existing_owned_;                   // the existing ones among owned_
+  RouteKeys existing_owned_;                   // of the existing routes that are ours
+  std::vector<std::string> left_;  // routes in the place of ours, whose entries were just dropped
   ForeignRoutes foreign_;
   std::map<Way, std::string> preceded_;  // our routes, and the foreign route before each
 

@@ -30,9 +30,10 @@ struct FormerRoute {
 class RouteLedger {
  public:
   virtual ~RouteLedger() = default;
-  // Routes that were intended and not forgotten, and those that were taken over, by earlier
-  // processes too.
-  virtual RouteKeys Owned(IpFamily family) = 0;
+  // Routes of the family of `network` that were intended and not forgotten, and those into it that
+  // were taken over, by earlier processes of this boot too. None of an earlier boot exists: what
+  // looks like one is persistent, and another program's.
+  virtual RouteKeys Owned(const IpPrefix& network) = 0;
   // Call before the routes are put.
   virtual void Intend(const RouteKeys& routes) = 0;
   // Call before ours replace them. `flannelctl reset` restores them, whatever becomes of ours.

@@ -23,6 +23,7 @@ std::vector<lease::HostClaim> ClaimsOf(const HostFacts& host,
     for (const host::AssignedAddress& assigned : adapter.addresses) {
       lease::HostClaim address = ClaimOf(assigned.address, "this node's address");
       absl::StrAppend(&address.what, " on ", adapter.name);
+      address.own_address = true;
       claims.push_back(std::move(address));
       const auto prefix = IpPrefix::From(assigned.address, assigned.prefix_length);
       if (!prefix || prefix->length() == assigned.address.bits()) continue;

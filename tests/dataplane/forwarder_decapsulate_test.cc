@@ -172,6 +172,22 @@ TEST(Decapsulate, NamesTheDropReason) {
   }
 }
 
+// Where nodes have addresses of the pod network.
+TEST(Decapsulate, APublicIpInAPodSubnetIsASender) {
+  std::vector<RemoteSpec> leases = DefaultLeases();
+  leases[0].vtep = Ip("10.244.3.77");
+  Node node(DefaultConfig(), leases);
+  const auto from = [&](const char* inner) {
+    return node
+        .Decapsulate(FromPeer(PacketBuilder(inner, "10.244.2.9").Build())
+                         .Outer("10.244.3.77", "192.0.2.2")
+                         .Build())
+        .verdict;
+  };
+  EXPECT_EQ(from("10.244.1.7"), Verdict::kForward);
+  EXPECT_EQ(from("172.30.0.1"), Verdict::kForward) << "as from any lease's public IP";
+}
+
 TEST(Decapsulate, ChecksTheSender) {
   const MacAddress ours = Mac("02:00:00:00:00:02");
   const struct {
@@ -205,6 +221,16 @@ TEST(Decapsulate, ChecksTheSender) {
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
       {"an unknown VTEP, address zero", "0.0.0.0", "172.30.0.1", "02:00:00:00:00:01",
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
+      {"an address of our pods", "10.244.2.9", "10.244.1.7", "02:00:00:00:00:01",
+       Verdict::kPodSource, Verdict::kPodSource},
+      {"an address of our pods, foreign inner source", "10.244.2.9", "172.30.0.1",
+       "02:00:00:00:00:01", Verdict::kPodSource, Verdict::kPodSource},
+      {"an address of a lease's pods", "10.244.3.9", "10.244.1.7", "02:00:00:00:00:01",
+       Verdict::kPodSource, Verdict::kPodSource},
+      {"an address of its own pods", "10.244.1.7", "10.244.1.7", "02:00:00:00:00:01",
+       Verdict::kPodSource, Verdict::kPodSource},
+      {"an address of Network, in no pod subnet", "10.244.99.9", "10.244.1.7", "02:00:00:00:00:01",
+       Verdict::kUnknownPeer, Verdict::kForward},
       {"a lease's pod, MAC zero", "203.0.113.5", "10.244.1.7", "00:00:00:00:00:00",
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
       {"a lease's pod, address zero", "0.0.0.0", "10.244.1.7", "02:00:00:00:00:99",
@@ -221,6 +247,10 @@ TEST(Decapsulate, ChecksTheSender) {
        Verdict::kForward},
       {"IPv6 outside, a lease's IP, foreign inner source", "2001:db8::6", "172.30.0.1",
        "02:00:00:00:00:01", Verdict::kUnknownPeer, Verdict::kForward},
+      {"IPv6 outside, an address of our pods", "fd00:2::9", "10.244.1.7", "02:00:00:00:00:01",
+       Verdict::kPodSource, Verdict::kPodSource},
+      {"IPv6 outside, an address of a lease's pods", "fd00:1::9", "10.244.1.7", "02:00:00:00:00:01",
+       Verdict::kPodSource, Verdict::kPodSource},
       {"IPv6 outside, an unknown VTEP", "2001:db8::77", "172.30.0.1", "02:00:00:00:00:01",
        Verdict::kUnknownPeer, Verdict::kUnknownPeer},
       {"IPv6 outside, an unknown VTEP, MAC zero", "2001:db8::77", "172.30.0.1", "00:00:00:00:00:00",

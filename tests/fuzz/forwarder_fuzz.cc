@@ -477,9 +477,10 @@ class Rules {
     if (setting_.peer_check == PeerCheck::kOff) return true;
     if (lease != nullptr && lease->vtep == outer) return true;
     if (setting_.peer_check == PeerCheck::kStrict) return false;
-    return (lease != nullptr && lease->mac == mac) ||
-           std::any_of(Leases().begin(), Leases().end(),
-                       [&](const RemoteSpec& each) { return each.vtep == outer; });
+    const bool is_vtep = std::any_of(Leases().begin(), Leases().end(),
+                                     [&](const RemoteSpec& each) { return each.vtep == outer; });
+    const bool is_pod = !is_vtep && (IsOwn(outer) || LeaseOf(outer) != nullptr);
+    return !is_pod && ((lease != nullptr && lease->mac == mac) || is_vtep);
   }
 
   // The packet that the pod receives; empty: none.

@@ -64,8 +64,9 @@ void CheckFiles(const Folder& folder, std::string_view text) {
   const std::vector<std::string> before = folder.Texts();
   Ledger ledger(folder.path());
   const absl::Status loaded = ledger.Load();
-  Require(loaded.ok() || absl::IsDataLoss(loaded), "loaded");
   const std::vector<std::string> after = folder.Texts();
+  if (absl::IsUnimplemented(loaded)) return Require(after == before, "a later version's stays");
+  Require(loaded.ok() || absl::IsDataLoss(loaded), "loaded");
   const auto lost = std::count_if(before.begin(), before.end(), [&](const std::string& each) {
     return std::find(after.begin(), after.end(), each) == after.end();
   });
@@ -102,7 +103,8 @@ void CheckReaders(const Folder& folder, std::string_view text) {
   const auto settings = node->RecallStaticIps(/*keeps_switch=*/true);
   node->RememberStaticIps(settings);
   Require(node->RecallStaticIps(true).size() == settings.size(), "static IP settings");
-  for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) node->Forget(node->Owned(family));
+  for (const char* const all : {"0.0.0.0/0", "::/0"})
+    node->Forget(node->Owned(*IpPrefix::Parse(all)));
   node->Use([](Ledger& ledger) -> ledger::NodeLedger::Written {
     Require(ledger.All<ledger::HostRoute>().empty(), "no host route stays");
     return std::nullopt;

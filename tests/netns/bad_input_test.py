@@ -66,6 +66,20 @@ def test_lease_states():
         expect_alive(lab)
 
 
+def test_a_pod_forges_its_nodes_tunnel():
+    """A pod sends to its own node's VTEP what b's would send: dropped by name, and nobody is advised to publish the pod's address."""
+    with weft_pair() as lab:
+        lab.up()
+        a, b = lab.nodes
+        frame = frames.ethernet(a.lease.mac, b.lease.mac, frames.udp(b.pod_ip, a.pod_ip))
+        with frames.Underlay(a.pod, a.pod_ip, a.lease.public_ip) as sender:
+            sender.send(frames.vxlan(frame))
+        command.wait_until(lambda: a.drops("toPods").get("pod-source") == 1, lambda: f"drops: {a.drops('toPods')}", timeout=10)
+        text = a.host.run(lab.program("flannelctl"), "status", f"--admin={a.path('admin.sock')}", check=False)
+        command.expect("--public-ip" not in text, f"status: {text}")
+        expect_alive(lab)
+
+
 def test_lease_file():
     """A file that is truncated, not JSON, or gone: a condition is shown, the known leases stay, and the next good file is read."""
     with weft_pair() as lab:

@@ -235,6 +235,39 @@ def test_host_gw_ledger_written_late():
         a.down()
 
 
+def test_host_gw_ledger_of_a_later_version():
+    """An older program after a later one works as without the ledger, leaves it byte for byte and names it; reset refuses."""
+    with host_gw_pair() as lab:
+        a, b = lab.nodes
+        path = os.path.join(a.path("state"), "ledger.json")
+        text = '{"format": "weft/ledger/v1", "version": 9, "entries": [{"kind": "a later one"}]}'
+        os.mkdir(a.path("state"))
+        lease.write_text(path, text)
+        lab.up()
+        traffic.ping(a.pod, b.pod_ip)
+        command.wait_until(lambda: any(f"{path} has version 9" in each["condition"] for each in a.status()["conditions"]),
+                           lambda: f"conditions are {a.status()['conditions']}", timeout=10)
+        a.down()
+        reset = f"{lab.program('flannelctl')} reset --state-dir={a.path('state')} --admin=none 2>&1; echo $?"
+        output = a.host.run("sh", "-c", reset)
+        command.expect("a later weft wrote it" in output and output.endswith("\n2\n"), f"reset: {output}")
+        with open(path, encoding="utf-8") as file:
+            command.expect_equal(file.read(), text, "the ledger")
+
+
+def test_host_gw_routes_of_a_former_network():
+    """Network was another one before this start."""
+    with host_gw_pair() as lab:
+        lab.up()
+        a, b = lab.nodes
+        a.down()
+        a.host.ip(f"route add 10.99.3.0/24 via {b.lease.public_ip} proto {MARK}")
+        with traffic.nothing_lost((a.pod, b.pod_ip)):
+            a.up()
+            command.wait_until(lambda: list(routes(a.host)) == [b.lease.subnet], lambda: f"routes {routes(a.host)}", timeout=10)
+            traffic.ping(a.pod, b.pod_ip, count=60, interval=0.01)
+
+
 def test_host_gw_lost_routes():
     """Routes that another program removed are back by notification, not by the poll every nine seconds."""
     with host_gw_pair() as lab:

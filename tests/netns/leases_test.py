@@ -102,8 +102,8 @@ def test_one_nodes_claims():
                     each.write_nodes([claim.node(), *real])
                 wait_until_taken(a, what, claim, state)
                 traffic.ping(a.pod, c.pod_ip, count=20, interval=0.01)
-                used = state in ("usable", "duplicate-public-ip", "nested-subnet")
-                command.expect_equal(ctl(a, "status")[0], 0 if used else 1, f"exit code of status: {what}")
+                fine = state in ("usable", "duplicate-public-ip", "nested-subnet") and not what.endswith("MAC")
+                command.wait_until(lambda: ctl(a, "status")[0] == (0 if fine else 1), f"exit code of status: {what}", timeout=10)
                 command.expect_equal(a.health("/readyz")[0], 200, f"/readyz: {what}")
                 command.expect_equal(a.host.run("ip", "route", "show", "192.168.77.0/24"), connected, f"the underlay's route: {what}")
             for each in (a, b):
@@ -182,7 +182,8 @@ def claims_at_start():
 
 
 def test_a_pod_cidr_around_peers_behind_a_router():
-    """Where Network contains the nodes' own addresses, too, a podCIDR around those of peers would route the tunnel into itself."""
+    """Where Network contains the nodes' own addresses, too, a podCIDR around those of peers would route the tunnel into itself: it waits,
+    after a restart as well. An address that its Node does not report is an annotation only: in a podCIDR it is not used."""
     lab = topology.Lab(network="192.168.0.0/16")
     with lab:
         for own in topology.leases(network="192.168.0.0/16", routed=True):
@@ -193,14 +194,45 @@ def test_a_pod_cidr_around_peers_behind_a_router():
         lab.up()
         traffic.ping(a.pod, b.pod_ip)
         thief = lease.lease("0-thief", "203.0.113.9", "192.168.78.0/24")
+        nodes = [thief.node(), a.lease.node(), lease.reporting(b.lease.node(), b.lease.public_ip)]
         with traffic.nothing_lost((a.pod, b.pod_ip)):
-            a.write_nodes([thief.node(), a.lease.node(), b.lease.node()])
+            a.write_nodes(nodes[1:])
+            a.write_nodes(nodes)
             wait_for_state(a, "0-thief", "overlap")
             traffic.ping(a.pod, b.pod_ip, count=60, interval=0.01)
+        before = a.leases()["leases"]
+        a.down()
+        a.up()
+        command.expect_equal(a.leases()["leases"], before, "the table after a restart")
+        traffic.ping(a.pod, b.pod_ip)
+        a.write_nodes([thief.node(), a.lease.node(), b.lease.node()])
+        wait_for_state(a, "b", "bad-public-ip")
+        wait_for_state(a, "0-thief", "usable")
+        a.write_nodes(nodes)
+        wait_for_state(a, "b", "usable")
+        traffic.ping(a.pod, b.pod_ip)
         # Its gateway, which is no peer's.
         thief = dataclasses.replace(thief, subnet="192.168.77.254/32")
         a.write_nodes([thief.node(), a.lease.node(), b.lease.node()])
         wait_for_state(a, "0-thief", "host-conflict")
+
+
+def test_two_nodes_with_one_mac():
+    """Cloned machines: both are reached and named, by each other as well."""
+    leases = topology.leases("abc")
+    leases[2] = dataclasses.replace(leases[2], mac=leases[1].mac)
+    with topology.Lab() as lab:
+        for own in leases:
+            lab.add(node.WeftNode, own)
+        lab.join_by_switch()
+        lab.up()
+        for one in lab.nodes:
+            for other in lab.nodes:
+                if one is not other:
+                    traffic.ping(one.pod, other.pod_ip)
+            command.wait_until(lambda one=one: 'nodes "b" and "c" publish one VTEP MAC' in ctl(one, "status")[1],
+                               f"{one.lease.name} does not name them", timeout=10)
+            command.expect_equal(one.health("/readyz")[0], 200, "/readyz")
 
 
 def test_a_network_is_widened_node_by_node():

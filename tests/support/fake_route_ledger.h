@@ -15,11 +15,12 @@ class FakeRouteLedger final : public control::RouteLedger {
  public:
   explicit FakeRouteLedger(const FakeHost& host) : host_(host) {}
 
-  control::RouteKeys Owned(IpFamily family) override {
+  control::RouteKeys Owned(const IpPrefix& network) override {
     control::RouteKeys owned = routes;
+    std::erase_if(owned, [&](const auto& key) { return key.first.family() != network.family(); });
     for (const control::FormerRoute& each : former)
-      if (each.route.gateway) owned.emplace(each.route.destination, *each.route.gateway);
-    std::erase_if(owned, [&](const auto& key) { return key.first.family() != family; });
+      if (each.route.gateway && network.Contains(each.route.destination))
+        owned.emplace(each.route.destination, *each.route.gateway);
     return owned;
   }
   void Intend(const control::RouteKeys& keys) override {

@@ -20,6 +20,11 @@ struct NodeFacts {
   std::vector<std::string> pod_cidrs;
   std::map<std::string, std::string> annotations;
   std::vector<std::pair<std::string, std::string>> addresses;  // type, address
+  struct Condition {
+    std::string type, status;
+    std::int64_t since = 0;
+  };
+  std::vector<Condition> conditions;
   int images = 0;  // how much there is that no lease needs: 50 make some 9 KB
 
   explicit NodeFacts(std::string its_name) : name(std::move(its_name)) {}
@@ -52,6 +57,9 @@ struct NodeFacts {
   }
   NodeFacts& Address(std::string type, std::string address) {
     return addresses.emplace_back(std::move(type), std::move(address)), *this;
+  }
+  NodeFacts& Is(std::string type, std::string status, std::int64_t since) {
+    return conditions.push_back({std::move(type), std::move(status), since}), *this;
   }
   // As large as real ones are: labels, foreign annotations, managedFields, images.
   NodeFacts& Large() {

@@ -137,6 +137,13 @@ inline std::string NodeFactsJson(const NodeFacts& node, bool typed = true) {
             (R"({"address":)" + JsonString(address)) + R"(,"type":)" + JsonString(type) + "}";
   }
   text += "]";
+  for (const auto& [type, status, since] : node.conditions) {
+    text += (type == node.conditions[0].type ? R"(,"conditions":[)" : ",") +
+            (R"({"type":)" + JsonString(type)) + R"(,"status":)" + JsonString(status) +
+            R"(,"lastHeartbeatTime":)" + JsonString(Rfc3339(since + 60)) +
+            R"(,"lastTransitionTime":)" + JsonString(Rfc3339(since)) + "}";
+  }
+  if (!node.conditions.empty()) text += "]";
   const char* before = R"(,"images":[)";
   for (int i = 0; i < node.images; ++i) {
     const std::string number = std::to_string(i);

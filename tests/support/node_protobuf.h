@@ -67,6 +67,13 @@ inline std::string NodeProtobuf(const NodeFacts& node) {
   {
     pbf_writer status(writer, 3);
     status.add_string(3, "");
+    for (const auto& [type, value, since] : node.conditions) {
+      pbf_writer condition(status, 4);
+      condition.add_string(1, type);
+      condition.add_string(2, value);
+      pbf_writer(condition, 3).add_int64(1, since + 60);
+      pbf_writer(condition, 4).add_int64(1, since);
+    }
     for (const auto& [type, address] : node.addresses) {
       pbf_writer entry(status, 5);
       entry.add_string(1, type);

@@ -129,6 +129,7 @@ Reasons InboundReasons(const Viewpoint& view, const ForwarderConfig& config,
                                      view.node, " itself; ", packet.length,
                                      " bytes go to the pods"));
       break;
+    case Verdict::kPodSource:
     case Verdict::kUnknownPeer:
       AddSender(view, facts, reasons);
       break;

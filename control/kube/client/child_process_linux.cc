@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -76,8 +78,75 @@ std::vector<char*> Pointers(std::vector<std::string>& words) {
   return pointers;
 }
 
-// In a process group of its own, whose number is `child`.
-int SpawnGroup(const ChildSpec& spec, int output, int errors, pid_t& child) {
+// Of this process, which has one thread. False: it has none, or the kernel does not list them.
+bool KillChildren() {
+  std::array<char, 4096> text;
+  const int list = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+  const ssize_t size = list < 0 ? 0 : ::read(list, text.data(), text.size());
+  if (list >= 0) ::close(list);
+  bool any = false;
+  pid_t child = 0;
+  for (ssize_t i = 0; i < size; ++i) {
+    const char c = text[static_cast<std::size_t>(i)];
+    if (c == ' ')
+      any = ::kill(std::exchange(child, 0), SIGKILL) == 0 || any;
+    else
+      child = 10 * child + (c - '0');
+  }
+  return any;
+}
+
+// The program's parent until it ends, and its reaper: also of what it starts in a session of its
+// own. `awaited`, which are blocked: SIGCHLD, and signals that end the program. Exits with the
+// program's exit code. Only functions that are safe after a fork.
+[[noreturn]] void Supervise(pid_t child, const sigset_t& awaited) {
+  ::closefrom(0);
+  int state = 0;
+  for (bool ended = false; !ended;) {
+    const int signal = ::sigwaitinfo(&awaited, nullptr);
+    if (signal > 0 && signal != SIGCHLD) break;
+    int its = 0;
+    for (pid_t gone; (gone = ::waitpid(-1, &its, WNOHANG)) > 0;) {
+      if (gone != child) continue;
+      state = its;
+      ended = true;
+    }
+  }
+  ::kill(-child, SIGKILL);  // its process group
+  while (KillChildren() && (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR)) {
+  }
+  ::_exit(WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state));
+}
+
+// Runs `spawn` in a new process, which then supervises the child. Returns its error.
+template <typename Spawn>
+int SpawnSupervised(const Spawn& spawn, pid_t& supervisor) {
+  std::array<int, 2> report{};
+  if (::pipe2(report.data(), O_CLOEXEC) != 0) return errno;
+  sigset_t awaited, former;
+  ::sigemptyset(&awaited);
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM}) ::sigaddset(&awaited, signal);
+  ::pthread_sigmask(SIG_BLOCK, &awaited, &former);
+  supervisor = ::fork();
+  if (supervisor == 0) {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // of the calling thread, which waits
+    pid_t child = 0;
+    const int error = spawn(child);
+    if (::write(report[1], &error, sizeof error) != sizeof error || error != 0) ::_exit(0);
+    Supervise(child, awaited);
+  }
+  int error = supervisor < 0 ? errno : 0;
+  ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
+  ::close(report[1]);
+  if (supervisor > 0 && ::read(report[0], &error, sizeof error) != sizeof error) error = ECHILD;
+  ::close(report[0]);
+  if (supervisor > 0 && error != 0) ::waitpid(supervisor, nullptr, 0);
+  return error;
+}
+
+// In a process group of its own, under a supervisor.
+int SpawnGroup(const ChildSpec& spec, int output, int errors, pid_t& supervisor) {
   std::vector<std::string> words = {spec.program};
   words.insert(words.end(), spec.args.begin(), spec.args.end());
   std::vector<std::string> environment = MergedEnvironment(spec);
@@ -98,8 +167,13 @@ int SpawnGroup(const ChildSpec& spec, int output, int errors, pid_t& child) {
   ::posix_spawnattr_setpgroup(&attributes, 0);
   ::posix_spawnattr_setflags(
       &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  const int error = ::posix_spawn(&child, spec.program.c_str(), &files, &attributes,
-                                  Pointers(words).data(), Pointers(environment).data());
+  const std::vector<char*> arguments = Pointers(words), variables = Pointers(environment);
+  const int error = SpawnSupervised(
+      [&](pid_t& child) {
+        return ::posix_spawn(&child, spec.program.c_str(), &files, &attributes, arguments.data(),
+                             variables.data());
+      },
+      supervisor);
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&files);
   return error;
@@ -122,10 +196,12 @@ bool Drain(int fd, std::size_t most, std::string& into) {
 
 absl::StatusOr<ChildResult> RunChild(const ChildSpec& spec, const std::atomic<bool>& stop) {
   const auto deadline = steady_clock::now() + spec.limit;
+  // Whoever started us may have ignored it: then no child's end can be awaited.
+  ::signal(SIGCHLD, SIG_DFL);
   Pipe output, errors;
   if (!output.Open() || !errors.Open()) return absl::ErrnoToStatus(errno, "cannot be started");
-  pid_t child = 0;
-  const int error = SpawnGroup(spec, output.write.get(), errors.write.get(), child);
+  pid_t supervisor = 0;
+  const int error = SpawnGroup(spec, output.write.get(), errors.write.get(), supervisor);
   if (error != 0) return absl::ErrnoToStatus(error, "cannot be started");
   output.write.Close();
   errors.write.Close();
@@ -135,11 +211,11 @@ absl::StatusOr<ChildResult> RunChild(const ChildSpec& spec, const std::atomic<bo
   int state = 0;
   for (;;) {
     // Before the pipes are read, so that what it printed last is read too. WNOWAIT: its number
-    // stays its own until the group has been killed.
+    // stays its own until it is awaited below.
     siginfo_t info{};
     const bool exited =
-        ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        info.si_pid == child;
+        ::waitid(P_PID, static_cast<id_t>(supervisor), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == supervisor;
     if (!Drain(output.read.get(), spec.most_output, result.output)) {
       ended = absl::ResourceExhaustedError(
           absl::StrCat("printed more than ", spec.most_output, " bytes and was killed"));
@@ -157,8 +233,8 @@ absl::StatusOr<ChildResult> RunChild(const ChildSpec& spec, const std::atomic<bo
         ((ready[0].revents | ready[1].revents) & POLLIN) == 0)
       ::poll(nullptr, 0, 1);
   }
-  ::kill(-child, SIGKILL);
-  while (::waitpid(child, &state, 0) < 0 && errno == EINTR) {
+  ::kill(supervisor, SIGTERM);
+  while (::waitpid(supervisor, &state, 0) < 0 && errno == EINTR) {
   }
   if (!ended.ok()) return ended;
   result.exit_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);

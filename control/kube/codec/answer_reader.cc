@@ -26,9 +26,7 @@ std::unique_ptr<AnswerReader> MakeAnswerReader(Encoding encoding, AnswerKind kin
 }
 
 AnswerReader::AnswerReader(NodeReader nodes, AnswerListener& listener)
-    : nodes_(std::move(nodes)), listener_(listener) {
-  fields_.own_name = nodes_.own_node_name();
-}
+    : nodes_(std::move(nodes)), listener_(listener) {}
 
 void AnswerReader::ReportNode(NodeChange change) {
   nodes_.Read(fields_, node_);

@@ -27,7 +27,7 @@ absl::Status ProtobufWatchReader::Read(std::string_view bytes) {
     if (bytes.size() < *size_ - held_.size()) {
       held_.Append(bytes);
       if (!held_.leaves_out()) {
-        held_.LeaveOut(UnreadOfProtobufWatchEvent(held_.view(), *size_, keys(), fields().own_name));
+        held_.LeaveOut(UnreadOfProtobufWatchEvent(held_.view(), *size_));
       }
       return absl::OkStatus();
     }

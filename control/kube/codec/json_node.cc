@@ -66,21 +66,25 @@ std::optional<std::int64_t> SecondsOfUsualTime(std::string_view text) {
   return seconds(sys_days(date).time_since_epoch()).count() + hour * 3600 + minute * 60 + second;
 }
 
+// Unix seconds; empty: not a time (RFC 3339).
+std::optional<std::int64_t> SecondsOf(std::string_view text) {
+  if (const auto usual = SecondsOfUsualTime(text)) return usual;
+  absl::Time time;
+  if (!absl::ParseTime(absl::RFC3339_full, text, &time, nullptr) ||
+      time == absl::InfiniteFuture() || time == absl::InfinitePast())
+    return std::nullopt;
+  return absl::ToUnixSeconds(time);
+}
+
 void ReadCreated(const Member& value, NodeFields& fields) {
   const std::string_view text = TextOf(value, "metadata.creationTimestamp", fields.created_problem);
   if (text.empty()) return;
-  if (const auto usual = SecondsOfUsualTime(text)) {
-    fields.created = *usual;
-    return;
-  }
-  absl::Time time;
-  if (!absl::ParseTime(absl::RFC3339_full, text, &time, nullptr) ||
-      time == absl::InfiniteFuture() || time == absl::InfinitePast()) {
+  if (const auto seconds = SecondsOf(text)) {
+    fields.created = *seconds;
+  } else {
     fields.created_problem =
         absl::StrCat("metadata.creationTimestamp ", Quoted(text), " is not a time (RFC 3339)");
-    return;
   }
-  fields.created = absl::ToUnixSeconds(time);
 }
 
 void ReadMetadata(simdjson::dom::object metadata, const AnnotationKeys& keys, NodeFields& fields) {
@@ -134,15 +138,22 @@ void ReadPodCidrs(element spec, NodeFields& fields) {
   fields.pod_cidr = TextOf(Find(*members, "podCIDR"), "spec.podCIDR", problem);
 }
 
-// A lease does not depend on it: an entry that cannot be read is left out.
-void ReadInternalIps(element status, NodeFields& fields) {
+// A Node is readable without it: an entry that cannot be read is left out.
+void ReadStatus(element status, NodeFields& fields) {
+  const auto text = [](element entry, std::string_view key) {
+    std::string_view value;
+    return entry.at_key(key).get(value) == simdjson::SUCCESS ? value : std::string_view();
+  };
   simdjson::dom::array entries;
-  if (status.at_key("addresses").get(entries) != simdjson::SUCCESS) return;
+  if (status.at_key("addresses").get(entries) == simdjson::SUCCESS) {
+    for (const element entry : entries)
+      fields.AddAddress(text(entry, "type"), text(entry, "address"));
+  }
+  if (status.at_key("conditions").get(entries) != simdjson::SUCCESS) return;
   for (const element entry : entries) {
-    std::string_view type, address;
-    if (entry.at_key("type").get(type) == simdjson::SUCCESS &&
-        entry.at_key("address").get(address) == simdjson::SUCCESS)
-      fields.AddAddress(type, address);
+    if (text(entry, "type") != "Ready") continue;
+    fields.ready = text(entry, "status");
+    fields.ready_since = SecondsOf(text(entry, "lastTransitionTime")).value_or(0);
   }
 }
 
@@ -181,7 +192,7 @@ void ReadJsonNode(element node, const AnnotationKeys& keys, NodeFields& fields) 
   }
   ReadMetadata(*members, keys, fields);
   if (Has(spec)) ReadPodCidrs(*spec, fields);
-  if (Has(status) && fields.NeedsAddresses()) ReadInternalIps(*status, fields);
+  if (Has(status)) ReadStatus(*status, fields);
 }
 
 }  // namespace weft::kube

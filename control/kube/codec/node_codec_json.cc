@@ -132,7 +132,6 @@ absl::StatusOr<DecodedNodes> NodeJsonCodec::DecodeNodeList(std::string_view text
   if (!entries.ok()) return entries.status();
   std::vector<DecodedNode> decoded(entries->size());
   NodeFields fields;
-  fields.own_name = reader_.own_node_name();
   for (std::size_t i = 0; i < decoded.size(); ++i) {
     ReadJsonNode((*entries)[i], reader_.keys(), fields);
     reader_.Read(fields, decoded[i]);

@@ -85,15 +85,24 @@ void ReadNodeSpec(std::string_view bytes, NodeFields& fields) {
   });
 }
 
+constexpr std::uint64_t kConditions = Text(4), kAddresses = Text(5);  // of NodeStatus
+
 void ReadNodeStatus(std::string_view bytes, NodeFields& fields) {
   ForEachField(bytes, [&](const Field& field) {
-    if (field.key != Text(5)) return;
-    std::string_view type, address;
+    if (field.key != kConditions && field.key != kAddresses) return;
+    std::string_view type, value;  // of a condition its status, else an address
+    std::int64_t since = 0;
     ForEachField(field.text, [&](const Field& part) {
       if (part.key == Text(1)) type = part.text;
-      if (part.key == Text(2)) address = part.text;
+      if (part.key == Text(2)) value = part.text;
+      if (part.key == Text(4)) since = ReadSeconds(part.text);
     });
-    fields.AddAddress(type, address);
+    if (field.key == kAddresses) {
+      fields.AddAddress(type, value);
+    } else if (type == "Ready") {
+      fields.ready = value;
+      fields.ready_since = since;
+    }
   });
 }
 
@@ -133,6 +142,10 @@ class BegunMessage {
 
   std::size_t come() const { return come_.size(); }
   std::size_t left() const { return left_; }
+  // The first byte of the next field's key.
+  std::optional<std::uint64_t> Key() const {
+    return come_.empty() || left_ == 0 ? std::nullopt : std::optional<std::uint64_t>(Byte(0));
+  }
   // Moves to the contents of the next field, which must have this key.
   std::optional<std::size_t> LengthOf(std::uint64_t key) {
     if (come_.size() < 4 || left_ < 4 || Byte(0) != key) return std::nullopt;
@@ -153,8 +166,6 @@ class BegunMessage {
     if (length) left_ = *length;
     return length.has_value();
   }
-  // The next `bytes`, or what has arrived of them.
-  std::string_view Next(std::size_t bytes) const { return come_.substr(0, bytes); }
   bool Skip(std::size_t bytes) {
     if (bytes > come_.size() || bytes > left_) return false;
     come_.remove_prefix(bytes);
@@ -168,6 +179,16 @@ class BegunMessage {
   std::string_view come_;
   std::size_t left_;
 };
+
+// Moves past the addresses of a NodeStatus, the last field that is read of it: API servers write
+// fields in the order of their numbers. False: they may not have arrived.
+bool SkipAddresses(BegunMessage& status) {
+  for (;;) {
+    const auto key = status.Key();
+    if (!key || *key > kAddresses) return key.has_value();
+    if ((*key & 7) != Text(0) || !status.Over(*key)) return false;
+  }
+}
 
 }  // namespace
 
@@ -207,8 +228,7 @@ absl::Status DecodeProtobufWatchEvent(std::string_view bytes, ProtobufWatchEvent
   });
 }
 
-ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size,
-                                     const AnnotationKeys& keys, std::string_view own_name) {
+ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size) {
   BegunMessage message(begun, size);
   if (!message.Over(Text(1))) return {};
   // All of an ERROR event's Status is read.
@@ -217,25 +237,11 @@ ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size,
   if (!message.Into(Text(2)) || begun.size() - message.come() + message.left() != size) return {};
   if (!message.Into(Text(1)) || !message.Skip(kProtobufMagic.size())) return {};
   if (!message.Over(Text(1)) || !message.Into(Text(2))) return {};  // the kind, the Node
-  BegunMessage metadata = message;
-  if (!message.Over(Text(1)) || !message.Over(Text(2))) return {};  // its metadata and spec
-  const auto length = metadata.LengthOf(Text(1));
-  // NodeFields::NeedsAddresses. Broken metadata is reported once the whole event has come.
-  bool needed = false;
-  Decoded("metadata", [&] {
-    ForEachField(metadata.Next(*length), [&](const Field& field) {
-      if (field.key == Text(1)) needed = needed || field.text == own_name;
-      if (field.key != Text(12)) return;
-      const std::string_view key = ReadEntry(field.text).key;
-      needed = needed || key == keys.public_ip_overwrite || key == keys.public_ipv6_overwrite ||
-               key == keys.node_public_ip || key == keys.node_public_ipv6;
-    });
-  }).IgnoreError();
-  if (needed) return {};
-  const auto status = message.LengthOf(Text(3));
-  if (!status) return {};
-  const std::size_t from = begun.size() - message.come();
-  return {from, from + *status};
+  // Its metadata, spec and status.
+  if (!message.Over(Text(1)) || !message.Over(Text(2)) || !message.Into(Text(3))) return {};
+  if (!SkipAddresses(message)) return {};
+  const std::size_t next = begun.size() - message.come();
+  return {next + 1, next + message.left()};  // the key is read: it ends the decoding
 }
 
 absl::Status DecodeProtobufListMeta(std::string_view bytes, ProtobufListMeta& meta) {
@@ -251,7 +257,6 @@ absl::Status DecodeProtobufListMeta(std::string_view bytes, ProtobufListMeta& me
 absl::Status DecodeProtobufNode(std::string_view bytes, const AnnotationKeys& keys,
                                 NodeFields& fields) {
   fields.Clear();
-  // `status`, most of a Node, is skipped by its length where it is not needed.
   std::string_view node_status;
   auto status = Decoded("Node", [&] {
     ForEachField(bytes, [&](const Field& field) {
@@ -260,10 +265,13 @@ absl::Status DecodeProtobufNode(std::string_view bytes, const AnnotationKeys& ke
       if (field.key == Text(3)) node_status = field.text;
     });
   });
-  if (!status.ok() || !fields.NeedsAddresses()) return status;
-  // A lease does not depend on it.
+  if (!status.ok()) return status;
+  BegunMessage rest(node_status, node_status.size());
+  SkipAddresses(rest);
+  node_status.remove_suffix(rest.come());
+  // A Node is readable without it.
   if (!Decoded("status", [&] { ReadNodeStatus(node_status, fields); }).ok())
-    fields.internal_ip_count = 0;
+    fields.address_count = 0;
   return absl::OkStatus();
 }
 

@@ -37,11 +37,10 @@ struct ProtobufWatchEvent {
 };
 absl::Status DecodeProtobufWatchEvent(std::string_view bytes, ProtobufWatchEvent& event);
 // For an event of `size` bytes that begins with `begun`: the range that decoding it and its object
-// never reads, whatever follows. This is most of a Node's status if `begun` has all fields before
-// it in the order in which API servers write them, and not NodeFields::NeedsAddresses; else it is
+// never reads, whatever follows. This is what follows the addresses in a Node's status, most of it,
+// if `begun` has all fields before that in the order in which API servers write them; else it is
 // empty.
-ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size,
-                                     const AnnotationKeys& keys, std::string_view own_name);
+ByteRange UnreadOfProtobufWatchEvent(std::string_view begun, std::size_t size);
 
 // meta/v1 ListMeta.
 struct ProtobufListMeta {
@@ -50,7 +49,8 @@ struct ProtobufListMeta {
 };
 absl::Status DecodeProtobufListMeta(std::string_view bytes, ProtobufListMeta& meta);
 
-// core/v1 Node. `fields.kind` stays empty: it is in the body.
+// core/v1 Node. `fields.kind` stays empty: it is in the body. Of its status only the fields up to
+// the addresses are read.
 absl::Status DecodeProtobufNode(std::string_view bytes, const AnnotationKeys& keys,
                                 NodeFields& fields);
 

@@ -25,10 +25,10 @@ constexpr std::pair<std::string AnnotationKeys::*, std::string_view NodeFields::
 
 // The strings keep their memory.
 void NodeFields::Clear() {
-  kind = name = uid = resource_version = pod_cidr = {};
-  created = 0;
+  kind = name = uid = resource_version = pod_cidr = ready = {};
+  created = ready_since = 0;
   pod_cidrs = {};
-  pod_cidr_count = internal_ip_count = 0;
+  pod_cidr_count = address_count = 0;
   for (const auto& [key, value] : kAnnotations) this->*value = {};
   problem.clear();
   created_problem.clear();
@@ -45,14 +45,10 @@ void NodeFields::SetAnnotation(const AnnotationKeys& keys, std::string_view key,
   }
 }
 
-bool NodeFields::NeedsAddresses() const {
-  return (!own_name.empty() && name == own_name) || !public_ip_overwrite.empty() ||
-         !public_ipv6_overwrite.empty() || !node_public_ip.empty() || !node_public_ipv6.empty();
-}
-
 void NodeFields::AddAddress(std::string_view type, std::string_view address) {
-  if (type == "InternalIP" && internal_ip_count < internal_ips.size())
-    internal_ips[internal_ip_count++] = address;
+  const bool internal = type == "InternalIP";
+  if ((internal || type == "ExternalIP") && address_count < addresses.size())
+    addresses[address_count++] = {address, internal};
 }
 
 }  // namespace weft::kube

@@ -25,10 +25,16 @@ struct NodeFields {
   std::array<std::string_view, 2> pod_cidrs;  // the first ones
   std::size_t pod_cidr_count = 0;             // of podCIDRs, however many
 
-  std::string_view own_name;  // given; empty: of no Node. Clear keeps it
-  // status.addresses of the type InternalIP, the first ones, where NeedsAddresses.
-  std::array<std::string_view, 8> internal_ips;
-  std::size_t internal_ip_count = 0;
+  // The first entries of status.addresses that are IP addresses.
+  struct Address {
+    std::string_view text;
+    bool internal = false;  // of the type InternalIP
+  };
+  std::array<Address, 16> addresses;
+  std::size_t address_count = 0;
+  // The condition Ready: "True", "False" or "Unknown", and lastTransitionTime, Unix seconds.
+  std::string_view ready;
+  std::int64_t ready_since = 0;
 
   // Annotations, by the names of AnnotationKeys.
   std::string_view subnet_manager;
@@ -50,10 +56,7 @@ struct NodeFields {
   void Clear();
   // Stores the annotation if a lease can depend on it. Of two with one key the last counts.
   void SetAnnotation(const AnnotationKeys& keys, std::string_view key, std::string_view value);
-  // Whether status is read: of our own Node, and of one that has another public IP annotated, to
-  // find out whether it is behind NAT. Name and annotations are stored before.
-  bool NeedsAddresses() const;
-  // Stores an entry of status.addresses if it is an InternalIP.
+  // Stores an entry of status.addresses if it is an IP address.
   void AddAddress(std::string_view type, std::string_view address);
 };
 

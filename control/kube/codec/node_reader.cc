@@ -78,10 +78,11 @@ bool IsVxlan(const NodeFields& fields) {
   return absl::EqualsIgnoreCase(fields.backend_type, "vxlan");
 }
 
-bool HasInternalIp(const NodeFields& fields, const IpAddress& address) {
-  const auto* const begin = fields.internal_ips.data();
-  return std::any_of(begin, begin + fields.internal_ip_count,
-                     [&](std::string_view text) { return IpAddress::Parse(text) == address; });
+bool HasAddress(const NodeFields& fields, const IpAddress& address, bool internal_only) {
+  const auto* const begin = fields.addresses.data();
+  return std::any_of(begin, begin + fields.address_count, [&](const NodeFields::Address& each) {
+    return (each.internal || !internal_only) && IpAddress::Parse(each.text) == address;
+  });
 }
 
 absl::StatusOr<BackendData> ReadBackendData(std::string_view text, std::string_view key) {
@@ -150,6 +151,8 @@ absl::Status NodeReader::ReadLease(const NodeFields& fields, lease::Lease& lease
   lease.v6.reset();
   if (!fields.created_problem.empty()) return absl::InvalidArgumentError(fields.created_problem);
   lease.created = fields.created;
+  lease.readiness.reset();
+  if (!fields.ready.empty()) lease.readiness = {fields.ready == "True", fields.ready_since};
   const auto cidrs = ReadPodCidrs(fields);
   if (!cidrs.ok()) return cidrs.status();
   if (!cidrs->v4 && !cidrs->v6) {
@@ -180,8 +183,9 @@ lease::OwnNode NodeReader::ReadOwn(const NodeFields& fields, const lease::NodeKe
   } else {
     own.problems.emplace_back(cidrs.status().message());
   }
-  for (std::size_t i = 0; i < fields.internal_ip_count; ++i) {
-    if (const auto address = IpAddress::Parse(fields.internal_ips[i]))
+  for (std::size_t i = 0; i < fields.address_count; ++i) {
+    if (!fields.addresses[i].internal) continue;
+    if (const auto address = IpAddress::Parse(fields.addresses[i].text))
       own.internal_ips.push_back(*address);
   }
   return own;
@@ -248,7 +252,8 @@ absl::Status NodeReader::ReadFamily(const NodeFields& fields, const IpPrefix& su
   lease.subnet = subnet;
   lease.public_ip = *public_ip;
   lease.behind_nat = !(half.overwrite.empty() && half.node_public_ip.empty()) && *public_ip &&
-                     !HasInternalIp(fields, **public_ip);
+                     !HasAddress(fields, **public_ip, /*internal_only=*/true);
+  lease.node_address = *public_ip && HasAddress(fields, **public_ip, /*internal_only=*/false);
   // Other backends have other data there; the lease table refuses a foreign backend.
   if (!IsVxlan(fields)) return absl::OkStatus();
   const auto data = ReadBackendData(half.data, half.data_key);

@@ -90,7 +90,6 @@ Status SampleStatus() {
       {.server = "https://192.0.2.1:6443 (in-cluster)",
        .in_use = true,
        .text = "in use, taken over from https://10.96.0.1:443 (in-cluster)"}};
-  status.conditions = {{.subject = "net-conf", .condition = "", .times = 1}};
   status.leases = {Count(PeerState::kUsable, 2), Count(PeerState::kSelf, 1),
                    Count(PeerState::kDuplicatePublicIp, 1), Count(PeerState::kMissingMac, 1),
                    Count(PeerState::kForeignBackend, 1)};

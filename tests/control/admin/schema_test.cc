@@ -46,7 +46,7 @@ bool IsOptional(const std::string& name) {
       "uid",     "ipv4", "ipv6", "publicIP",     "vtepMAC",   "vni",     "condition",
       "pathMTU", "hns",  "id",   "managementIP", "routerMAC", "servers", "sourceVIP"};
   // A tunnel has a VNI always, our own facts may lack the subnet.
-  if (name.starts_with("tunnels")) return false;
+  if (name.starts_with("tunnels") || name.starts_with("conditions")) return false;
   if (name == "ipv4.subnet" || name == "ipv6.subnet") return true;
   return kAlways.contains(last);
 }

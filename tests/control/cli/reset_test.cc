@@ -268,6 +268,28 @@ TEST_F(ResetTest, TheJournalIsDeleted) {
   EXPECT_FALSE(std::filesystem::exists(journal));
 }
 
+// What a later weft made is not known.
+TEST_F(ResetTest, StateOfALaterVersionIsRefusedAndLeft) {
+  Make(ours_);
+  const std::pair<const char*, const char*> rows[] = {
+      {"ledger.json", R"({"format": "weft/ledger/v1", "version": 2, "entries": []})"},
+      {"journal.json", "{\"apiVersion\": \"weft/journal/v1\", \"version\": 2}\n{}\n"},
+      {"cni.json", "{\n  \"apiVersion\": \"weft/cni/v1\",\n  \"version\": 2\n}\n"}};
+  for (const auto& [name, text] : rows) {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path) << text;
+    for (const std::vector<std::string>& words : {std::vector<std::string>{}, {"--all"}}) {
+      const Outcome outcome = Reset(words);
+      EXPECT_EQ(outcome.code, 2) << name;
+      EXPECT_THAT(outcome.err, AllOf(HasSubstr(path), HasSubstr("a later weft wrote it")));
+      std::ifstream in(path);
+      EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), text);
+    }
+    std::filesystem::remove(path);
+  }
+  EXPECT_THAT(Networks(), ElementsAre("flannel.4096"));
+}
+
 TEST_F(ResetTest, AMissingFolderIsAnError) {
   std::filesystem::remove_all(folder_);
   const Outcome outcome = Reset();

@@ -80,9 +80,9 @@ TEST(StatusTextTest, EachCauseOfADegradedStatus) {
   status.source.condition = "gone";
   EXPECT_FALSE(IsWell(status));
   status = SampleStatus();
-  status.conditions[0].condition = "net-conf.json is gone";
+  status.conditions = {{.subject = "net-conf", .condition = "net-conf.json is gone", .times = 1}};
   EXPECT_FALSE(IsWell(status));
-  EXPECT_THAT(StatusText(status, false), HasSubstr("net-conf, 1 time, active"));
+  EXPECT_THAT(StatusText(status, false), HasSubstr("net-conf, 1 time\n"));
   EXPECT_THAT(StatusText(status, false), HasSubstr("Next steps:\n  net-conf.json is gone\n"));
   status = SampleStatus();
   status.sinks[0].pending = {"x"};

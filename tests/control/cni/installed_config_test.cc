@@ -80,6 +80,22 @@ TEST_F(InstalledConfigTest, AnotherProgramsFileIsNotReplaced) {
   EXPECT_EQ(Read(PathOf("05-other.conf")), "other");
 }
 
+// The older program of an operator who goes back: pods must start.
+TEST_F(InstalledConfigTest, ARecordOfALaterVersionIsLeftAndStopsNothing) {
+  const std::string record = (root_ / "state" / "cni.json").string();
+  const std::string text = R"({"apiVersion": "weft/cni/v1", "version": 2, "files": []})";
+  Write(record, text);
+  const auto installed = InstallConfig(Request("a"));
+  ASSERT_TRUE(installed.ok()) << installed.status();
+  EXPECT_TRUE(installed->written);
+  EXPECT_THAT(installed->left, ElementsAre(AllOf(HasSubstr(record), HasSubstr("has version 2"))));
+  EXPECT_FALSE(InstallConfig(Request("b"))->written) << "perhaps the later program's";
+  EXPECT_EQ(Read(ours_), "a");
+  EXPECT_EQ(Read(record), text);
+  EXPECT_EQ(RemoveInstalledConfig((root_ / "state").string()).status().code(),
+            absl::StatusCode::kUnimplemented);
+}
+
 TEST_F(InstalledConfigTest, AFileThatAPersonChangedIsLeft) {
   ASSERT_TRUE(InstallConfig(Request("a")).ok());
   Write(ours_, "a, changed");

@@ -337,7 +337,7 @@ TEST_F(DaemonLinuxTest, AReplacedRouteIsRestoredAtOnceTheFirstTime) {
   EXPECT_TRUE(RunUntil([&] { return RoutesOn("flannel.4096") == "10.244.2.0/24 ours"; }));
   EXPECT_TRUE(RunUntil([&] { return !daemon_->ReadStatus().conditions.empty(); }));
   EXPECT_THAT(daemon_->ReadStatus().conditions[0].condition,
-              HasSubstr("another program replaces the route to 10.244.2.0/24 (1 times, last with "
+              HasSubstr("another program replaces the route to 10.244.2.0/24 (once, last with "
                         "a route via 10.9.0.9 dev u0)"));
   ASSERT_EQ(RunIp(kForeignRoute), "");
   EXPECT_TRUE(RunUntil([&] { return sink().applied == 0; }));

@@ -327,6 +327,17 @@ TEST_F(FlanneldTest, SigtermEndsItCleanly) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "subnet.env"));
 }
 
+// Its first line is written before anything waits for signals.
+TEST_F(FlanneldTest, SigtermDuringTheStartEndsItCleanly) {
+  for (int round = 0; round < 30; ++round) {
+    Program program(Words());
+    ASSERT_TRUE(program.Prints("] flanneld ")) << program.error;
+    program.Signal(SIGTERM);
+    EXPECT_EQ(program.Wait(), 0) << program.error;
+    EXPECT_THAT(program.error, ::testing::EndsWith("] exiting cleanly\n"));
+  }
+}
+
 TEST_F(FlanneldTest, SigintDoesTheSameAndSighupNothing) {
   Program program(Words());
   ASSERT_TRUE(program.Prints("] ready\n")) << program.error;

@@ -62,6 +62,7 @@ State Sample() {
   both.v4 = Half("10.244.1.0/24", "192.0.2.1", "02:00:00:00:00:01");
   both.v4->kept_since = 1'795'046'000;
   both.v4->behind_nat = true;
+  both.v4->node_address = true;
   both.v6 = Half("fd00:244:1::/64", "2001:db8::1", "02:00:00:00:00:11");
   lease::Lease bare;
   bare.node = {"linux-2", ""};
@@ -170,7 +171,7 @@ TEST(JournalText, WhatIsWrongIsNamed) {
   const struct {
     const char *description, *from, *to, *error;
   } rows[] = {
-      {"a later version", R"("version":1)", R"("version":2)", "it has version 2, and this"},
+      {"a later version", R"("version":1)", R"("version":2)", "it has version 2, and this weft"},
       {"a version of another type", R"("version":1)", R"("version":"1")", R"(line 1: "version")"},
       {"another file", R"("version":1,"apiVersion":")", R"("apiVersion":"x)",
        "line 1: it is no journal of weft"},
@@ -209,7 +210,7 @@ TEST(JournalText, WhatIsWrongIsNamed) {
     text.replace(at, std::string_view(row.from).size(), row.to);
     const absl::Status status = Parse(text).status();
     EXPECT_THAT(status.message(), HasSubstr(row.error));
-    EXPECT_EQ(absl::IsFailedPrecondition(status), std::string_view(row.to) == R"("version":2)");
+    EXPECT_EQ(absl::IsUnimplemented(status), std::string_view(row.to) == R"("version":2)");
   }
 }
 
@@ -325,7 +326,7 @@ TEST_F(JournalFile, OneOfALaterVersionIsNamedAndStays) {
       absl::StrReplaceAll(Text(Sample()), {{"\"version\":1", "\"version\":7"}});
   Write(later);
   EXPECT_THAT(Refusal(), ::testing::AllOf(HasSubstr(journal_.path()), HasSubstr("version 7"),
-                                          HasSubstr("it stays, and none is written")));
+                                          HasSubstr("it is left as it is")));
   EXPECT_EQ(Save(journal_, Sample()).message(), Refusal());
   EXPECT_EQ(control::ReadFileText(journal_.path()).value(), later);
   fs::remove(journal_.path());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -159,8 +160,10 @@ TEST_F(LeaseTableTest, AMovedSubnetIsTheNewNodesOnceTheOldNodeIsDeleted) {
   EXPECT_EQ(Changes(), "") << "the one in use stays";
   EXPECT_EQ(State(a), "usable");
   EXPECT_EQ(State(taker), "overlap");
-  EXPECT_THAT(Detail(taker), HasSubstr("node \"a\" holds the same subnet: delete node \"a\" if "
-                                       "it is gone, else node \"b\""));
+  EXPECT_THAT(
+      Detail(taker),
+      HasSubstr("node \"b\" has the same subnet as node \"a\", which is in use: give one of "
+                "them another podCIDR; delete a Node only if its host no longer exists"));
   table.Remove(a.node);
   EXPECT_EQ(Changes(), "+ b 10.244.1.0/24 192.0.2.2 02:00:00:00:00:01\n");
   EXPECT_EQ(State(taker), "usable");
@@ -229,7 +232,7 @@ TEST_F(LeaseTableTest, OfThreeClaimantsTheNextOldestFollows) {
   table.Upsert(second);
   table.Remove(a.node);
   EXPECT_EQ(Changes(), "+ b 10.244.1.0/24 192.0.2.2 02:00:00:00:00:01\n");
-  EXPECT_THAT(Detail(third), HasSubstr("node \"b\" holds the same subnet"));
+  EXPECT_THAT(Detail(third), HasSubstr("has the same subnet as node \"b\""));
 }
 
 // A peer that publishes again (its flanneld was restarted) must not lose its place.
@@ -257,7 +260,8 @@ struct WordRow {
 // Node x publishes this while a (10.244.1.0/24 at 10.99.0.1) and b (10.244.2.0/24 at 192.0.2.2) are
 // in use, and we have 10.244.0.0/24 in a Network of 10.0.0.0/8.
 const WordRow kWords[] = {
-    {"another's podCIDR", "10.244.1.0/24", "192.0.2.66", "overlap", "node \"a\" holds the same"},
+    {"another's podCIDR", "10.244.1.0/24", "192.0.2.66", "overlap",
+     "the same subnet as node \"a\""},
     {"the half of another's podCIDR", "10.244.1.0/25", "192.0.2.66", "overlap",
      "lies inside 10.244.1.0/24 of node \"a\", which is in use"},
     {"one address of another's podCIDR", "10.244.1.2/32", "192.0.2.66", "overlap", "lies inside"},
@@ -265,7 +269,7 @@ const WordRow kWords[] = {
      "of node \"b\""},
     {"a podCIDR around everyone's", "10.244.0.0/16", "192.0.2.66", "overlap", "our own subnet"},
     {"a podCIDR around another's address", "10.99.0.0/24", "192.0.2.66", "overlap",
-     "contains public IP 10.99.0.1 of node \"a\", which is in use"},
+     "contains public IP 10.99.0.1 of node \"a\", which is an address of that Node"},
     {"another's address", "10.244.9.0/24", "192.0.2.2", "duplicate-public-ip", ""},
     {"an address in another's podCIDR", "10.244.9.0/24", "10.244.1.7", "bad-public-ip",
      "its public IP 10.244.1.7 lies in 10.244.1.0/24 of node \"a\""},
@@ -283,6 +287,7 @@ TEST_F(LeaseTableTest, NoNodeCanHaveAnotherOneDropped) {
   OwnIdentity own = Us();
   own.v4.network = Prefix("10.0.0.0/8");
   a.v4->public_ip = testing::Address("10.99.0.1");
+  a.v4->node_address = true;
   for (const WordRow& row : kWords) {
     SCOPED_TRACE(row.description);
     LeaseTable mine(own);
@@ -329,6 +334,262 @@ TEST_F(LeaseTableTest, ReportedTogetherTheAddressAndTheSmallerSubnetLose) {
     EXPECT_EQ(Name(*testing::StateOf(mine, address.node, IpFamily::kV4)), "bad-public-ip");
     EXPECT_EQ(Name(*testing::StateOf(mine, part.node, IpFamily::kV4)), "overlap");
   }
+}
+
+// Where Network contains the nodes' addresses. A podCIDR around an address that a Node has waits;
+// an address that its Node does not have is not used within a podCIDR in use. Nothing else
+// conflicts.
+TEST_F(LeaseTableTest, NodesDecideAboutAddressesInAnyOrderAndAfterARestart) {
+  OwnIdentity own = Us();
+  own.v4.network = Prefix("10.0.0.0/8");
+  const auto node = [](const char* name, const char* subnet, const char* public_ip, bool its_own) {
+    Lease lease = MakeLease(name, subnet, public_ip);
+    lease.v4->node_address = its_own;
+    return lease;
+  };
+  std::vector<Lease> all = {
+      node("a", "10.244.1.0/24", "10.0.5.1", true),
+      node("around", "10.0.5.0/24", "192.0.2.9", true),    // around a's address
+      node("inside", "10.244.2.0/24", "10.0.5.9", false),  // inside what is not used
+      node("new", "10.244.9.0/24", "10.0.5.2", true),
+      node("evil", "10.244.3.0/24", "10.244.9.77", false),   // inside new's
+      node("beyond", "10.244.4.0/24", "10.244.3.4", false),  // inside evil's, which is not used
+      node("nat", "10.0.6.0/24", "203.0.113.7", false)};
+  constexpr char kTable[] =
+      "+ a 10.244.1.0/24 10.0.5.1\n+ beyond 10.244.4.0/24 10.244.3.4\n+ inside 10.244.2.0/24 "
+      "10.0.5.9\n+ nat 10.0.6.0/24 203.0.113.7\n+ new 10.244.9.0/24 10.0.5.2\n";
+  const auto table_of = [](const LeaseTable& mine) {
+    std::vector<std::string> lines;
+    for (const Peer& peer : mine.Snapshot(IpFamily::kV4))
+      lines.push_back("+ " + peer.node + " " + peer.subnet.ToString() + " " +
+                      peer.public_ip.ToString() + "\n");
+    std::ranges::sort(lines);
+    std::string text;
+    for (const std::string& line : lines) text += line;
+    return text;
+  };
+  std::ranges::sort(all, {}, &Lease::node);
+  do {
+    LeaseTable running(own), restarted(own);
+    for (const Lease& each : all) {
+      running.Upsert(each);
+      running.DrainChanges(IpFamily::kV4);  // in use
+      restarted.Upsert(each);
+    }
+    ASSERT_EQ(table_of(running), kTable) << all[0].node.name << " first";
+    ASSERT_EQ(table_of(restarted), kTable) << all[0].node.name << " first, reported together";
+    running.Remove(all[0].node);
+    running.Upsert(all[0]);
+    ASSERT_EQ(table_of(running), kTable) << all[0].node.name << " again";
+  } while (std::ranges::next_permutation(all, {}, &Lease::node).found);
+}
+
+// Nodes get a podCIDR around the addresses of those in use.
+TEST_F(LeaseTableTest, APodCidrAroundFiftyNodesTakesNothingFromThem) {
+  OwnIdentity own = Us();
+  own.v4.network = Prefix("10.0.0.0/8");
+  for (const bool restarted : {false, true}) {
+    LeaseTable mine(own);
+    for (int i = 1; i <= 50; ++i) {
+      Lease lease = MakeLease("n" + std::to_string(i), "10.244." + std::to_string(i) + ".0/24",
+                              "10.0.5." + std::to_string(i), 100);
+      lease.v4->node_address = true;
+      mine.Upsert(lease);
+    }
+    if (!restarted) mine.DrainChanges(IpFamily::kV4);
+    const Lease late = MakeLease("late", "10.0.5.0/24", "192.0.2.9", 200);
+    mine.Upsert(late);
+    const PeerChanges changes = mine.DrainChanges(IpFamily::kV4);
+    EXPECT_THAT(changes.removals, IsEmpty());
+    EXPECT_EQ(changes.upserts.size(), restarted ? 50u : 0u);
+    EXPECT_EQ(mine.Counts(IpFamily::kV4)[static_cast<std::size_t>(PeerState::kUsable)], 50u);
+    EXPECT_THAT(mine.RowsOf(late.node)[0].detail, HasSubstr("contains public IP 10.0.5.1 of"));
+  }
+}
+
+// Whether a Node has its address may change, as when the kubelet reports it late.
+TEST_F(LeaseTableTest, AnAddressThatTheNodeReportsLateIsUsedThen) {
+  OwnIdentity own = Us();
+  own.v4.network = Prefix("10.0.0.0/8");
+  LeaseTable mine(own);
+  const Lease around = MakeLease("around", "10.0.5.0/24", "192.0.2.9");
+  Lease inside = MakeLease("inside", "10.244.1.0/24", "10.0.5.7");
+  for (const Lease& each : {around, inside}) mine.Upsert(each);
+  EXPECT_EQ(Text(mine.DrainChanges(IpFamily::kV4)),
+            "+ around 10.0.5.0/24 192.0.2.9 02:00:00:00:00:01\n");
+  inside.v4->node_address = true;
+  mine.Upsert(inside);
+  EXPECT_EQ(Text(mine.DrainChanges(IpFamily::kV4)),
+            "+ inside 10.244.1.0/24 10.0.5.7 02:00:00:00:00:01\n- 10.0.5.0/24\n");
+  inside.v4->node_address = false;
+  mine.Upsert(inside);
+  EXPECT_EQ(Text(mine.DrainChanges(IpFamily::kV4)),
+            "+ around 10.0.5.0/24 192.0.2.9 02:00:00:00:00:01\n- 10.244.1.0/24\n");
+}
+
+TEST_F(LeaseTableTest, OfTwoAroundEachOthersAddressTheOlderIsUsed) {
+  OwnIdentity own = Us();
+  own.v4.network = Prefix("10.0.0.0/8");
+  for (const bool its_own : {false, true}) {
+    for (const bool older_first : {false, true}) {
+      LeaseTable mine(own);
+      mine.DrainChanges(IpFamily::kV4);
+      Lease older = MakeLease("older", "10.1.1.0/24", "10.1.2.7", 100);
+      Lease newer = MakeLease("newer", "10.1.2.0/24", "10.1.1.7", 200);
+      older.v4->node_address = newer.v4->node_address = its_own;
+      for (const Lease& each : {older_first ? older : newer, older_first ? newer : older})
+        mine.Upsert(each);
+      const std::vector<Peer> used = mine.Snapshot(IpFamily::kV4);
+      ASSERT_EQ(used.size(), 1u);
+      EXPECT_EQ(used[0].node, "older");
+    }
+  }
+}
+
+// Each lies in the subnet of the next: any outcome is wrong, but there is one.
+TEST_F(LeaseTableTest, AddressesInACircleEnd) {
+  OwnIdentity own = Us();
+  own.v4.network = Prefix("10.0.0.0/8");
+  for (const bool its_own : {false, true}) {
+    LeaseTable mine(own);
+    mine.DrainChanges(IpFamily::kV4);
+    for (const auto& [name, subnet, public_ip] :
+         {std::tuple("a", "10.1.1.0/24", "10.1.2.7"), std::tuple("b", "10.1.2.0/24", "10.1.3.7"),
+          std::tuple("c", "10.1.3.0/24", "10.1.1.7")}) {
+      Lease lease = MakeLease(name, subnet, public_ip);
+      lease.v4->node_address = its_own;
+      mine.Upsert(lease);
+    }
+    EXPECT_LT(mine.Snapshot(IpFamily::kV4).size(), 3u);
+  }
+}
+
+// A renamed host, or another host with our address: packets to it would reach ourselves.
+TEST_F(LeaseTableTest, AnAddressOfThisHostIsNoPeersWhileItIsOurs) {
+  table.Upsert(b);
+  EXPECT_EQ(Changes(), "+ b 10.244.2.0/24 192.0.2.2 02:00:00:00:00:01\n");
+  OwnIdentity own = Us();
+  own.v4.addresses = {{Prefix("192.0.2.2/32"), "this node's address 192.0.2.2 on eth0", true}};
+  table.SetOwn(own);
+  EXPECT_EQ(State(b), "bad-public-ip");
+  EXPECT_THAT(Detail(b), HasSubstr("is this node's address 192.0.2.2 on eth0: node \"b\" is this "
+                                   "host under a former name, or another host with our address"));
+  EXPECT_EQ(Changes(), "- 10.244.2.0/24\n");
+  table.SetOwn(Us());
+  EXPECT_EQ(State(b), "usable");
+}
+
+// What we publish is not what this host has: both may be behind one address.
+TEST_F(LeaseTableTest, AnAddressThatWeOnlyPublishMayBeAPeers) {
+  for (const Lease& each : {MakeLease("us", "10.244.0.0/24", "192.0.2.2"), b}) table.Upsert(each);
+  EXPECT_EQ(State(b), "duplicate-public-ip");
+  EXPECT_THAT(Detail(b), HasSubstr("those of node \"b\" and node \"us\""));
+}
+
+TEST_F(LeaseTableTest, OfTwoNodesItIsSaidWhichIsReadyAndSinceWhen) {
+  a.readiness = {true, 1'795'046'400};
+  b.v4 = a.v4;
+  b.readiness = {false, 1'795'046'460};
+  testing::ApplySnapshot(table, {a, b}, {});
+  EXPECT_THAT(Detail(b), HasSubstr("node \"b\" (NotReady since 2026-11-19 00:01:00 UTC) has the "
+                                   "same subnet as node \"a\" (Ready since 2026-11-19 00:00:00 "
+                                   "UTC), which is in use"));
+  Changes();
+  const std::uint64_t generation = table.generation();
+  b.readiness = {true, 1'795'046'520};
+  EXPECT_FALSE(table.Upsert(b)) << "no lease changes";
+  EXPECT_GT(table.generation(), generation) << "but what is said of it";
+  EXPECT_THAT(Detail(b), HasSubstr("node \"b\" (Ready since 2026-11-19 00:02:00 UTC)"));
+  EXPECT_EQ(Changes(), "");
+}
+
+TEST_F(LeaseTableTest, TwoNodesWithOneMacAreNamedAndUsed) {
+  b.v4->vtep_mac = testing::Mac("02:00:00:00:00:02");
+  testing::ApplySnapshot(table, {a, b}, {});
+  EXPECT_EQ(table.DuplicateMac(), "");
+  for (const char* const twin : {"clone", "us"}) {
+    const Lease lease = MakeLease(twin, "10.244.7.0/24", "192.0.2.7");
+    table.Upsert(lease);
+    EXPECT_THAT(table.DuplicateMac(),
+                ::testing::StartsWith(std::string("nodes \"a\" and \"") + twin +
+                                      "\" publish one VTEP MAC, 02:00:00:00:00:01: "));
+    EXPECT_EQ(State(a), "usable");
+    table.Remove(lease.node);
+  }
+  Lease again = a;
+  again.node.uid = "another";
+  table.Upsert(again);
+  EXPECT_EQ(table.DuplicateMac(), "") << "one node, created again";
+}
+
+struct SelfRow {
+  const char* description;
+  const char* subnet;
+  const char* public_ip;
+  bool node_address;
+  const char* detail;
+};
+
+// a has 10.244.1.0/24, the others conflict with our own subnet 10.244.0.0/24.
+const SelfRow kSelfRows[] = {
+    {"right", "10.244.0.0/24", "192.0.2.9", true, ""},
+    {"not yet published", "10.244.0.0/24", "", false, ""},
+    {"in our own subnet", "10.244.0.0/24", "10.244.0.9", true,
+     "all nodes that run weft do not use "},
+    {"no address of a node", "10.244.0.0/24", "127.0.0.1", true, "is not a node's"},
+    {"in a's subnet", "10.244.0.0/24", "10.244.1.9", false,
+     "its public IP 10.244.1.9 lies in 10.244.1.0/24 of node \"a\" and is not among our Node's"},
+    {"in a's subnet, but ours", "10.244.0.0/24", "10.244.1.9", true, ""},
+};
+
+TEST_F(LeaseTableTest, OurOwnLeaseIsHeldToTheRulesForOthers) {
+  for (const SelfRow& row : kSelfRows) {
+    SCOPED_TRACE(row.description);
+    OwnIdentity own = Us();
+    own.v4.network = Prefix("10.0.0.0/8");
+    LeaseTable mine(own);
+    Lease us = MakeLease("us", row.subnet, "192.0.2.9", 100);
+    us.v4->public_ip.reset();
+    if (*row.public_ip != '\0') us.v4->public_ip = testing::Address(row.public_ip);
+    us.v4->node_address = row.node_address;
+    testing::ApplySnapshot(mine, {a, us}, {});
+    const LeaseRow self = mine.RowsOf(us.node)[0];
+    EXPECT_EQ(self.state, PeerState::kSelf);
+    if (*row.detail == '\0') {
+      EXPECT_EQ(self.detail, "");
+    } else {
+      EXPECT_THAT(self.detail, HasSubstr("our own lease is published"));
+      EXPECT_THAT(self.detail, HasSubstr(row.detail));
+    }
+  }
+}
+
+TEST_F(LeaseTableTest, AnotherNodesRightToOurSubnetIsOurCondition) {
+  OwnIdentity own = Us();
+  own.v4.network = Prefix("10.0.0.0/8");
+  const Lease us = MakeLease("us", "10.244.0.0/24", "192.0.2.9", 100);
+  Lease inside = MakeLease("x", "10.244.7.0/24", "10.244.0.7", 200);
+  for (const bool its_own : {false, true}) {
+    inside.v4->node_address = its_own;
+    LeaseTable mine(own);
+    testing::ApplySnapshot(mine, {us, inside}, {});
+    EXPECT_THAT(mine.RowsOf(us.node)[0].detail,
+                HasSubstr(its_own ? "contains public IP 10.244.0.7 of node \"x\"" : ""));
+    EXPECT_EQ(mine.RowsOf(us.node)[0].detail.empty(), !its_own);
+  }
+  for (const std::int64_t created : {99, 101}) {
+    LeaseTable mine(own);
+    testing::ApplySnapshot(mine, {us, MakeLease("x", "10.244.0.0/24", "192.0.2.7", created)}, {});
+    EXPECT_EQ(mine.RowsOf(us.node)[0].detail.empty(), created > us.created);
+  }
+}
+
+TEST_F(LeaseTableTest, TheOtherUserOfASubnetIsKnownWithAndWithoutOurs) {
+  const Lease x = MakeLease("x", "10.244.0.0/24", "192.0.2.7");
+  testing::ApplySnapshot(table, {a, x, MakeLease("us", "10.244.0.0/24", "192.0.2.9")}, {});
+  EXPECT_EQ(table.UserOf(Prefix("10.244.0.0/24")), "x") << "it waits, because the subnet is ours";
+  EXPECT_EQ(table.UserOf(Prefix("10.244.1.0/24")), "a");
+  EXPECT_EQ(table.UserOf(Prefix("10.244.1.0/25")), "");
 }
 
 // Clusters whose nodes have podCIDRs of several sizes.

@@ -44,15 +44,15 @@ struct Row {
   std::size_t size;  // of the record
 };
 
-const std::size_t kPlainSize = 49 + 11;
+const std::size_t kPlainSize = 50 + 11;
 
 const Row kRows[] = {
     {"as most are", [](Lease&) {}, kPlainSize},
-    {"no name", [](Lease& l) { l.node.name = ""; }, 49},
-    {"a name of 254", [](Lease& l) { l.node.name = std::string(254, 'n'); }, 49 + 254},
-    {"a name of 255", [](Lease& l) { l.node.name = std::string(255, 'n'); }, 49 + 4 + 255},
-    {"a name of 100,000", [](Lease& l) { l.node.name = std::string(100'000, 'n'); }, 100'053},
-    {"a name with a zero in it", [](Lease& l) { l.node.name = std::string("a\0b", 3); }, 52},
+    {"no name", [](Lease& l) { l.node.name = ""; }, 50},
+    {"a name of 254", [](Lease& l) { l.node.name = std::string(254, 'n'); }, 50 + 254},
+    {"a name of 255", [](Lease& l) { l.node.name = std::string(255, 'n'); }, 50 + 4 + 255},
+    {"a name of 100,000", [](Lease& l) { l.node.name = std::string(100'000, 'n'); }, 100'054},
+    {"a name with a zero in it", [](Lease& l) { l.node.name = std::string("a\0b", 3); }, 53},
     {"no UID", [](Lease& l) { l.node.uid = ""; }, kPlainSize - 15},
     {"a UID in capitals", [](Lease& l) { l.node.uid[1] = 'F'; }, kPlainSize + 21},
     {"a UID without hyphens", [](Lease& l) { l.node.uid[8] = '0'; }, kPlainSize + 21},
@@ -102,6 +102,13 @@ const Row kRows[] = {
      },
      kPlainSize + 43 + 16},
     {"behind NAT", [](Lease& l) { l.v4->behind_nat = true; }, kPlainSize},
+    {"an address of the Node", [](Lease& l) { l.v4->node_address = true; }, kPlainSize},
+    {"IPv6 an address of the Node",
+     [](Lease& l) {
+       l.v6 = testing::HalfLease("fd00:1::/64", "2001:db8::1");
+       l.v6->node_address = true;
+     },
+     kPlainSize + 43},
     {"IPv6 behind NAT",
      [](Lease& l) {
        l.v6 = testing::HalfLease("fd00:1::/64", "2001:db8::1");
@@ -115,7 +122,7 @@ const Row kRows[] = {
        l.backend_type = "something of somebody's";
        l.v6 = testing::HalfLease("fd00:1::/64", "2001:db8::1");
      },
-     13 + 19 + 43 + 11 + 24 + 305},
+     14 + 19 + 43 + 11 + 24 + 305},
 };
 
 TEST(PackedLease, RoundTrips) {
@@ -167,6 +174,26 @@ TEST(PackedLease, ComputedStateIsNotPartOfTheValue) {
   EXPECT_EQ(lease.alone(IpFamily::kV4), PeerState::kSelf);
   EXPECT_EQ(lease.alone(IpFamily::kV6), PeerState::kVniMismatch);
   EXPECT_FALSE(lease.reported());
+}
+
+TEST(PackedLease, ReadinessIsKeptButNoPartOfTheValue) {
+  Lease lease = Plain();
+  const std::string without = Packed(lease);
+  EXPECT_EQ(PackedLease(without.data()).readiness(), std::nullopt);
+  std::string bytes = without;
+  SetReported(bytes.data(), true);
+  for (const Readiness& readiness : {Readiness{true, 1'795'046'400}, Readiness{false, 0},
+                                     Readiness{false, 0xffff'ffff}, Readiness{true, 0}}) {
+    EXPECT_TRUE(SetReadiness(bytes.data(), readiness));
+    EXPECT_FALSE(SetReadiness(bytes.data(), readiness)) << "the same";
+    EXPECT_EQ(PackedLease(bytes.data()).readiness(), readiness);
+    EXPECT_TRUE(PackedLease(bytes.data()).reported());
+    EXPECT_EQ(PackedLease(bytes.data()).value(), PackedLease(without.data()).value());
+    lease.readiness = readiness;
+    EXPECT_EQ(PackedLease(Packed(lease).data()).readiness(), readiness);
+  }
+  EXPECT_TRUE(SetReadiness(bytes.data(), Readiness{false, -1}));
+  EXPECT_EQ(PackedLease(bytes.data()).readiness(), Readiness());
 }
 
 TEST(PackedLease, SubnetsAreComparedByTheirBytes) {

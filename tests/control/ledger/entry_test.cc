@@ -33,6 +33,8 @@ TEST(EntryTest, EachKindIsARowAndReadFromIt) {
        {"host-route", "10.244.1.0/24", "192.0.2.1"}},
       {HostRoute{Prefix("fd00:244:1::/64"), Address("fd09::1"), true},
        {"host-route", "fd00:244:1::/64", "fd09::1", true}},
+      {HostRoute{Prefix("10.244.3.0/24"), Address("192.0.2.3"), false, "a boot"},
+       {"host-route", "10.244.3.0/24", "192.0.2.3", false, "", "a boot"}},
       {FormerRoute{Prefix("10.244.1.0/24"), Address("10.244.1.0"), "flannel.1", 0, true},
        {"former-route", "10.244.1.0/24", "10.244.1.0", true, "0 onlink flannel.1"}},
       {FormerRoute{Prefix("10.244.1.0/24"), std::nullopt, "vEthernet (Ethernet 2)", 256, false},

@@ -80,12 +80,36 @@ TEST_F(LedgerTest, ItsTextIsALineForEachEntry) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}),
             R"({
  "format": "weft/ledger/v1",
+ "version": 1,
  "entries": [
   {"kind": "host-route", "name": "10.244.1.0/24", "id": "172.16.0.11", "adopted": false},
   {"kind": "hns-network", "name": "External", "id": "9dd95ece-4b11-4da4-8cd1-59970718a804", "adopted": true}
  ]
 }
 )");
+}
+
+// Written before there were versions.
+TEST_F(LedgerTest, ALedgerWithoutAVersionIsRead) {
+  Write(R"({"format": "weft/ledger/v1", "entries": [
+            {"kind": "host-route", "name": "10.244.1.0/24", "id": "172.16.0.11", "adopted": false}]})");
+  EXPECT_THAT(Reread(), ElementsAre(kRoute));
+}
+
+TEST_F(LedgerTest, ALedgerOfALaterVersionIsLeftAsItIs) {
+  const std::string text =
+      R"({"format": "weft/ledger/v1", "version": 2, "entries": [{"kind": "a new one"}]})";
+  Write(text);
+  EXPECT_EQ(ledger_.Load().code(), absl::StatusCode::kUnimplemented);
+  Ledger opened(folder_.string(), /*open=*/false);
+  EXPECT_THAT(opened.Open("boot").message(),
+              ::testing::AllOf(HasSubstr((folder_ / "ledger.json").string()),
+                               HasSubstr("has version 2"), HasSubstr("knows only 1")));
+  EXPECT_TRUE(opened.Confirm(EntryFrom(kRoute)).ok()) << "in memory";
+  EXPECT_THAT(Rows(opened), ElementsAre(kRoute));
+  std::ifstream in(folder_ / "ledger.json", std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), text);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1) << "no other file";
 }
 
 TEST_F(LedgerTest, AnEntryIsReplacedByKindAndName) {

@@ -46,9 +46,11 @@ class NodeLedgerRoutesTest : public ::testing::Test {
   const RouteKey a_{Prefix("10.244.2.0/24"), Address("192.0.2.2")};
   const RouteKey moved_{Prefix("10.244.2.0/24"), Address("192.0.2.22")};
   const RouteKey v6_{Prefix("fd00:244:2::/64"), Address("fd09::2")};
-  const Row entry_{"host-route", "10.244.2.0/24", "192.0.2.2", false};
-  const Row entry_moved_{"host-route", "10.244.2.0/24", "192.0.2.22", false};
-  const Row entry_v6_{"host-route", "fd00:244:2::/64", "fd09::2", false};
+  const std::string boot_ = control::BootId();
+  const Row entry_{"host-route", "10.244.2.0/24", "192.0.2.2", false, "", boot_};
+  const Row entry_moved_{"host-route", "10.244.2.0/24", "192.0.2.22", false, "", boot_};
+  const Row entry_v6_{"host-route", "fd00:244:2::/64", "fd09::2", false, "", boot_};
+  const IpPrefix network_ = Prefix("10.244.0.0/16");
 };
 
 TEST_F(NodeLedgerRoutesTest, WithoutRoutesNoFolderIsTouched) {
@@ -81,14 +83,38 @@ TEST_F(NodeLedgerRoutesTest, ATakenOverRouteIsEnteredOnceAndStays) {
   ledger_->IntendTakeover({{was, "vEthernet (Ethernet)"}});
   const Row entry{"former-route", "10.244.2.0/24", "192.0.2.2", true, "256 - vEthernet (Ethernet)"};
   EXPECT_THAT(Entries(), ElementsAre(entry));
-  EXPECT_THAT(ledger_->Owned(IpFamily::kV4), ElementsAre(a_));
-  EXPECT_THAT(ledger_->Owned(IpFamily::kV6), IsEmpty());
+  EXPECT_THAT(ledger_->Owned(network_), ElementsAre(a_));
+  EXPECT_THAT(ledger_->Owned(Prefix("fd00:244::/48")), IsEmpty());
   was.metric = 1;
   EXPECT_FALSE(Writes([&] { ledger_->IntendTakeover({{was, "Ethernet"}}); })) << "as it was first";
   ledger_->Intend(RouteKeys{moved_, v6_});
-  EXPECT_THAT(ledger_->Owned(IpFamily::kV4), UnorderedElementsAre(a_, moved_));
+  EXPECT_THAT(ledger_->Owned(network_), UnorderedElementsAre(a_, moved_));
   ledger_->Forget(RouteKeys{a_, moved_});
   EXPECT_THAT(Entries(), UnorderedElementsAre(entry, entry_v6_));
+}
+
+// Network may have been another one. What upstream's flanneld left outside of it is persistent.
+TEST_F(NodeLedgerRoutesTest, OutsideOfNetworkOnlyWhatWasPutIsOwned) {
+  host::Route was;
+  was.destination = Prefix("10.99.3.0/24");
+  was.gateway = Address("192.0.2.3");
+  ledger_->IntendTakeover({{was, "Ethernet"}});
+  const RouteKey put{Prefix("10.99.2.0/24"), Address("192.0.2.2")};
+  ledger_->Intend(RouteKeys{put});
+  EXPECT_THAT(ledger_->Owned(network_), ElementsAre(put));
+  EXPECT_THAT(ledger_->Owned(Prefix("10.99.0.0/16")), SizeIs(2));
+}
+
+// Routes that we put end with the boot: a route like one of them is persistent.
+TEST_F(NodeLedgerRoutesTest, ARouteOfAnEarlierBootIsForgotten) {
+  ledger_->Intend(RouteKeys{a_});
+  const Row unknown{"host-route", "10.244.9.0/24", "192.0.2.9"};  // an earlier version's
+  ledger_->Use([&](Ledger& ledger) { return ledger.Confirm(EntryFrom(unknown)); });
+  ledger_.reset();
+  ledger_ = std::make_unique<NodeLedger>(folder_.string(), "another boot");
+  EXPECT_THAT(ledger_->Owned(network_),
+              ElementsAre(RouteKey{Prefix("10.244.9.0/24"), Address("192.0.2.9")}));
+  EXPECT_THAT(Entries(), ElementsAre(unknown));
 }
 
 TEST_F(NodeLedgerRoutesTest, ForeignEntriesStay) {
@@ -106,7 +132,7 @@ TEST_F(NodeLedgerRoutesTest, AnEntryThatIsNoRouteIsSkippedAndKept) {
   for (const Row& row : broken)
     ledger_->Use([&](Ledger& ledger) { return ledger.Confirm(EntryFrom(row)); });
   ledger_->Intend(RouteKeys{a_});
-  EXPECT_THAT(ledger_->Owned(IpFamily::kV4), ElementsAre(a_));
+  EXPECT_THAT(ledger_->Owned(network_), ElementsAre(a_));
   EXPECT_THAT(Entries(), ElementsAre(broken[0], broken[1], entry_));
   ledger_->Forget(RouteKeys{a_});
   EXPECT_THAT(Entries(), ElementsAre(broken[0], broken[1]));

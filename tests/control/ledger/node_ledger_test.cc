@@ -73,6 +73,19 @@ TEST_F(NodeLedgerTest, EntriesMadeWhileItCannotBeOpenedAreWrittenLater) {
   EXPECT_THAT(OnDisk(), ElementsAre(kNetwork, kRoute));
 }
 
+TEST_F(NodeLedgerTest, ALedgerOfALaterVersionIsNamedAndKept) {
+  const std::string text = R"({"format": "weft/ledger/v1", "version": 3, "entries": []})";
+  fs::create_directories(folder_);
+  std::ofstream(folder_ + "/ledger.json") << text;
+  Start();
+  Put(kRoute);
+  for (int i = 0; i < 3; ++i) ledger_->Retry(now_ += seconds(60));
+  EXPECT_THAT(ledger_->condition(), AllOf(HasSubstr(folder_), HasSubstr("a later weft wrote it")));
+  ledger_.reset();
+  std::ifstream in(folder_ + "/ledger.json");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), text);
+}
+
 TEST_F(NodeLedgerTest, AFailedWriteIsRetriedUntilItSucceeds) {
   Start();
   Put(kNetwork);

@@ -197,6 +197,77 @@ TEST_F(NodeNetworkTest, AnotherMtuKeepsTheFileUntilItIsReplaced) {
   EXPECT_THAT(Env(), HasSubstr("FLANNEL_MTU=1350\n"));
 }
 
+// New pods would get addresses that the cluster routes to b.
+TEST_F(NodeNetworkTest, AFileWhoseSubnetAnotherNodeHasIsRemovedAfterAMinute) {
+  MakeHere();
+  Write("subnet.env", "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.2.1/24\n");
+  const std::string left = Env();
+  const auto reported = [this] {
+    std::string text;
+    std::vector<backend::NamedCondition> conditions;
+    network_->AppendConditions(conditions);
+    for (const auto& [name, condition] : conditions) text += condition.text();
+    return text;
+  };
+  const auto apply_after = [this](std::chrono::seconds by) {
+    clock_.Advance(by);
+    Apply();
+    network_->Settle(true, clock_.Now());
+  };
+  apply_after(std::chrono::seconds(61));
+  EXPECT_EQ(reported(), "") << "the source has not answered";
+  const lease::Lease b = weft::testing::MakeLease("b", "10.244.2.0/24", "10.9.0.2");
+  lease::Lease incomplete = b;
+  incomplete.v4->vtep_mac.reset();
+  weft::testing::ReportSnapshot(reconciler_, {incomplete}, {});
+  apply_after(std::chrono::seconds(61));
+  EXPECT_EQ(reported(), "");
+  reconciler_.OnUpsert(b);
+  apply_after(std::chrono::seconds(0));
+  EXPECT_THAT(reported(), HasSubstr("names 10.244.2.0/24, which is node \"b\"'s"));
+  apply_after(std::chrono::seconds(59));
+  reconciler_.OnCondition(absl::UnavailableError("no answer"));
+  apply_after(std::chrono::seconds(2));
+  EXPECT_EQ(reported(), "") << "b may have another subnet by now";
+  reconciler_.OnCondition(absl::OkStatus());
+  apply_after(std::chrono::seconds(1));
+  apply_after(std::chrono::seconds(59));
+  EXPECT_EQ(Env(), left);
+  apply_after(std::chrono::seconds(1));
+  EXPECT_FALSE(std::filesystem::exists(Path("subnet.env")));
+  apply_after(std::chrono::seconds(1));
+  EXPECT_THAT(reported(), HasSubstr("node \"b\"'s")) << "the file is gone, the cause is not";
+  Lease("10.244.3.0/24", "10.9.0.1");
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(Env(), HasSubstr("FLANNEL_SUBNET=10.244.3.1/24\n")) << "at once";
+  EXPECT_EQ(reported(), "");
+}
+
+// Our Node is deleted while flanneld runs, and another one gets its subnet.
+TEST_F(NodeNetworkTest, AFileOfOurFormerNodeIsRemovedTooAndNotRestored) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  const std::string ours = Env();
+  reconciler_.OnDelete({"a", "uid-a"});
+  reconciler_.OnOwnNode(std::nullopt);
+  reconciler_.OnUpsert(weft::testing::MakeLease("c", "10.244.1.0/24", "10.9.0.3"));
+  const auto facts = std::exchange(facts_, absl::NotFoundError("node \"a\" is not there"));
+  for (int second = 0; second <= 61; ++second) {
+    Round();
+    clock_.Advance(std::chrono::seconds(1));
+  }
+  EXPECT_FALSE(std::filesystem::exists(Path("subnet.env")));
+  reconciler_.OnDelete({"c", "uid-c"});
+  facts_ = facts;
+  lease::OwnNode own;
+  own.node = {"a", ""};
+  own.v4.subnet = *IpPrefix::Parse("10.244.1.0/24");
+  reconciler_.OnOwnNode(own);
+  EXPECT_EQ(Round(), "");
+  EXPECT_EQ(Env(), ours);
+}
+
 // A folder in its place can neither be withdrawn nor replaced, nor does it name a lease.
 TEST_F(NodeNetworkTest, AnUnwritableFileAffectsNothingElse) {
   MakeHere();

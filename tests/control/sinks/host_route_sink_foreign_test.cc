@@ -301,6 +301,14 @@ TEST_F(ForeignRouteTest, OfManyContestsAHundredAreNamed) {
   EXPECT_EQ(notes.back(), "and 30 more");
 }
 
+TEST_F(ForeignRouteTest, ARouteThatIsPutBackIsNamedForSeconds) {
+  sink.Resync(std::vector{a});
+  host.routes = {To("10.244.1.0/24", "192.0.2.77")};
+  EXPECT_THAT(sink.Retry().notes, ElementsAre(HasSubstr("(once, last with")));
+  now += seconds(6);
+  EXPECT_THAT(sink.Retry().notes, IsEmpty());
+}
+
 TEST_F(ForeignRouteTest, AContestIsOverWithItsPeer) {
   sink.Resync(std::vector{a});
   const Route theirs = To("10.244.1.0/24", "192.0.2.77");
@@ -435,6 +443,19 @@ TEST_F(WindowsRouteTest, OnlyRoutesOfTheLedgerOrALeaseAreDeleted) {
   EXPECT_THAT(sink.Resync(std::vector{a}).pending, ElementsAre(HasSubstr("198.51.100.1")));
   EXPECT_THAT(host.routes, ElementsAre(by_hand, appliance));
   EXPECT_THAT(ledger.routes, IsEmpty());
+}
+
+TEST_F(WindowsRouteTest, OfAFormerNetworkGoesWhatTheLedgerHasWithTheSameGateway) {
+  const Route former = Marked(To("10.99.9.0/24", "192.0.2.99"));
+  const Route replaced = Marked(To("10.99.8.0/24", "198.51.100.1", kOther));
+  host.routes = {former, replaced};
+  ledger.routes = {Key("10.99.9.0/24", "192.0.2.99"), Key("10.99.8.0/24", "192.0.2.88")};
+  EXPECT_THAT(sink.Resync({}).notes,
+              ElementsAre("route 10.99.8.0/24 via 192.0.2.88 is no longer flanneld's: a route via "
+                          "198.51.100.1 dev other has its place and is left"));
+  EXPECT_THAT(host.routes, ElementsAre(replaced));
+  EXPECT_THAT(ledger.routes, IsEmpty());
+  EXPECT_THAT(sink.Retry().notes, IsEmpty());
 }
 
 TEST_F(WindowsRouteTest, UpstreamsIsCorrectAndOursToDelete) {

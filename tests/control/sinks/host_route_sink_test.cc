@@ -135,13 +135,11 @@ TEST_F(HostRouteSinkTest, AnAddressThatComesLaterIsSeenByTheResync) {
 
 // ---- our routes and foreign ones
 
-TEST_F(HostRouteSinkTest, OnlyMarkedRoutesIntoTheNetworkAreOurs) {
+TEST_F(HostRouteSinkTest, OnlyMarkedRoutesAreOurs) {
   host::Route without_gateway = Direct("10.244.7.0/24", "192.0.2.8");
   without_gateway.gateway.reset();
   const std::vector<host::Route> foreign = {
-      without_gateway, NotMarked(Direct("10.244.8.0/24", "192.0.2.8")),  // an administrator's
-      Direct("10.99.8.0/24", "192.0.2.8"),                               // elsewhere
-  };
+      without_gateway, NotMarked(Direct("10.244.8.0/24", "192.0.2.8"))};  // an administrator's
   host.routes = foreign;
   host.routes.push_back(Direct("10.244.9.0/24", "192.0.2.77"));  // of a node that is gone
   sink.Resync({});
@@ -155,6 +153,14 @@ TEST_F(HostRouteSinkTest, OursAreOursOnEveryAdapter) {
   host.routes = {old};
   sink.Resync({});
   EXPECT_THAT(host.routes, IsEmpty());
+}
+
+// Network was another one before this start.
+TEST_F(HostRouteSinkTest, OursAreOursOutsideOfTheNetwork) {
+  const host::Route foreign = NotMarked(Direct("192.168.4.0/24", "192.0.2.78"));
+  host.routes = {Direct("192.168.3.0/24", "192.0.2.77"), foreign};
+  sink.Resync({});
+  EXPECT_THAT(host.routes, ElementsAre(foreign));
 }
 
 // Upstream's flanneld marks nothing.

@@ -51,6 +51,11 @@ class Lease:
         }
 
 
+def reporting(node, *addresses):
+    """The Node with these status.addresses, as its kubelet reports them."""
+    return {**node, "status": {"addresses": [{"type": "InternalIP", "address": each} for each in addresses]}}
+
+
 def backend_data(vni, mac):
     return f'{{"VNI":{vni},"VtepMAC":"{mac}"}}'  # byte-exact, as flannel writes it
 

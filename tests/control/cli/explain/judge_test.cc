@@ -101,6 +101,9 @@ TEST(JudgeTest, WireToPod) {
       {"an unknown VTEP", FrameStart::kOuterIp,
        FromLinux1(inner).Outer("198.51.100.1", "192.0.2.4").Macs(kForeign, kOurs).Build(),
        Verdict::kUnknownPeer, "198.51.100.1 is no lease's public IP"},
+      {"a pod of ours", FrameStart::kOuterIp,
+       FromLinux1(inner).Outer("10.244.4.9", "192.0.2.4").Build(), Verdict::kPodSource,
+       "outer source 10.244.4.9 is no lease's public IP"},
       {"a node whose lease is not used", FrameStart::kOuterIp,
        FromLinux1(PacketBuilder("10.244.2.5", "10.244.4.7").Build())
            .Outer("192.0.2.2", "192.0.2.4")

@@ -5,10 +5,16 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <string>
+#include <thread>
 
 #include "control/kube/client/child_process.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/control/kube/client/test_plugin.h"
+#include "tests/support/test_path.h"
+#include "tests/support/wait.h"
 
 namespace weft::kube {
 namespace {
@@ -31,6 +37,42 @@ TEST(ChildProcessLinuxTest, SignalsAreAtTheirDefaults) {
   std::signal(SIGPIPE, before);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->exit_code, 128 + SIGPIPE);
+}
+
+// As a shell without job control, or an old supervisor, starts flanneld.
+TEST(ChildProcessLinuxTest, ItsEndIsSeenWhereSigchldWasIgnored) {
+  std::signal(SIGCHLD, SIG_IGN);
+  const auto result =
+      RunChild({"/bin/sh", {"-c", "/bin/true; exit 3"}, {}, std::chrono::minutes(1)}, kNever);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->exit_code, 3);
+}
+
+// A process group is not enough.
+TEST(ChildProcessLinuxTest, WhatItStartsInASessionOfItsOwnIsKilledToo) {
+  const std::string file = testing::TestPath().string();
+  const std::string begin =
+      "setsid flock " + file + " sleep 1000 & until [ -e " + file + " ]; do :; done; ";
+  for (const bool stopped : {false, true}) {
+    std::filesystem::remove(file);
+    std::atomic<bool> stop{false};
+    std::thread stopper([&] {
+      if (!stopped) return;
+      EXPECT_TRUE(
+          testing::Await(std::chrono::minutes(1), [&] { return std::filesystem::exists(file); }));
+      stop = true;
+    });
+    const auto result = RunChild({"/bin/sh",
+                                  {"-c", begin + (stopped ? "exec sleep 1000" : "exit 3")},
+                                  {},
+                                  std::chrono::minutes(1)},
+                                 stop);
+    stopper.join();
+    EXPECT_EQ(result.status().code(),
+              stopped ? absl::StatusCode::kCancelled : absl::StatusCode::kOk);
+    EXPECT_TRUE(testing::IsReleased(file)) << (stopped ? "when it is killed" : "when it ends");
+  }
+  std::filesystem::remove(file);
 }
 
 // It would keep the pipe open for as long as it runs.

@@ -75,6 +75,7 @@ TEST_P(GoldenAnswers, Leases) {
   linux1.node = {"linux-1", "358504c1-5aee-40cb-b346-e6c483a9c648"};
   linux1.created = 1795246940;
   linux1.backend_type = "vxlan";
+  linux1.readiness = {true, 0};
   linux1.v4 = testing::HalfLease("10.244.1.0/24", "172.16.0.11", "ee:37:da:54:ca:7d");
   linux1.v6 = testing::HalfLease("fd00:10:244:1::/64", "fd00:1::11", "5a:0c:11:22:33:44");
   EXPECT_EQ(recorder.nodes[0].lease, linux1);

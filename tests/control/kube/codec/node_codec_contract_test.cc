@@ -72,7 +72,42 @@ TEST_P(NodeContract, TheInternalAddressesOfOurOwnNode) {
   EXPECT_THAT(Decode(NodeFacts("us")).own->internal_ips, ::testing::IsEmpty());
   NodeFacts many("us");
   for (int i = 0; i < 100; ++i) many.Address("InternalIP", absl::StrCat("192.0.2.", i));
-  EXPECT_THAT(Decode(many).own->internal_ips, ::testing::SizeIs(8));
+  EXPECT_THAT(Decode(many).own->internal_ips, ::testing::SizeIs(16));
+}
+
+// Whatever annotation it comes from.
+TEST_P(NodeContract, APublicIpThatTheNodeReportsIsANodesAddress) {
+  struct Row {
+    const char* type;
+    const char* address;
+    bool node_address;
+  };
+  for (const Row& row : {Row{"InternalIP", "192.0.2.7", true}, Row{"ExternalIP", "192.0.2.7", true},
+                         Row{"Hostname", "192.0.2.7", false}, Row{"InternalIP", "192.0.2.8", false},
+                         Row{"InternalIP", "", false}}) {
+    NodeFacts facts = NodeFacts("a").Leased("10.244.1.0/24", "192.0.2.7");
+    facts.Address("InternalIP", "fd00::8").Address(row.type, row.address).Large();
+    EXPECT_EQ(Decode(facts).lease.v4->node_address, row.node_address)
+        << row.type << " " << row.address;
+  }
+  NodeFacts v6 = NodeFacts("a").Managed().PodCidrs({"fd00:1::/64"});
+  v6.Annotation("public-ipv6", "2001:db8::7").Address("InternalIP", "2001:db8:0::7");
+  EXPECT_TRUE(Decode(v6).lease.v6->node_address) << "in another form";
+}
+
+TEST_P(NodeContract, ReadinessIsTheConditionReady) {
+  const auto facts = [] { return NodeFacts("a").Leased("10.244.1.0/24", "192.0.2.7"); };
+  EXPECT_EQ(Decode(facts()).lease.readiness, std::nullopt);
+  EXPECT_EQ(Decode(facts().Is("DiskPressure", "True", 7)).lease.readiness, std::nullopt);
+  for (const char* const status : {"True", "False", "Unknown"}) {
+    EXPECT_EQ(Decode(facts()
+                         .Is("DiskPressure", "False", 7)
+                         .Is("Ready", status, 1'795'046'400)
+                         .Address("InternalIP", "192.0.2.7")
+                         .Large())
+                  .lease.readiness,
+              (lease::Readiness{std::string_view(status) == "True", 1'795'046'400}));
+  }
 }
 
 // k3s sets the first annotation on every node, mostly to the node's own address.

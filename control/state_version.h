@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The version of the files in --state-dir. A later program may have written one of them: it stays
+// byte for byte, this program works as without it and names it in `status`, and `flannelctl reset`,
+// which would delete what it does not know, refuses.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace weft::control {
+
+// In the head of each file, as "version". A file without one is of version 1.
+inline constexpr std::int64_t kStateVersion = 1;
+
+// `head`: an object of nlohmann's, from the file `path`. Unimplemented: it is of a later version.
+template <typename Json>
+absl::Status CheckStateVersion(std::string_view path, const Json& head) {
+  const auto version = head.find("version");
+  if (version == head.end() || !version->is_number_integer() ||
+      version->template get<std::int64_t>() <= kStateVersion)
+    return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat(path, " has version ", version->template get<std::int64_t>(),
+                   ", and this weft knows only ", kStateVersion,
+                   ": a later weft wrote it; it is left as it is and not used; run that version "
+                   "again, or move the file away"));
+}
+
+}  // namespace weft::control
