@@ -25,8 +25,7 @@ std::uint64_t HostRouteSink::Precedence(const host::Route& route) const {
 }
 
 bool HostRouteSink::Matters(const IpPrefix& destination) const {
-  return config_.network.Contains(destination) || peers_.contains(destination) ||
-         DesiredWay(destination) != nullptr;
+  return config_.network.Contains(destination) || peers_.contains(destination);
 }
 
 bool HostRouteSink::IsOurs(const host::Route& route) const {
@@ -38,14 +37,16 @@ bool HostRouteSink::IsOurs(const host::Route& route) const {
 }
 
 // `ip route add` and upstream v0.28.9 alike put routes without a metric, on Linux with protocol
-// "boot", on Windows by New-NetRoute.
+// "boot", on Windows by New-NetRoute. A route on the underlay that leads elsewhere than to the peer
+// is an administrator's.
 bool HostRouteSink::IsUpstreamRoute(const host::Route& route) const {
   if (route.kind != host::RouteKind::kPlain || route.claimed || route.source) return false;
   if (!host_.is_windows() && route.metric != 0) return false;
   if (config_.tunnel && route.adapter_index == config_.tunnel->adapter_index) return true;
   if (upstream_ != 0 && route.adapter_index == upstream_) return true;
-  return underlay_ != 0 && route.adapter_index == underlay_ && route.gateway &&
-         on_link_.Reaches(*route.gateway);
+  const auto peer = peers_.find(route.destination);
+  return underlay_ != 0 && route.adapter_index == underlay_ && peer != peers_.end() &&
+         route.gateway == peer->second.public_ip;
 }
 
 bool HostRouteSink::WouldReplace(const Way& way, const host::Route& other) const {

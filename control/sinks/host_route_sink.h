@@ -60,12 +60,12 @@ struct HostRouteConfig {
 // `host` and `ledger` outlive the sink. Our routes lead into the network or to a peer, and bear our
 // mark or, on Windows, are owned by the ledger. Foreign routes are kept: one with exactly a peer's
 // subnet blocks that peer only, and is read again at each Retry. There are two exceptions: routes
-// that upstream's flanneld left are taken over, and a route that another program put in the place
-// of ours is replaced, at once the first time, then after growing pauses. Each peer has one way at
-// a time. A move puts the new route first and removes the old one after; the old one stays while
-// the new one is refused. Resync and Retry judge what is on link. Many routes are put and removed
-// in slices (SinkReport::more). The ledger receives the routes that outlive the process: not those
-// into the tunnel.
+// such as upstream's flanneld leaves are taken over, and a route that another program put in the
+// place of ours is replaced, at once the first time, then after growing pauses. Each peer has one
+// way at a time. A move puts the new route first and removes the old one after; the old one stays
+// while the new one is refused. Resync and Retry judge what is on link. Many routes are put and
+// removed in slices (SinkReport::more). The ledger receives the routes that outlive the process:
+// not those into the tunnel.
 class HostRouteSink final : public lease::Sink {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -125,7 +125,7 @@ class HostRouteSink final : public lease::Sink {
   const Way* DesiredWay(const IpPrefix& subnet) const;
   bool Matters(const IpPrefix& destination) const;
   bool IsOurs(const host::Route& route) const;
-  // Such as upstream's flanneld leaves.
+  // Such as upstream's flanneld leaves: into its device, or to the peer's own address.
   bool IsUpstreamRoute(const host::Route& route) const;
   // Replacing with `way` would replace `other`.
   bool WouldReplace(const Way& way, const host::Route& other) const;
@@ -160,7 +160,7 @@ class HostRouteSink final : public lease::Sink {
   HostRouteConfig config_;
   RouteLedger* const ledger_;
   const std::function<TimePoint()> now_;
-  std::map<IpPrefix, lease::Peer> peers_;    // only if `direct`, where a peer's way may change
+  std::map<IpPrefix, lease::Peer> peers_;
   std::map<IpPrefix, std::string> refused_;  // the reasons of peers that have no way
   // As of the last reading.
   OnLink on_link_;
