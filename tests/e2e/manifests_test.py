@@ -57,7 +57,7 @@ VALUES = {
     "windows.nodeSelector": ({"my-label": "yes"}, "my-label:"),
     "windows.cni.install": (False, None),
     "windows.cni.serviceCidr": ("10.99.0.0/16", "--service-cidr=10.99.0.0/16"),
-    "windows.cni.args": (["--loopback-dsr"], "net-conf.json --loopback-dsr"),
+    "windows.cni.args": (["--loopback-dsr"], "--node-address=$(NODE_IP) --loopback-dsr"),
     "windows.cleanup.nodes": (["win7"], 'nodeName: "win7"'),
     "windows.cleanup.args": (["--keep-vswitch"], "--keep-vswitch"),
     "windows.kubeProxy.enabled": (False, None),
@@ -180,6 +180,34 @@ def test_every_value_has_effect(cluster):
             command.expect(len(left) == len(there) or {key: each for key, each in there.items() if key in left} == left, f"what {path} leaves")
         else:
             command.expect(expected in after and expected not in before, f"{path}: {expected!r} is not what it renders")
+
+
+@weft_only
+def test_kube_proxy_and_backend(cluster):
+    """kube-proxy takes flannel's network, whose name depends on VNI and backend, also where the ConfigMap is another flannel's; it waits for a
+    source VIP on an overlay alone."""
+    for values, network, before in (({}, "flannel.4096", "source-vip"), ({"flannel.vni": 5000}, "flannel.5000", "source-vip"),
+                                    ({"flannel.backend": "host-gw"}, "cbr0", "network"),
+                                    ({"flannel.backend": "host-gw", "windows.kubeProxy.networkName": "mine"}, "mine", "network")):
+        for conf in ("", "my-conf"):
+            found = objects(render(nested(EVERYTHING | values | {"netConf.existingConfigMap": conf})))
+            pod = daemon_set(found, "kube-proxy-windows")["spec"]["template"]["spec"]
+            container = pod["containers"][0]
+            command.expect_equal({each["name"]: each.get("value") for each in container["env"]}["KUBE_NETWORK"], network, f"KUBE_NETWORK with {values}")
+            command.expect_equal([each["name"] for each in pod["initContainers"]], [before], f"what kube-proxy waits for with {values}")
+            command.expect_equal("--source-vip" in container["command"][-1], before == "source-vip", f"--source-vip with {values}")
+            volumes = {each["name"] for each in pod["volumes"]}
+            mounts = {mount["name"] for each in (container, *pod["initContainers"]) for mount in each.get("volumeMounts", [])}
+            command.expect_equal(volumes, mounts, f"volumes with {values}")
+
+
+@weft_only
+def test_notes(cluster):
+    """What the chart does not do is said after an installation."""
+    words = ("install", "weft", CHART, "--namespace", "kube-flannel", "--dry-run=client", "--set", "linux.enabled=true,windows.kubeProxy.enabled=true")
+    said = command.run(peers.find("helm"), *words, "--set", "netConf.existingConfigMap=my-conf,flannel.vni=5000").split("NOTES:")[-1]
+    for words in ("Nothing installs a CNI configuration or plugin on the Linux nodes", "HNS's network flannel.5000"):
+        command.expect(words in said, f"the notes lack {words!r}: {said}")
 
 
 @weft_only
