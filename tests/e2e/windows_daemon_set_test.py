@@ -30,9 +30,20 @@ class Container(windows.Weft):
     def expanded(self, *words):
         return [word.replace(f"%{POINT}%", "C:\\hpc") for word in words]
 
-    def run(self, *words):
-        """A container's command, to its end."""
-        return self.wine(*self.expanded(*words))
+    def variables_of(self, container):
+        fields = {"spec.nodeName": self.name, "metadata.name": "weft-windows-x7k2p", "metadata.namespace": "kube-flannel", "status.hostIP": self.address}
+        return {each["name"]: each.get("value") or fields[each["valueFrom"]["fieldRef"]["fieldPath"]] for each in container.get("env", [])}
+
+    def words_of(self, container):
+        """Its command line, as the kubelet and then containerd's shim hand it on."""
+        words = [*container["command"], *container.get("args", [])]
+        for name, value in self.variables_of(container).items():
+            words = [word.replace(f"$({name})", value) for word in words]
+        return self.expanded(*words)
+
+    def run(self, container):
+        """A container, to its end."""
+        return self.wine(*self.words_of(container))
 
     def spawn(self):
         container = self.spec["containers"][0]
@@ -44,18 +55,17 @@ class Container(windows.Weft):
         for name, text in mounts.items():
             os.makedirs(os.path.dirname(self.drive(f"hpc/{name}")), exist_ok=True)
             lease.write_text(self.drive(f"hpc/{name}"), text)
-        fields = {"spec.nodeName": self.name, "metadata.name": "weft-windows-x7k2p", "metadata.namespace": "kube-flannel"}
         self.environment.pop("NODE_NAME")
-        self.environment |= {each["name"]: each.get("value") or fields[each["valueFrom"]["fieldRef"]["fieldPath"]] for each in container["env"]}
+        self.environment |= self.variables_of(container)
         self.environment[POINT] = "C:\\hpc\\"  # with the shim's last backslash
-        words = self.expanded(*container["command"], *container["args"])
+        words = self.words_of(container)
         command.expect_equal(words[0], "C:\\hpc\\flanneld.exe", "the program")
         for program in ("flanneld", "flannelctl"):
             shutil.copy(windows.our(program, self.emulated_host), self.drive(f"hpc/{program}.exe"))
             with open(self.drive(f"hpc/{program}.exe"), "ab") as file:
                 file.write(self.build)
         for each in self.spec.get("initContainers", []):
-            self.run(*each["command"])
+            self.run(each)
         self._start(windows.WINE, *words)
         self.flags = {}
 
