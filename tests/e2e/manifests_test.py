@@ -321,6 +321,16 @@ def test_rolling_update(cluster):
 
 
 @weft_only
+def test_selectors(cluster):
+    """No API server lets them change, so an upgrade with another label in one would fail."""
+    for key, each in objects(render(nested(EVERYTHING))).items():
+        if key[0] == "DaemonSet":
+            component = key[2].removeprefix("weft-")
+            ours = {"app.kubernetes.io/name": "weft", "app.kubernetes.io/component": component}
+            command.expect_equal(each["spec"]["selector"]["matchLabels"], ours if key[2].startswith("weft-") else {"k8s-app": key[2]}, f"{key}")
+
+
+@weft_only
 def test_command_lines(cluster):
     """flanneld takes the flags of the manifests, and would name a flag that it does not know."""
     found = plain(PLAIN[0], PLAIN[2])
