@@ -88,10 +88,17 @@ class Container(windows.Weft):
         return connection.getresponse().status
 
 
+class WithSdnOverlay(Container):
+    """Its CNI configuration, written before flanneld runs, needs the node's address."""
+
+    values = {"windows.cni.install": True, "windows.cni.serviceCidr": "10.96.0.0/12",
+              "windows.cni.args": ["--delegate=sdnoverlay", r"--conf-dir=C:\etc\cni\net.d"]}
+
+
 @weft_only
 def test_joins(cluster):
     """Without a kubeconfig and without kube-proxy: in-cluster credentials, the address of the chart, net-conf.json of the ConfigMap."""
-    a, b = cluster.add("a", kind=Container), cluster.add("b")
+    a, b = cluster.add("a", kind=WithSdnOverlay), cluster.add("b")
     b.spawn()
     a.spawn()
     a.wait_ready()
@@ -100,6 +107,8 @@ def test_joins(cluster):
     command.wait_until(lambda: a.probe("readinessProbe") == 200, lambda: f"readiness: {a.last_words()}", timeout=20)
     command.expect_equal(a.probe("livenessProbe"), 200, "liveness")
     command.expect_equal(a.network()["type"], "Overlay", "the network")
+    with open(a.drive("etc/cni/net.d/10-flannel.conflist"), encoding="utf-8") as file:
+        command.expect(f'"ProviderAddress": "{a.address}"' in file.read(), "the CNI configuration lacks the node's address")
     command.expect_equal(a.subnet_env()["FLANNEL_SUBNET"], "10.244.1.1/24", "FLANNEL_SUBNET")
     command.expect(os.path.exists(a.drive("ProgramData/weft/ledger.json")), "no ledger on the node's own drive")
     command.expect(not os.path.exists(a.drive("hpc/run")), "files in the container's folder, which ends with the pod")
