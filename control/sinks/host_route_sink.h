@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "control/host/host.h"
 #include "control/lease/difference_tracker.h"
@@ -160,7 +161,7 @@ class HostRouteSink final : public lease::Sink {
   HostRouteConfig config_;
   RouteLedger* const ledger_;
   const std::function<TimePoint()> now_;
-  std::map<IpPrefix, lease::Peer> peers_;
+  absl::btree_map<IpPrefix, lease::Peer> peers_;
   std::map<IpPrefix, std::string> refused_;  // the reasons of peers that have no way
   // As of the last reading.
   OnLink on_link_;
