@@ -122,9 +122,12 @@ def test_clears_its_mac(cluster):
     a.down()
     with cluster.api.watching() as events:
         a.spawn()
-        cluster.settle("upstream's flanneld.exe starts again", with_traffic=False)
-        seen = [truth.annotations(each["object"]).get("backend-data") for each in events if each["object"]["metadata"]["name"] == "a"]
-    command.expect(any(not (json.loads(each or "null") or {}).get("VtepMAC") for each in seen), f"upstream keeps its MAC: {seen}")
+
+        def macs():
+            published = [truth.annotations(each["object"]).get("backend-data") for each in events if each["object"]["metadata"]["name"] == "a"]
+            return [(json.loads(each or "null") or {}).get("VtepMAC") for each in published]
+
+        command.wait_until(lambda: not all(macs()), lambda: f"upstream keeps its MAC: {macs()}", timeout=30)
 
 
 @upstream_only

@@ -450,14 +450,17 @@ TEST_F(WindowsRouteTest, UpstreamsIsCorrectAndOursToDelete) {
   EXPECT_THAT(host.routes, IsEmpty());
 }
 
-TEST_F(WindowsRouteTest, AStaleRouteThroughAnotherAddressOfTheLinkIsReplaced) {
+// An administrator's, or upstream's to where the peer was: the peer is named.
+TEST_F(WindowsRouteTest, ARouteThroughAnotherAddressOfTheLinkStays) {
   const Route ghost = Marked(To("10.244.1.0/24", "192.0.2.77"));
-  host.routes = {ghost};
-  EXPECT_EQ(sink.Resync(std::vector{a}).applied, 1u);
-  EXPECT_THAT(host.routes, ElementsAre(to_a));
-  EXPECT_THAT(host.done, ElementsAre("replace 10.244.1.0/24", "remove 10.244.1.0/24"));
-  ASSERT_THAT(ledger.former, SizeIs(1));
-  EXPECT_EQ(ledger.former[0].route, ghost);
+  for (const std::vector<Route>& routes : {std::vector{ghost}, std::vector{ghost, to_a}}) {
+    host.routes = routes;
+    EXPECT_THAT(sink.Resync(std::vector{a}).pending,
+                ElementsAre(HasSubstr("a route via 192.0.2.77 dev eth0, which is not flanneld's, "
+                                      "has this destination, the subnet of node \"a\"")));
+    EXPECT_THAT(host.routes, ::testing::ElementsAreArray(routes));
+    EXPECT_THAT(ledger.former, IsEmpty());
+  }
 }
 
 // With an entry in the ledger it would count as ours.

@@ -73,8 +73,8 @@ TEST(HexTextTest, TakesEveryUsualForm) {
 
 TEST(HexTextTest, ATextColumnOfHexadecimalLettersIsNoByte) {
   const std::string bytes = "61 61 61 61 61 61 61 61 61 61 61 61 61 61 61 61";
-  for (const std::string line : {"0000000000000000 " + bytes + " aaaaaaaaaaaaaaaa",
-                                 "00000000: " + bytes + "  aaaaaaaaaaaaaaaa"}) {
+  for (const std::string& line : {"0000000000000000 " + bytes + " aaaaaaaaaaaaaaaa",
+                                  "00000000: " + bytes + "  aaaaaaaaaaaaaaaa"}) {
     const auto frames = ParseHexText(line);
     ASSERT_TRUE(frames.ok()) << frames.status();
     EXPECT_EQ(frames->front(), ByteVector(16, std::byte{0x61})) << line;

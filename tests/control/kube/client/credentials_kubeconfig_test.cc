@@ -297,8 +297,8 @@ TEST(KubeconfigTest, Refused) {
                "YXBpVmVyc2lvbjogdjEKa2luZDogQ29u\nZmlnCmNsdXN0ZXJzOiBbXQo=\n",
                "all of it is base64; decode it with base64 -d"},
            Row{"a list", "[s3cret]", "it holds a list; write"},
-           Row{"a path in double quotes", "a: b\ncommand: \"C:\\Program Files\\s3cret.exe\"",
-               ": \\P is no escape; in double quotes a backslash begins an escape: "
+           Row{"a path in double quotes", "a: b\ncommand: \"C:\\Program Files\\doctl s3cret\"",
+               ": \\d is no escape; in double quotes a backslash begins an escape: "
                "write a path in single quotes"},
            Row{"a user's path in double quotes", "command: \"C:\\Users\\s3cret\"",
                "\\x, \\u or \\U lacks its hexadecimal digits"},
