@@ -133,7 +133,9 @@ class InPlace(Service):
             os.makedirs(self.drive(folder))
         shutil.copy(peers.find("flanneld.exe"), self.drive("flannel/flanneld.exe"))
         lease.write_text(self.drive("etc/kube-flannel/net-conf.json"), json.dumps(self.net_conf))
-        self.flags = {"kube-subnet-mgr": "true", "iface": self.address, "ip-masq": "true", "kubeconfig-file": self.flags["kubeconfig-file"]}
+        # Their defaults, but on drive C, where this process is not.
+        self.flags = {"kube-subnet-mgr": "true", "iface": self.address, "ip-masq": "true", "kubeconfig-file": self.flags["kubeconfig-file"],
+                      "net-config-path": r"C:\etc\kube-flannel\net-conf.json", "subnet-file": r"C:\run\flannel\subnet.env"}
         self.environment |= self.variables
 
     def command_line(self):
