@@ -108,11 +108,18 @@ def test_more_nodes_than_its_queue_holds(cluster):
     a = cluster.add("a", kind=member.Upstream, subnets=["10.255.1.0/24"])
     a.on_sigterm = -signal.SIGTERM  # it handles signals only once it has read all Nodes
     control = cluster.control
-    control.where.run(peers.find("nodeload"), "--kubeconfig", control.path("admin.kubeconfig"), "--from", "0", "--to", "5101", "--images", "1", timeout=300)
-    a.spawn()
-    # Each event that finds the queue full says so, the last one and then nothing more.
-    command.wait_until(lambda: a.log_text().count("Channel buffer full") > 100 or a.subnet_env(), a.last_words, timeout=60, peer=True)
-    goes_on(lambda: not a.subnet_env(), "a cluster of 5,102 Nodes")
+
+    def load(*words):
+        control.where.run(peers.find("nodeload"), "--kubeconfig", control.path("admin.kubeconfig"), "--from", "0", "--to", "5101", *words, timeout=300)
+
+    load("--images", "1")
+    try:
+        a.spawn()
+        # Each event that finds the queue full says so, the last one and then nothing more.
+        command.wait_until(lambda: a.log_text().count("Channel buffer full") > 100 or a.subnet_env(), a.last_words, timeout=60, peer=True)
+        goes_on(lambda: not a.subnet_env(), "a cluster of 5,102 Nodes")
+    finally:
+        load("--delete")
 
 
 @upstream_only
