@@ -36,20 +36,21 @@ absl::StatusOr<OwnFamilyFacts> FamilyFacts(const lease::OwnNode& node, IpFamily 
 
 }  // namespace
 
+absl::Status NoSuchNode(std::string_view name, std::string_view in_other_case,
+                        std::string_view given_by) {
+  return absl::NotFoundError(absl::StrCat(
+      "node ", Quoted(name), " is not among the Nodes",
+      in_other_case.empty() ? "; register it, or correct "
+                            : absl::StrCat(", but ", Quoted(in_other_case),
+                                           " is: names are compared with case; write it so in "),
+      given_by));
+}
+
 absl::StatusOr<OwnFacts> DeriveOwnFacts(std::string_view node_name,
                                         const std::optional<lease::OwnNode>& node,
                                         const NetConf& conf, const std::optional<OwnFacts>& current,
                                         std::string_view in_other_case) {
-  if (!node && !in_other_case.empty()) {
-    return absl::NotFoundError(absl::StrCat(
-        "node ", Quoted(node_name), " is not among the Nodes, but ", Quoted(in_other_case),
-        " is: names are compared with case; write it so in --node-name or NODE_NAME"));
-  }
-  if (!node) {
-    return absl::NotFoundError(
-        absl::StrCat("node ", Quoted(node_name),
-                     " is not among the Nodes; register it, or correct --node-name or NODE_NAME"));
-  }
+  if (!node) return NoSuchNode(node_name, in_other_case, "--node-name or NODE_NAME");
   OwnFacts facts;
   facts.node = node->node;
   for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/lease/own_identity.h"
 #include "control/lease/own_node.h"
@@ -44,6 +45,11 @@ absl::StatusOr<OwnFacts> DeriveOwnFacts(std::string_view node_name,
                                         const NetConf& conf,
                                         const std::optional<OwnFacts>& current = std::nullopt,
                                         std::string_view in_other_case = {});
+
+// `in_other_case`: a Node whose name differs from `name` only in case, or empty; `given_by`: the
+// option to correct.
+absl::Status NoSuchNode(std::string_view name, std::string_view in_other_case,
+                        std::string_view given_by);
 
 // The identity that peers are judged by.
 lease::OwnIdentity IdentityOf(const OwnFacts& facts, const NetConf& conf);

@@ -162,10 +162,10 @@ template <class V>
 void Fields(V& visit, Described<V, PeerStatus>& peer) {
   visit.Required("node", peer.node);
   visit.Required("device", peer.device);
-  visit.Required("sentPackets", peer.sent_packets);
-  visit.Required("sentBytes", peer.sent_bytes);
-  visit.Required("receivedPackets", peer.received_packets);
-  visit.Required("receivedBytes", peer.received_bytes);
+  visit.Optional("sentPackets", peer.sent_packets);
+  visit.Optional("sentBytes", peer.sent_bytes);
+  visit.Optional("receivedPackets", peer.received_packets);
+  visit.Optional("receivedBytes", peer.received_bytes);
   visit.Optional("pathMTU", peer.path_mtu);
   visit.Optional("sentWithoutDF", peer.sent_without_df);
   visit.Optional("otherSource", peer.other_source);

@@ -91,9 +91,11 @@
 //     routerMAC?        | string | distributed router MAC, which peers get as VTEP MAC
 //     calls             | number | into HNS since the start; modifyingCalls: those that change
 //     notes[]           | string | remarks that delay nothing
-//   peers[]             |        | {node, device, sentPackets, sentBytes, receivedPackets,
-//                       |        |  receivedBytes, pathMTU?, sentWithoutDF?, otherSource?,
-//                       |        |  otherSourcePackets?}
+//   peers[]             |        | those in use: {node, device, sentPackets?, sentBytes?,
+//                       |        |  receivedPackets?, receivedBytes?, pathMTU?, sentWithoutDF?,
+//                       |        |  otherSource?, otherSourcePackets?}
+//     device            | string | a tunnel's; else HNS's network or the interface of the host
+//                       |        | routes, where packets are not counted
 //     pathMTU           | number | outer bytes; omitted while none below the link's is known
 //     sentWithoutDF     | number | packets sent without DF, over IPv6 in fragments, because the
 //                       |        | path's MTU is below what pods follow
@@ -265,11 +267,8 @@ struct TunnelStatus {
 struct PeerStatus {
   std::string node;
   std::string device;
-  std::uint64_t sent_packets = 0;
-  std::uint64_t sent_bytes = 0;
-  std::uint64_t received_packets = 0;
-  std::uint64_t received_bytes = 0;
-  std::optional<std::uint32_t> path_mtu;
+  std::optional<std::uint64_t> sent_packets{}, sent_bytes{}, received_packets{}, received_bytes{};
+  std::optional<std::uint32_t> path_mtu{};
   std::optional<std::uint64_t> sent_without_df{};
   std::optional<IpAddress> other_source{};
   std::optional<std::uint64_t> other_source_packets{};

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -115,6 +116,13 @@ class Backend {
   virtual void FillStatus(admin::Status&) const {}
   virtual void AddMetrics(metrics::Exposition&) const {}
 };
+
+// The peers in use, where no packet is counted; `device` carries them.
+inline void AppendPeers(const Context& context, IpFamily family, const std::string& device,
+                        std::vector<admin::PeerStatus>& out) {
+  for (lease::Peer& peer : context.reconciler.table().Snapshot(family))
+    out.push_back({.node = std::move(peer.node), .device = device});
+}
 
 inline control::Families FamiliesOf(IpFamily family) {
   return family == IpFamily::kV4 ? control::Families::kV4 : control::Families::kV6;

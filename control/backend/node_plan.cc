@@ -18,7 +18,7 @@ std::string TunnelDevice(IpFamily family, Vni vni) {
 
 InnerMtu TunnelMtu(IpFamily family, const control::NetConf& conf,
                    const underlay::InterfaceChoice& underlay) {
-  return conf.mtu.value_or(underlay.mtu).Inner(family);
+  return std::min(conf.mtu.value_or(underlay.mtu), underlay.mtu).Inner(family);
 }
 
 absl::StatusOr<NodePlan> MakeNodePlan(const control::OwnFacts& facts, const control::NetConf& conf,

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
@@ -93,6 +94,14 @@ ExitCode RunLeave(const LeaveVerbOptions& options, Io& io) {
                                                     options.timeout, ": run it again")));
   }
   if (!left.ok()) return Fail(io, kLeaveVerb, left.status());
+  const std::string lower = absl::AsciiStrToLower(cluster->node_name);
+  if (!left->node_exists && lower != cluster->node_name) {
+    return Fail(io, kLeaveVerb,
+                absl::NotFoundError(absl::StrCat("there is no Node ", cluster->node_name,
+                                                 ": names of Nodes have no capitals; give "
+                                                 "--node-name=",
+                                                 lower)));
+  }
   if (!left->node_exists) {
     io.out << "nothing to do: there is no Node " << cluster->node_name << "\n";
   } else if (left->removed.empty()) {

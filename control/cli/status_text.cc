@@ -213,11 +213,10 @@ std::vector<std::string> NextSteps(const Status& status) {
 std::string PeerTable(const Status& status) {
   TextTable table({"PEER", "DEVICE", "SENT-PACKETS", "SENT-BYTES", "RECEIVED-PACKETS",
                    "RECEIVED-BYTES", "PATH-MTU"});
+  const auto number = [](const auto& value) { return value ? absl::StrCat(*value) : ""; };
   for (const admin::PeerStatus& peer : status.peers) {
-    table.Add({peer.node, peer.device, absl::StrCat(peer.sent_packets),
-               absl::StrCat(peer.sent_bytes), absl::StrCat(peer.received_packets),
-               absl::StrCat(peer.received_bytes),
-               peer.path_mtu ? absl::StrCat(*peer.path_mtu) : ""});
+    table.Add({peer.node, peer.device, number(peer.sent_packets), number(peer.sent_bytes),
+               number(peer.received_packets), number(peer.received_bytes), number(peer.path_mtu)});
   }
   return table.TakeText(/*with_headers=*/true);
 }

@@ -28,7 +28,8 @@ constexpr Row kRows[] = {
      "Not used: its subnet overlaps that of a Node in use, or this node's, or contains a Node's "
      "address. Give one of them another podCIDR. Delete a Node only if its host no longer exists."},
     {PeerState::kVniMismatch, "vni-mismatch", false,
-     "Not used: the peer has another VNI. Set one Backend.VNI in net-conf.json for all nodes."},
+     "Not used: the peer has another VNI, or none. Set one Backend.VNI in net-conf.json for all "
+     "nodes."},
     {PeerState::kMissingMac, "missing-mac", false,
      "Not used yet: the peer has published no VTEP MAC. If this lasts, check its flanneld."},
     {PeerState::kMissingPublicIp, "missing-public-ip", false,

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "control/ledger/node_ledger.h"
+#include "control/log.h"
 
 namespace weft::ledger {
 namespace {
@@ -116,14 +119,27 @@ void NodeLedger::Intend(const control::RouteKeys& routes) {
 
 // The first entry of a route is kept.
 void NodeLedger::IntendTakeover(const std::vector<control::FormerRoute>& routes) {
+  constexpr std::size_t kMostNamed = 5;
+  std::vector<std::string> taken;
   Use([&](Ledger& ledger) {
     std::vector<Entry> fresh;
     for (const auto& [route, adapter] : routes) {
       FormerRoute entry{route.destination, route.gateway, adapter, route.metric, route.onlink};
-      if (ledger.Find(entry) == nullptr) fresh.emplace_back(std::move(entry));
+      if (ledger.Find(entry) != nullptr) continue;
+      taken.push_back(absl::StrCat(route.destination.ToString(),
+                                   route.gateway ? " via " + route.gateway->ToString() : "",
+                                   " dev ", adapter));
+      fresh.emplace_back(std::move(entry));
     }
     return ledger.Intend(fresh);
   });
+  if (taken.empty()) return;
+  const std::size_t more = taken.size() - std::min(taken.size(), kMostNamed);
+  taken.resize(taken.size() - more);
+  control::LogInfo(absl::StrCat("routes to peers that another program made are replaced by ours: ",
+                                absl::StrJoin(taken, ", "),
+                                more > 0 ? absl::StrCat(" and ", more, " more") : "",
+                                "; \"flannelctl reset\" puts them back"));
 }
 
 void NodeLedger::Forget(const control::RouteKeys& routes) {

@@ -25,13 +25,9 @@ std::uint64_t HostRouteSink::Precedence(const host::Route& route) const {
 }
 
 bool HostRouteSink::Matters(const IpPrefix& destination) const {
-  return config_.network.Contains(destination) || peers_.contains(destination) ||
-         DesiredWay(destination) != nullptr || OwnedAt(destination) != owned_.end();
-}
-
-RouteKeys::const_iterator HostRouteSink::OwnedAt(const IpPrefix& destination) const {
-  const auto at = owned_.lower_bound({destination, IpAddress()});
-  return at != owned_.end() && at->first == destination ? at : owned_.end();
+  if (config_.network.Contains(destination) || peers_.contains(destination)) return true;
+  const auto owned = owned_.lower_bound({destination, IpAddress()});
+  return owned != owned_.end() && owned->first == destination;
 }
 
 bool HostRouteSink::IsOurs(const host::Route& route) const {
@@ -42,14 +38,16 @@ bool HostRouteSink::IsOurs(const host::Route& route) const {
 }
 
 // `ip route add` and upstream v0.28.9 alike put routes without a metric, on Linux with protocol
-// "boot", on Windows by New-NetRoute.
+// "boot", on Windows by New-NetRoute. A route on the underlay that leads elsewhere than to the peer
+// is an administrator's.
 bool HostRouteSink::IsUpstreamRoute(const host::Route& route) const {
   if (route.kind != host::RouteKind::kPlain || route.claimed || route.source) return false;
   if (!host_.is_windows() && route.metric != 0) return false;
   if (config_.tunnel && route.adapter_index == config_.tunnel->adapter_index) return true;
   if (upstream_ != 0 && route.adapter_index == upstream_) return true;
-  return underlay_ != 0 && route.adapter_index == underlay_ && route.gateway &&
-         on_link_.Reaches(*route.gateway);
+  const auto peer = peers_.find(route.destination);
+  return underlay_ != 0 && route.adapter_index == underlay_ && peer != peers_.end() &&
+         route.gateway == peer->second.public_ip;
 }
 
 bool HostRouteSink::WouldReplace(const Way& way, const host::Route& other) const {

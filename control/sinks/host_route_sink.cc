@@ -33,23 +33,17 @@ std::string HostRouteSink::name() const {
 }
 
 lease::SinkReport HostRouteSink::Resync(std::span<const lease::Peer> all) {
-  Routes::Map desired;
   peers_.clear();
-  for (const lease::Peer& peer : all) {
-    if (peer.subnet.family() != config_.family) continue;
-    if (config_.direct)
-      peers_.emplace(peer.subnet, peer);
-    else
-      desired.emplace(*Place(peer), Form());
-  }
-  if (!config_.direct) routes_.ReplaceDesired(std::move(desired));
+  for (const lease::Peer& peer : all)
+    if (peer.subnet.family() == config_.family) peers_.emplace(peer.subnet, peer);
+  if (!config_.direct) PlaceAll();
   return ReadApplyAndVerify();
 }
 
 lease::SinkReport HostRouteSink::Update(const lease::PeerChanges& changes) {
   for (const lease::Peer& peer : changes.upserts) {
     if (peer.subnet.family() != config_.family) continue;
-    if (config_.direct) peers_.insert_or_assign(peer.subnet, peer);
+    peers_.insert_or_assign(peer.subnet, peer);
     SetPeer(peer);
   }
   for (const IpPrefix& subnet : changes.removals) {
@@ -206,9 +200,8 @@ HostRouteSink::Step HostRouteSink::StepFor(const Way& way) {
       std::find_if_not(foreign.begin(), foreign.end(),
                        [&](const ForeignRoute& other) { return IsUpstreamRoute(other.route); });
   failures_[way] = absl::StrCat(
-      Text(*blocking),
-      ", which is not flanneld's, has this destination; remove it, or give the node another "
-      "podCIDR");
+      Text(*blocking), ", which is not flanneld's, has this destination, the subnet of node ",
+      Quoted(peers_.at(destination).node), "; remove it, or give that node another podCIDR");
   return Step::kWait;
 }
 
@@ -348,7 +341,7 @@ void HostRouteSink::Apply() {
 lease::SinkReport HostRouteSink::Report() const {
   lease::SinkReport report;
   if (!read_error_.empty()) {
-    report.desired = config_.direct ? peers_.size() : routes_.desired().size();
+    report.desired = peers_.size();
     report.pending.push_back(read_error_);
     return report;
   }

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "control/host/host.h"
 #include "control/lease/difference_tracker.h"
@@ -60,11 +61,11 @@ struct HostRouteConfig {
 // `host` and `ledger` outlive the sink. Our routes bear our mark and, on Windows, are owned by the
 // ledger, wherever they lead: the network may have been another one. Foreign routes are kept: one
 // with exactly a peer's subnet blocks that peer only, and is read again at each Retry. There are
-// two exceptions: routes that upstream's flanneld left are taken over, and a route that another
-// program put in the place of ours is replaced, at once the first time, then after growing pauses.
-// Each peer has one way at a time. A move puts the new route first and removes the old one after;
-// the old one stays while the new one is refused. Resync and Retry judge what is on link. Many
-// routes are put and removed in slices (SinkReport::more). The ledger receives the routes that
+// two exceptions: routes such as upstream's flanneld leaves are taken over, and a route that
+// another program put in the place of ours is replaced, at once the first time, then after growing
+// pauses. Each peer has one way at a time. A move puts the new route first and removes the old one
+// after; the old one stays while the new one is refused. Resync and Retry judge what is on link.
+// Many routes are put and removed in slices (SinkReport::more). The ledger receives the routes that
 // outlive the process: not those into the tunnel.
 class HostRouteSink final : public lease::Sink {
  public:
@@ -124,10 +125,8 @@ class HostRouteSink final : public lease::Sink {
   // The desired way to `subnet`, or null.
   const Way* DesiredWay(const IpPrefix& subnet) const;
   bool Matters(const IpPrefix& destination) const;
-  // The first entry of owned_ for `destination`, or its end.
-  RouteKeys::const_iterator OwnedAt(const IpPrefix& destination) const;
   bool IsOurs(const host::Route& route) const;
-  // Such as upstream's flanneld leaves.
+  // Such as upstream's flanneld leaves: into its device, or to the peer's own address.
   bool IsUpstreamRoute(const host::Route& route) const;
   // Replacing with `way` would replace `other`.
   bool WouldReplace(const Way& way, const host::Route& other) const;
@@ -162,7 +161,7 @@ class HostRouteSink final : public lease::Sink {
   HostRouteConfig config_;
   RouteLedger* const ledger_;
   const std::function<TimePoint()> now_;
-  std::map<IpPrefix, lease::Peer> peers_;    // only if `direct`, where a peer's way may change
+  absl::btree_map<IpPrefix, lease::Peer> peers_;
   std::map<IpPrefix, std::string> refused_;  // the reasons of peers that have no way
   // As of the last reading.
   OnLink on_link_;

@@ -136,8 +136,8 @@ std::string MtuCondition(const InterfaceChoice& choice, const control::NetConf& 
   return absl::StrCat(
       "Backend.MTU ", conf.mtu->bytes(), " of net-conf exceeds the MTU of ", choice.name, ", ",
       choice.mtu.bytes(),
-      ", so pods send packets that are too long for it: reduce Backend.MTU, or raise "
-      "the MTU of the whole path");
+      ", which limits the pods' instead; pods that run keep the MTU that they have: reduce "
+      "Backend.MTU, or raise the MTU of the whole path");
 }
 
 kube::Publication PublicationOf(const control::OwnFacts& facts, const control::NetConf& conf,

@@ -38,6 +38,8 @@ constexpr HresultRow kRows[] = {
     {0x800704DB, "ERROR_SERVICE_NOT_FOUND", kUnavailable,
      "install the Containers feature of Windows (Install-WindowsFeature Containers)"},
     {0x800705B4, "ERROR_TIMEOUT", kDeadlineExceeded},
+    {0x800706B5, "RPC_S_UNKNOWN_IF", kUnavailable,
+     "the hns service stopped or restarts: check it with Get-Service hns"},
     {0x800706BA, "RPC_S_SERVER_UNAVAILABLE", kUnavailable,
      "the hns service does not run: start it (Start-Service hns)"},
     {0x800706BB, "RPC_S_SERVER_TOO_BUSY", kResourceExhausted},

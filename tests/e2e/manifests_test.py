@@ -33,8 +33,9 @@ VALUES = {
     "flannel.image.tag": ("v9", "localhost/weft-linux:v9", LINUX + "/containers/kube-flannel/image"),
     "flannel.args": (["--kube-subnet-mgr", "-v=9"], "-v=9", "DaemonSet/weft-*/containers/kube-flannel/args"),
     "flannel.enableNFTables": (True, "true", NET_CONF + "EnableNFTables"),
-    "flannel.backend": ("host-gw", "host-gw", NET_CONF + "Backend/*"),
-    "flannel.vni": (4097, "4097", NET_CONF + "Backend/VNI"),
+    "flannel.backend": ("host-gw", "host-gw", NET_CONF + "Backend/*", PROXY + "/env/KUBE_NETWORK/value", PROXY + "/initContainers/*",
+                        PROXY + "/containers/kube-proxy/command", PROXY + "/volumeMounts/source-vip/*", PROXY + "/volumes/source-vip/name"),
+    "flannel.vni": (4097, "4097", NET_CONF + "Backend/VNI", PROXY + "/env/KUBE_NETWORK/value"),
     "flannel.backendPort": (4790, "4790", NET_CONF + "Backend/Port"),
     "flannel.mtu": (1400, "1400", NET_CONF + "Backend/MTU"),
     "flannel.directRouting": (True, "true", NET_CONF + "Backend/DirectRouting"),
@@ -60,7 +61,7 @@ VALUES = {
     "windows.nodeSelector": ({"my-label": "yes"}, "yes", WINDOWS + "/template/spec/nodeSelector/my-label"),
     "windows.cni.install": (False, None),
     "windows.cni.serviceCidr": ("10.99.0.0/16", "--service-cidr=10.99.0.0/16", WINDOWS + "/initContainers/install-cni/command"),
-    "windows.cni.args": (["--loopback-dsr"], "net-conf.json --loopback-dsr", WINDOWS + "/initContainers/install-cni/command"),
+    "windows.cni.args": (["--loopback-dsr"], "--node-address=$(NODE_IP) --loopback-dsr", WINDOWS + "/initContainers/install-cni/command"),
     "windows.cleanup.nodes": (["win7"], "win7", "Job/*", WINDOWS + "/nodeAffinity/*/matchFields/*"),
     "windows.cleanup.args": (["--keep-vswitch"], "--keep-vswitch", "Job/*/containers/cleanup/args"),
     "windows.kubeProxy.enabled": (False, None),
@@ -210,6 +211,34 @@ def test_every_value_has_effect(cluster):
 
 
 @weft_only
+def test_kube_proxy_and_backend(cluster):
+    """kube-proxy takes flannel's network, whose name depends on VNI and backend, also where the ConfigMap is another flannel's; it waits for a
+    source VIP on an overlay alone."""
+    for values, network, before in (({}, "flannel.4096", "source-vip"), ({"flannel.vni": 5000}, "flannel.5000", "source-vip"),
+                                    ({"flannel.backend": "host-gw"}, "cbr0", "network"),
+                                    ({"flannel.backend": "host-gw", "windows.kubeProxy.networkName": "mine"}, "mine", "network")):
+        for conf in ("", "my-conf"):
+            found = objects(render(nested(EVERYTHING | values | {"netConf.existingConfigMap": conf})))
+            pod = daemon_set(found, "kube-proxy-windows")["spec"]["template"]["spec"]
+            container = pod["containers"][0]
+            command.expect_equal({each["name"]: each.get("value") for each in container["env"]}["KUBE_NETWORK"], network, f"KUBE_NETWORK with {values}")
+            command.expect_equal([each["name"] for each in pod["initContainers"]], [before], f"what kube-proxy waits for with {values}")
+            command.expect_equal("--source-vip" in container["command"][-1], before == "source-vip", f"--source-vip with {values}")
+            volumes = {each["name"] for each in pod["volumes"]}
+            mounts = {mount["name"] for each in (container, *pod["initContainers"]) for mount in each.get("volumeMounts", [])}
+            command.expect_equal(volumes, mounts, f"volumes with {values}")
+
+
+@weft_only
+def test_notes(cluster):
+    """What the chart does not do is said after an installation."""
+    words = ("install", "weft", CHART, "--namespace", "kube-flannel", "--dry-run=client", "--set", "linux.enabled=true,windows.kubeProxy.enabled=true")
+    said = command.run(peers.find("helm"), *words, "--set", "netConf.existingConfigMap=my-conf,flannel.vni=5000").split("NOTES:")[-1]
+    for words in ("Nothing installs a CNI configuration or plugin on the Linux nodes", "HNS's network flannel.5000"):
+        command.expect(words in said, f"the notes lack {words!r}: {said}")
+
+
+@weft_only
 def test_health_port_off(cluster):
     """No port, no probes, nothing to scrape."""
     text = render(nested(EVERYTHING | {"flannel.healthz.port": 0}))
@@ -317,6 +346,16 @@ def test_rolling_update(cluster):
                 command.expect_equal(each["spec"]["updateStrategy"], {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}}, f"{key}")
                 for container in each["spec"]["template"]["spec"]["containers"]:
                     command.expect("lifecycle" not in container, f"{key} has a hook")
+
+
+@weft_only
+def test_selectors(cluster):
+    """No API server lets them change, so an upgrade with another label in one would fail."""
+    for key, each in objects(render(nested(EVERYTHING))).items():
+        if key[0] == "DaemonSet":
+            component = key[2].removeprefix("weft-")
+            ours = {"app.kubernetes.io/name": "weft", "app.kubernetes.io/component": component}
+            command.expect_equal(each["spec"]["selector"]["matchLabels"], ours if key[2].startswith("weft-") else {"k8s-app": key[2]}, f"{key}")
 
 
 @weft_only

@@ -30,9 +30,20 @@ class Container(windows.Weft):
     def expanded(self, *words):
         return [word.replace(f"%{POINT}%", "C:\\hpc") for word in words]
 
-    def run(self, *words):
-        """A container's command, to its end."""
-        return self.wine(*self.expanded(*words))
+    def variables_of(self, container):
+        fields = {"spec.nodeName": self.name, "metadata.name": "weft-windows-x7k2p", "metadata.namespace": "kube-flannel", "status.hostIP": self.address}
+        return {each["name"]: each.get("value") or fields[each["valueFrom"]["fieldRef"]["fieldPath"]] for each in container.get("env", [])}
+
+    def words_of(self, container):
+        """Its command line, as the kubelet and then containerd's shim hand it on."""
+        words = [*container["command"], *container.get("args", [])]
+        for name, value in self.variables_of(container).items():
+            words = [word.replace(f"$({name})", value) for word in words]
+        return self.expanded(*words)
+
+    def run(self, container):
+        """A container, to its end."""
+        return self.wine(*self.words_of(container))
 
     def spawn(self):
         container = self.spec["containers"][0]
@@ -44,18 +55,17 @@ class Container(windows.Weft):
         for name, text in mounts.items():
             os.makedirs(os.path.dirname(self.drive(f"hpc/{name}")), exist_ok=True)
             lease.write_text(self.drive(f"hpc/{name}"), text)
-        fields = {"spec.nodeName": self.name, "metadata.name": "weft-windows-x7k2p", "metadata.namespace": "kube-flannel"}
         self.environment.pop("NODE_NAME")
-        self.environment |= {each["name"]: each.get("value") or fields[each["valueFrom"]["fieldRef"]["fieldPath"]] for each in container["env"]}
+        self.environment |= self.variables_of(container)
         self.environment[POINT] = "C:\\hpc\\"  # with the shim's last backslash
-        words = self.expanded(*container["command"], *container["args"])
+        words = self.words_of(container)
         command.expect_equal(words[0], "C:\\hpc\\flanneld.exe", "the program")
         for program in ("flanneld", "flannelctl"):
             shutil.copy(windows.our(program, self.emulated_host), self.drive(f"hpc/{program}.exe"))
             with open(self.drive(f"hpc/{program}.exe"), "ab") as file:
                 file.write(self.build)
         for each in self.spec.get("initContainers", []):
-            self.run(*each["command"])
+            self.run(each)
         self._start(windows.WINE, *words)
         self.flags = {}
 
@@ -78,10 +88,17 @@ class Container(windows.Weft):
         return connection.getresponse().status
 
 
+class WithSdnOverlay(Container):
+    """Its CNI configuration, written before flanneld runs, needs the node's address."""
+
+    values = {"windows.cni.install": True, "windows.cni.serviceCidr": "10.96.0.0/12",
+              "windows.cni.args": ["--delegate=sdnoverlay", r"--conf-dir=C:\etc\cni\net.d"]}
+
+
 @weft_only
 def test_joins(cluster):
     """Without a kubeconfig and without kube-proxy: in-cluster credentials, the address of the chart, net-conf.json of the ConfigMap."""
-    a, b = cluster.add("a", kind=Container), cluster.add("b")
+    a, b = cluster.add("a", kind=WithSdnOverlay), cluster.add("b")
     b.spawn()
     a.spawn()
     a.wait_ready()
@@ -90,6 +107,8 @@ def test_joins(cluster):
     command.wait_until(lambda: a.probe("readinessProbe") == 200, lambda: f"readiness: {a.last_words()}", timeout=20)
     command.expect_equal(a.probe("livenessProbe"), 200, "liveness")
     command.expect_equal(a.network()["type"], "Overlay", "the network")
+    with open(a.drive("etc/cni/net.d/10-flannel.conflist"), encoding="utf-8") as file:
+        command.expect(f'"ProviderAddress": "{a.address}"' in file.read(), "the CNI configuration lacks the node's address")
     command.expect_equal(a.subnet_env()["FLANNEL_SUBNET"], "10.244.1.1/24", "FLANNEL_SUBNET")
     command.expect(os.path.exists(a.drive("ProgramData/weft/ledger.json")), "no ledger on the node's own drive")
     command.expect(not os.path.exists(a.drive("hpc/run")), "files in the container's folder, which ends with the pod")

@@ -1,5 +1,5 @@
 """A Windows node's whole life, from a new machine to one with nothing of ours left: with the zip by the lines of deploy/windows/README.md, in
-cmd, as they stand there; and with the containers of the chart."""
+cmd, as they stand there; with the containers of the chart; and with flanneld.exe in place of upstream's."""
 
 import hashlib
 import io
@@ -13,27 +13,35 @@ import zipfile
 from lab import command, lease, peers, topology
 
 from cluster import windows
-from cluster.cluster import weft_only
+from cluster.cluster import nightly, weft_only
 from manifests_test import daemon_set, nested, objects, render
 from windows_daemon_set_test import Container
-from windows_test import POD_NAMESPACE, behind, forget_service, make_namespace, make_service
+from windows_host_gw_test import wait_for_machine
+from windows_test import POD_NAMESPACE, behind, forget_service, make_namespace, make_service, start_kube_proxy
 
 GUIDE = os.path.join(topology.ROOT, "deploy", "windows", "README.md")
 
 
-def guide(title):
-    """The commands of a section for the node's console."""
+def guide(title, way):
+    """The commands of a section for the node's console, without those after a paragraph that is for another way: "(a)", "In (b)"."""
     with open(GUIDE, encoding="utf-8") as file:
         text = file.read()
     section = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", text, re.M | re.S)
     command.expect(section, f"{GUIDE} has no section {title!r}")
-    lines = re.sub(r" [\^\\]\n\s*", " ", section.group(1)).splitlines()
-    found = [re.sub(r"\s+#.*", "", line.strip()) for line in lines if line.startswith("    ")]
-    return [line for line in found if not re.match(r"kubectl |\$config |token=|config=|curl |helm |sc |ren |flannelctl ", line)]
+    found, named = [], way
+    for paragraph in re.split(r"\n\n|\n(?=- )", re.sub(r" [\^\\]\n\s*", " ", section.group(1)).strip("\n")):
+        begin = re.match(r"(?:- |In )?\(([abc])\)", paragraph)
+        named = begin.group(1) if begin else named
+        if named == way:
+            found += [re.sub(r"\s+#.*", "", line.strip()) for line in paragraph.splitlines() if line.startswith("    ")]
+    return [line for line in found if not re.match(r"kubectl |\$config |token=|config=|curl |helm |flannelctl ", line)]
 
 
 class Service(windows.Weft):
     """A machine whose flanneld.exe is a service: no program of the test's own starts or stops it."""
+
+    way = "b"
+    variables = {"FLANNELD_MANAGE_FIREWALL": "false"}  # Wine's cannot be read
 
     def __init__(self, cluster, name):
         super().__init__(cluster, name)
@@ -41,22 +49,23 @@ class Service(windows.Weft):
         with zipfile.ZipFile(io.BytesIO(package())) as archive:
             self.top = os.path.commonpath(archive.namelist())
             archive.extractall(self.drive(""))
+        for program in ("flanneld", "flannelctl") if self.emulated_host else ():
+            shutil.copy(windows.our(program, True), self.drive(f"{self.top}/{program}.exe"))
 
-    def console(self, title, since=""):
-        """Types the section's lines; `since`: from the one that begins so."""
-        lines = guide(title)
-        first = next((number for number, line in enumerate(lines) if line.startswith(since)), None)
-        command.expect(first is not None, f"{title!r} has no line {since!r} to type")
-        for line in lines[first:]:
-            for given, here in {"WIN": self.name, "10.0.0.8": self.address, "weft-VERSION-windows-amd64": self.top}.items():
+    def console(self, title, since="", until=None):
+        """Types the section's lines; `since`: from the one that begins so; `until`: up to the one before the one that begins so."""
+        lines = guide(title, self.way)
+        ends = [next((number for number, line in enumerate(lines) if line.startswith(begin)), None) for begin in (since, until or since)]
+        command.expect(None not in ends, f"{title!r} has no line {since!r} or {until!r} to type")
+        for line in lines[ends[0]:ends[1] if until else None]:
+            for given, here in {"WIN": self.name, "10.0.0.8": self.address, "weft-VERSION-windows-amd64": self.top,
+                                "flannel.4096": self.network_name}.items():
                 line = re.sub(rf"\b{re.escape(given)}\b", here, line)
             if line.startswith("tar "):  # Wine has none; it was unpacked
                 continue
             if line.startswith("cd "):
                 self.here = line[3:]
                 continue
-            if "service install" in line:
-                line += " --manage-firewall=false"  # Wine's cannot be read
             self.cluster.say(rf"C:\{self.here}> {line}")
             self.wine("cmd", "/c", rf"cd /d C:\{self.here} & {line}")
 
@@ -74,7 +83,10 @@ class Service(windows.Weft):
         self.console("CNI")
 
     def start_kube_proxy(self):
-        """With the cluster's configuration, and what flannelctl.exe sets in it."""
+        """With the cluster's configuration, and what flannelctl.exe sets in it; a bridge needs the network's name alone."""
+        if self.net_conf["Backend"]["Type"] == "host-gw":
+            start_kube_proxy(self.cluster, self, "cbr0")
+            return
         config = KUBE_PROXY | {"clusterCIDR": self.cluster.network, "clientConnection": {"kubeconfig": self.write("admin.kubeconfig", self.administrator())}}
         rendered = self.wine(r"C:\weft\flannelctl.exe", "source-vip", "-o", "kube-proxy-config",
                              f"--kube-proxy-config={self.write('cluster.conf', json.dumps(config))}")
@@ -104,10 +116,64 @@ class Service(windows.Weft):
             shutil.rmtree(self.drive(folder))
 
 
+class BridgeService(Service):
+    emulated_host = True  # Wine writes no routes
+
+
+class InPlace(Service):
+    """A machine where another program, such as nssm, runs upstream's flanneld.exe: the test in its place."""
+
+    way = "c"
+    flavour = windows.Upstream.flavour
+
+    def __init__(self, cluster, name):
+        super().__init__(cluster, name)
+        self.here = "flannel"
+        for folder in ("flannel", "etc/kube-flannel"):
+            os.makedirs(self.drive(folder))
+        shutil.copy(peers.find("flanneld.exe"), self.drive("flannel/flanneld.exe"))
+        lease.write_text(self.drive("etc/kube-flannel/net-conf.json"), json.dumps(self.net_conf))
+        # Their defaults, but on drive C, where this process is not.
+        self.flags = {"kube-subnet-mgr": "true", "iface": self.address, "ip-masq": "true", "kubeconfig-file": self.flags["kubeconfig-file"],
+                      "net-config-path": r"C:\etc\kube-flannel\net-conf.json", "subnet-file": r"C:\run\flannel\subnet.env"}
+        self.environment |= self.variables
+
+    def command_line(self):
+        """Upstream's, whichever program lies there."""
+        return [windows.WINE, r"C:\flannel\flanneld.exe", *(f"--{name}={value}" for name, value in self.flags.items())]
+
+    def spawn(self):
+        self._start(*self.command_line())
+
+    def subnet_env(self):
+        path = self.drive("run/flannel/subnet.env")
+        if not os.path.exists(path):
+            return {}
+        with open(path, encoding="utf-8") as file:
+            return dict(line.split("=", 1) for line in file.read().splitlines())
+
+    def wine(self, *words, **options):
+        """`sc` stops and starts what that program runs."""
+        service = re.search(r" & sc (stop|start) flanneld$", words[-1]) if words[0] == "cmd" else None
+        if not service:
+            return super().wine(*words, **options)
+        if service.group(1) == "stop":
+            return self.down()
+        with open(self.drive("flannel/flanneld.exe"), "rb") as program:
+            self.flavour = windows.Weft.flavour if b"(weft)" in program.read() else windows.Upstream.flavour
+        return self.up()
+
+
 class Pods(Container):
     """A machine whose programs are the chart's HostProcess containers."""
 
     values = {"windows.kubeProxy.enabled": True, "windows.cni.install": True, "windows.cni.serviceCidr": "10.96.0.0/12"}
+
+    def __init__(self, cluster, name):
+        backend = {"flannel.backend": cluster.backend["Type"], "flannel.vni": cluster.backend.get("VNI", 4096),
+                   "flannel.backendPort": cluster.backend.get("Port", 4789)}
+        self.values = self.values | backend
+        super().__init__(cluster, name)
 
     def join(self):
         self.up()
@@ -123,11 +189,13 @@ class Pods(Container):
         for folder in ("kube-proxy", "source-vip"):
             os.makedirs(self.drive(f"hpc/{folder}"))
         os.symlink(peers.find("kube-proxy.exe"), self.drive("hpc/kube-proxy/kube-proxy.exe"))
-        self.run(*pod["initContainers"][0]["command"])
-        with open(self.drive("hpc/source-vip/address"), encoding="utf-8") as file:
-            vip = file.read().strip()
-        line = pod["containers"][0]["command"][-1].split(" do ")[1].replace("%i", vip).replace("$(NODE_NAME)", self.name)
-        program, *words = self.expanded(*line.split())
+        for each in pod["initContainers"]:
+            self.run(each)
+        line = self.words_of(pod["containers"][0])[-1]
+        if " do " in line:
+            with open(self.drive("hpc/source-vip/address"), encoding="utf-8") as file:
+                line = line.split(" do ")[1].replace("%i", file.read().strip())
+        program, *words = line.split()
         self.environment |= {each["name"]: each["value"] for each in pod["containers"][0]["env"] if "value" in each}
         self.start_program("kube-proxy.exe", *words, program=program)
 
@@ -148,10 +216,13 @@ class Pods(Container):
     def remove(self):
         self.down()
         job = next(each for key, each in objects(render(nested({"windows.cleanup.nodes": [self.name]}))).items() if key[0] == "Job")
-        container = job["spec"]["template"]["spec"]["containers"][0]
-        self.run(*container["command"], *container["args"])
+        self.run(job["spec"]["template"]["spec"]["containers"][0])
         for folder in ("hpc", "var/lib/kube-proxy"):
             shutil.rmtree(self.drive(folder))
+
+
+class BridgePods(Pods):
+    emulated_host = True  # Wine writes no routes
 
 
 # Empty folders that stay, because other programs use them, too.
@@ -234,7 +305,7 @@ CONTAINERD = r"""version = 2
 
 def install_containerd(a):
     """Its config.toml, and the plugins where that says."""
-    for name in ("win-overlay.exe", "flannel.exe", "host-local.exe"):
+    for name in ("win-overlay.exe", "win-bridge.exe", "flannel.exe", "host-local.exe"):
         os.makedirs(a.drive("opt/cni/bin"), exist_ok=True)
         os.symlink(peers.find(name), a.drive(f"opt/cni/bin/{name}"))
     os.makedirs(a.drive("Program Files/containerd"))
@@ -248,16 +319,32 @@ def cni(a, verb):
         installed = json.load(file)
     command.expect_equal(len(installed["plugins"]), 1, "plugins")
     config = {"cniVersion": installed["cniVersion"], "name": installed["name"], **installed["plugins"][0]}
-    text = a.wine("cmd", "/c", rf"cd /d C:\ & C:\opt\cni\bin\{config['type']}.exe", stdin=json.dumps(config), CNI_COMMAND=verb, CNI_CONTAINERID="c1",
-                  CNI_NETNS=POD_NAMESPACE, CNI_IFNAME="eth0", CNI_PATH=r"C:\opt\cni\bin")
-    return json.loads(text) if text.strip() else None
+    def once():
+        text = a.wine("cmd", "/c", rf"cd /d C:\ & C:\opt\cni\bin\{config['type']}.exe", stdin=json.dumps(config), check=False, CNI_COMMAND=verb,
+                      CNI_CONTAINERID="c1", CNI_NETNS=POD_NAMESPACE, CNI_IFNAME="eth0", CNI_PATH=r"C:\opt\cni\bin")
+        return json.loads(text) if text.strip() else {}
+
+    answer = once()
+    # On a bridge flannel's plugin may draw the host endpoint's address, which HNS refuses; the kubelet tries again.
+    if "code" in answer and a.net_conf["Backend"]["Type"] == "host-gw":
+        answer = once()
+    command.expect("code" not in answer, f"{config['type']}.exe {verb}: {answer}")
+    return answer
+
+
+def settle(a, what):
+    """All routes of node a are there; the other node is b."""
+    if a.net_conf["Backend"]["Type"] == "host-gw":
+        wait_for_machine(a, a.cluster.members["b"], what)
+    else:
+        a.cluster.settle(what, with_traffic=False)
 
 
 def kept(a, what, change):
     """Meanwhile HNS keeps networks, endpoints and routes."""
     before = a.hns("dump")
     change()
-    a.cluster.settle(what, with_traffic=False)
+    settle(a, what)
     after = a.hns("dump")
     for kind in ("networks", "endpoints"):
         command.expect_equal([each["id"] for each in after[kind]], [each["id"] for each in before[kind]], f"{kind} after: {what}")
@@ -265,14 +352,17 @@ def kept(a, what, change):
                                                            if each["Type"] == "RemoteSubnetRoute"], f"routes after: {what}")
 
 
-def live(cluster, kind):
-    """Installed, a pod, a service, upgraded, to upstream and back, removed: nothing is left, nothing lost."""
+def live(cluster, kind, **backend):
+    """Installed, a pod, a service, upgraded, to upstream and back, removed: nothing is left, nothing lost. `backend`: another of net-conf's; then
+    upstream's is left out."""
+    cluster.backend = backend or cluster.backend
+    bridge = cluster.backend["Type"] == "host-gw"
     a, b = cluster.add("a", kind=kind), cluster.add("b")
     b.spawn()
     install_containerd(a)
     before = state_of(a)
     a.join()
-    cluster.settle("it joins", with_traffic=False)
+    settle(a, "it joins")
     a.install_cni()
     make_namespace(a)
     pod = cni(a, "ADD")["ips"][0]["address"].split("/")[0]
@@ -281,10 +371,12 @@ def live(cluster, kind):
     make_service(cluster, "web", "10.96.0.50", a=pod, b="10.244.2.5")
     try:
         found = behind(a, "10.96.0.50")
-        command.expect_equal((found.get("10.244.2.5"), found.get(pod, (None,))[0]), ((True, b.address), False), "the service's endpoints")
+        command.expect_equal((found.get("10.244.2.5"), found.get(pod, (None,))[0]), ((True,) if bridge else (True, b.address), False),
+                             "the service's endpoints")
         kept(a, "an upgrade", a.upgrade)
-        kept(a, "upstream's in its place", a.back_to_upstream)
-        kept(a, "weft again", a.return_to_weft)
+        if not backend:
+            kept(a, "upstream's in its place", a.back_to_upstream)
+            kept(a, "weft again", a.return_to_weft)
     finally:
         forget_service(cluster, "web")
     while a.programs:
@@ -304,3 +396,53 @@ def test_from_the_zip(cluster):
 @weft_only
 def test_as_containers(cluster):
     live(cluster, Pods)
+
+
+@weft_only
+@nightly
+def test_from_the_zip_host_gw(cluster):
+    live(cluster, BridgeService, Type="host-gw")
+
+
+@weft_only
+@nightly
+def test_from_the_zip_another_vni_and_port(cluster):
+    live(cluster, Service, Type="vxlan", VNI=5000, Port=14789)
+
+
+@weft_only
+@nightly
+def test_as_containers_host_gw(cluster):
+    """The CNI configuration is written before flanneld.exe runs, and kube-proxy.exe waits for no source VIP."""
+    live(cluster, BridgePods, Type="host-gw")
+
+
+@weft_only
+@nightly
+def test_in_place_of_upstreams(cluster):
+    """The same command line and the same configuration of CNI; nothing changes in HNS, there and back; and what is left at the end is upstream's."""
+    a, b = cluster.add("a", kind=InPlace), cluster.add("b")
+    b.spawn()
+    a.up()
+    cluster.settle("upstream's runs", with_traffic=False)
+    network = a.network()
+    a.console("(b) Windows service from the zip", since="tar ", until=r"C:\weft\flanneld.exe service install")
+    a.here = "flannel"
+    kept(a, "weft in place of upstream's", lambda: a.console("(c) In place of upstream's flanneld.exe"))
+    command.expect_equal(a.flavour, windows.Weft.flavour, "whose flanneld.exe runs")
+    install_containerd(a)
+    os.makedirs(a.drive("etc/cni/net.d"))
+    lease.write_text(a.drive("etc/cni/net.d/10-flannel.conflist"), a.wine(r"C:\weft\flannelctl.exe", "cni", "render", "--service-cidr=10.96.0.0/12"))
+    a.wine(r"C:\weft\flannelctl.exe", "cni", "validate", "--service-cidr=10.96.0.0/12")
+    with open(a.drive("weft/flanneld.exe"), "ab") as program:
+        program.write(SECOND)
+    kept(a, "an upgrade", lambda: a.console("Upgrade"))
+    with open(a.drive("flannel/flanneld.exe"), "rb") as now:
+        command.expect(now.read().endswith(SECOND), "the first build still runs")
+    kept(a, "back to upstream's", lambda: a.console("Back to upstream"))
+    command.expect_equal(a.flavour, windows.Upstream.flavour, "whose flanneld.exe runs")
+    kept(a, "weft again", lambda: a.console("Upgrade"))
+    a.console("Remove")
+    command.expect_equal(a.network(), network, "upstream's network at the end")
+    left = [path for path in ("ProgramData/weft", "run/flannel/subnet.env") if os.path.exists(a.drive(path))]
+    command.expect_equal(left, [], "what flanneld.exe of ours wrote and is left")

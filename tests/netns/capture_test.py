@@ -82,7 +82,7 @@ def test_selects_by_peer_pod_and_filter():
                 traffic.ping(other, peer.pod_ip)
                 traffic.udp(a.pod, peer.pod, peer.pod_ip, size=100, count=10, rate=1000)
 
-        for words, kept in ((["--peer=b"], lambda row: b.pod_ip in row), ([f"--pod={a.pod_ip}"], lambda row: a.pod_ip in row),
+        for words, kept in ((["--peer=B"], lambda row: b.pod_ip in row), ([f"--pod={a.pod_ip}"], lambda row: a.pod_ip in row),
                             (["icmp", "and", "host", c.pod_ip], lambda row: c.pod_ip in row)):
             for side in ("--outer", "--inner"):
                 capture = Capture(a, side, *words)

@@ -27,15 +27,17 @@ def sink(a, family="IPv4"):
 
 
 def test_a_node_that_announces_existing_routes():
-    """The underlay's own prefix, an administrator's route, one to nowhere: the node and its other peers are not affected, then or later."""
+    """The underlay's own prefix, an administrator's route, also one such as upstream's but to another host, one to nowhere: the node and its other
+    peers are not affected, then or later."""
     with weft_pair() as lab:
         a, b = lab.nodes
-        a.host.ip("route add blackhole 10.244.5.0/24", "route add 10.244.6.0/24 via 192.168.77.2 dev u0 proto static")
+        a.host.ip("route add blackhole 10.244.5.0/24", "route add 10.244.6.0/24 via 192.168.77.2 dev u0 proto static",
+                  "route add 10.244.7.0/24 via 192.168.77.2 dev u0")
         before = shown(a.host)
         lab.up()
         b.use([a.lease])
         thieves = [lease.lease(f"thief-{i}", f"192.168.77.{100 + i}", subnet)
-                   for i, subnet in enumerate(("192.168.77.0/24", "10.244.5.0/24", "10.244.6.0/24"))]
+                   for i, subnet in enumerate(("192.168.77.0/24", "10.244.5.0/24", "10.244.6.0/24", "10.244.7.0/24"))]
         last = lease.lease("last", "192.168.77.9", "10.244.9.0/24")
         a.use([a.lease, b.lease, *thieves, last])
         command.wait_until(lambda: last.subnet in ours(a.host), lambda: f"ours: {ours(a.host)}")
@@ -43,8 +45,9 @@ def test_a_node_that_announces_existing_routes():
         traffic.ping(a.pod, b.pod_ip)
         traffic.ping(a.host, b.lease.public_ip)
         state = sink(a)
-        for subnet in ("10.244.5.0/24", "10.244.6.0/24"):
-            command.expect(any(subnet in each for each in state["pending"]), f"{subnet} is not reported: {state}")
+        for thief in thieves[1:]:
+            named = [each for each in state["pending"] if thief.subnet in each and thief.name in each]
+            command.expect(named, f"{thief.name}'s {thief.subnet} is not reported: {state}")
         command.expect(state["applied"] < state["desired"], f"status is wrong: {state}")
         a.use([a.lease, b.lease])
         command.wait_until(lambda: last.subnet not in ours(a.host), lambda: f"ours: {ours(a.host)}")

@@ -141,7 +141,18 @@ admin::HnsStatus HnsOverlay::ReadStatus() const {
         "the firewall is left alone (--manage-firewall=false): allow inbound UDP port ",
         programmed_->port, " yourself"));
   }
+  if (!follower_ && context_.conf.mtu) {
+    status.notes.push_back(absl::StrCat(
+        "Backend.MTU ", context_.conf.mtu->bytes(),
+        " of net-conf reaches no pod of this node: upstream's flanneld for Windows ignores it, and "
+        "flannel's CNI plugin the FLANNEL_MTU of subnet.env; HNS chooses their MTU"));
+  }
   return status;
+}
+
+void HnsOverlay::FillStatus(admin::Status& status) const {
+  HnsNetwork::FillStatus(status);
+  if (decides()) AppendPeers(context_, IpFamily::kV4, programmed_->name, status.peers);
 }
 
 // Unlike the check of the sinks, this one follows the present state of HNS: a lost network makes

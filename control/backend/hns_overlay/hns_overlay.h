@@ -35,6 +35,7 @@ class HnsOverlay final : public HnsNetwork<control::HnsSink, hns::OverlaySpec, O
   std::string TunnelsText(bool up) const override;
   void AppendChecks(std::vector<admin::Check>& checks) const override;
   void AppendConditions(std::vector<NamedCondition>& out) const override;
+  void FillStatus(admin::Status& status) const override;
   void AddMetrics(metrics::Exposition& exposition) const override;
 
  private:

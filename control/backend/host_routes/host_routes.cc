@@ -108,4 +108,10 @@ std::string HostRoutes::TunnelsText(bool up) const {
   return up ? "none: peers are reached by host routes" : "the host routes wait for HNS";
 }
 
+void HostRoutes::FillStatus(admin::Status& status) const {
+  if (tunnels_) return;  // which count
+  for (const control::HostRouteConfig& config : configs_)
+    AppendPeers(context_, config.family, config.underlay.name, status.peers);
+}
+
 }  // namespace weft::backend

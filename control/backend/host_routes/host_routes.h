@@ -36,6 +36,7 @@ class HostRoutes final : public Backend {
   bool IsConcernedBy(const host::RouteChanges& changes) const override;
   void RecheckRoutes(bool all) override;
   std::string TunnelsText(bool up) const override;
+  void FillStatus(admin::Status& status) const override;
 
  private:
   struct Opened {

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
@@ -73,7 +74,9 @@ absl::Status Wrong(std::string_view text) { return absl::InvalidArgumentError(te
 
 absl::Status SelectPeer(const std::string& peer, const admin::LeaseList& leases,
                         FrameSelection& selection) {
-  const auto row = std::ranges::find(leases.leases, peer, &admin::LeaseRow::node);
+  const auto row = std::ranges::find_if(leases.leases, [&](const admin::LeaseRow& each) {
+    return absl::EqualsIgnoreCase(each.node, peer);  // %COMPUTERNAME% is in capitals
+  });
   if (row == leases.leases.end()) {
     return absl::NotFoundError(absl::StrCat("--peer=", peer, ": no node of that name has a lease; ",
                                             "see \"flannelctl leases\""));

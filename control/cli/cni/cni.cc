@@ -65,7 +65,9 @@ absl::StatusOr<cni::ConfigChoice> ChoiceOf(const CniOptions& options, control::B
   return choice;
 }
 
-absl::StatusOr<std::string> Render(const CniOptions& options) {
+// What is wrong with the facts is printed, and sets `code`.
+absl::StatusOr<std::string> Render(const CniOptions& options, std::string_view verb, Io& io,
+                                   ExitCode& code) {
   const auto conf = control::LoadNetConf(options.net_conf, control::kHnsDefaults);
   const auto choice = ChoiceOf(options, conf.ok() ? conf->type : control::BackendType::kVxlan);
   if (!choice.ok()) return choice.status();
@@ -77,6 +79,12 @@ absl::StatusOr<std::string> Render(const CniOptions& options) {
         "sdnoverlay makes host-local use ", control::OnSystemDrive(std::string(cni::kDefaultStore)),
         ", and the source VIP is reserved in ", known.facts.store,
         "; run flanneld and this without --source-vip-store, or take win-overlay"));
+  if (!known.uncompared_services.empty())
+    io.err << "flannelctl " << verb << ": not compared: " << known.uncompared_services << "\n";
+  if (!known.wrong_services.empty()) {
+    io.err << "flannelctl " << verb << ": " << known.wrong_services << "\n";
+    code = ExitCode::kFinding;
+  }
   auto text = cni::ConfigText(*choice, known.facts);
   if (text.ok() || known.unknown.empty()) return text;
   return absl::Status(text.status().code(), absl::StrCat(text.status().message(), ": ",
@@ -85,10 +93,11 @@ absl::StatusOr<std::string> Render(const CniOptions& options) {
 
 ExitCode RunRender(CniOptions options, Io& io) {
   CompleteFromService(options);
-  const auto text = Render(options);
+  ExitCode code = ExitCode::kOk;
+  const auto text = Render(options, "cni render", io, code);
   if (!text.ok()) return Fail(io, "cni render", text.status());
   io.out << *text;
-  return ExitCode::kOk;
+  return code;
 }
 
 absl::StatusOr<cni::ContainerdFolders> Folders(const CniOptions& options) {
@@ -142,7 +151,8 @@ ExitCode RunInstall(CniOptions options, Io& io) {
   while (needs_subnet && !node::ReadOwnSubnet(options.subnet_file).ok() &&
          steady_clock::now() < deadline)
     std::this_thread::sleep_for(kPeriod);
-  const auto text = Render(options);
+  ExitCode code = ExitCode::kOk;
+  const auto text = Render(options, kVerb, io, code);
   if (!text.ok()) return Fail(io, kVerb, text.status());
   const std::string path =
       (control::PathOf(folders->conf_dir) / control::PathOf(options.file_name)).string();
@@ -157,7 +167,7 @@ ExitCode RunInstall(CniOptions options, Io& io) {
   const auto obstacles = Obstacles(*folders, options.file_name, *text);
   if (!obstacles.ok()) return Fail(io, kVerb, obstacles.status());
   for (const std::string& each : *obstacles) io.err << "flannelctl cni install: " << each << "\n";
-  return obstacles->empty() ? ExitCode::kOk : ExitCode::kFinding;
+  return obstacles->empty() ? code : ExitCode::kFinding;
 }
 
 // ---- validate, explain
@@ -211,6 +221,10 @@ ExitCode RunCheck(CniOptions options, bool explain, Io& io) {
         absl::InvalidArgumentError(absl::StrCat(read->path, ": ", remarks.status().message())));
   std::vector<std::string> findings, skipped;
   if (explain) io.out << read->path << "\n";
+  if (!known.wrong_services.empty()) {
+    findings.push_back(known.wrong_services);
+    if (explain) io.out << "  wrong: " << known.wrong_services << "\n";
+  }
   for (const cni::Remark& each : *remarks) {
     if (!each.finding.empty()) findings.push_back(absl::StrCat(each.member, ": ", each.finding));
     if (each.skipped) skipped.push_back(absl::StrCat(each.member, " ", each.value));
@@ -227,6 +241,8 @@ ExitCode RunCheck(CniOptions options, bool explain, Io& io) {
   for (const std::string& each : *obstacles) io.out << read->path << ": " << each << "\n";
   for (const std::string& each : known.unknown)
     io.err << "flannelctl " << verb << ": not compared: " << each << "\n";
+  if (!known.uncompared_services.empty())
+    io.err << "flannelctl " << verb << ": not compared: " << known.uncompared_services << "\n";
   const bool good = findings.empty() && obstacles->empty();
   if (good && !explain) {
     io.out << read->path
@@ -273,7 +289,8 @@ Action AddRender(CLI::App& parser) {
   AddChoiceOptions(parser, *options);
   AddFactOptions(parser, *options);
   parser.footer(
-      "Exit code: 0 printed, 2 something is not known, or wrong.\n\n"
+      "Exit code: 0 printed, 1 printed, but the service CIDR is not the cluster's, 2\n"
+      "something is not known, or wrong.\n\n"
       "Examples:\n"
       "  flannelctl cni render --service-cidr=10.96.0.0/12\n"
       "  flannelctl cni render --plugin=flannel --service-cidr=10.96.0.0/12");
@@ -306,8 +323,8 @@ Action AddInstall(CLI::App& parser) {
   parser.footer(
       "Writes the file at once or not at all, and not if it is there already; other\n"
       "configurations stay. `flannelctl uninstall` removes it while it is unchanged.\n\n"
-      "Exit code: 0 done, 1 done, but containerd takes another configuration or a\n"
-      "plugin is missing, 2 not done.\n\n"
+      "Exit code: 0 done, 1 done, but containerd takes another configuration, a\n"
+      "plugin is missing or the service CIDR is not the cluster's, 2 not done.\n\n"
       "Examples:\n"
       "  flannelctl cni install --service-cidr=10.96.0.0/12\n"
       "  flannelctl cni install --bin-dir=C:\\opt\\cni\\bin --conf-dir=C:\\etc\\cni\\net.d");

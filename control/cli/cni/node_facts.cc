@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/cli/cni/node_facts.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -25,6 +26,7 @@ namespace {
 using cni::NodeFacts;
 
 constexpr auto kCallLimit = std::chrono::seconds(20);
+constexpr auto kCompareLimit = std::chrono::seconds(5);  // where no answer is needed
 
 // On a node whose HNS can be asked, and where it matters.
 std::optional<bool> HasDsr(const FactOptions& options, bool wanted) {
@@ -58,6 +60,22 @@ absl::StatusOr<std::vector<IpPrefix>> Services(const FactOptions& options) {
   if (found.empty())
     return absl::NotFoundError("no service CIDR is IPv4, and HNS networks have only IPv4");
   return found;
+}
+
+void CompareServices(const FactOptions& options, Known& known) {
+  auto servers = kube::ReadClusterServers(options.cluster, control::Variable);
+  const auto api = servers.ok() ? ReadApiService(*std::move(servers), kCompareLimit)
+                                : absl::StatusOr<IpAddress>(servers.status());
+  const auto contains = [&](const IpPrefix& prefix) { return prefix.Contains(*api); };
+  if (!api.ok()) {
+    known.uncompared_services =
+        absl::StrCat("--service-cidr with the cluster's: ", api.status().message());
+  } else if (std::ranges::none_of(known.facts.services, contains)) {
+    known.wrong_services = absl::StrCat(
+        "--service-cidr lacks ", api->ToString(),
+        ", the address of the cluster's Service kubernetes: pods do not reach Services; give the "
+        "API server's --service-cluster-ip-range");
+  }
 }
 
 // The length of the subnet in which this machine has `address`.
@@ -113,8 +131,10 @@ void AddFactOptions(CLI::App& parser, FactOptions& options) {
   add("--kube-api-url", options.cluster.api_urls, "The API server for that, as flanneld's", "URL")
       ->allow_extra_args(false);
   add("--node-address", options.node_address,
-      "The node's address, 10.0.0.8/24; else flanneld is asked (sdnoverlay, win-bridge)",
-      "IP[/LENGTH]");
+      "The node's address, 10.0.0.8/24; else flanneld is asked (sdnoverlay, win-bridge); the last "
+      "counts",
+      "IP[/LENGTH]")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   add("--net-config-path", options.net_conf,
       "The file of flanneld's --net-config-path; else that of its service", "PATH");
   add("--subnet-file", options.subnet_file,
@@ -167,6 +187,7 @@ Known ReadKnown(const FactOptions& options, const absl::StatusOr<control::NetCon
   auto services = Services(options);
   keep(services.status());
   if (services.ok()) facts.services = *std::move(services);
+  if (services.ok() && !options.services.empty()) CompareServices(options, known);
   if (needs_address) keep(ReadAddress(options, facts));
   facts.dsr = HasDsr(options, needs_dsr);
   return known;

@@ -33,6 +33,8 @@ void CompleteFromService(FactOptions& options);
 struct Known {
   cni::NodeFacts facts;
   std::vector<std::string> unknown;  // a sentence for each fact that is not known: cause, next step
+  // Of --service-cidr: why it is not the cluster's, or why that could not be compared; else empty.
+  std::string wrong_services, uncompared_services;
 };
 
 // `conf`: of options.net_conf.

@@ -22,6 +22,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kList[] = "/apis/networking.k8s.io/v1/servicecidrs";
 constexpr char kKubeadm[] = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config";
+constexpr char kApiService[] = "/api/v1/namespaces/default/services/kubernetes";
+constexpr char kUserAgent[] = "flannelctl/" WEFT_VERSION " (weft)";
 
 absl::Status Append(std::string_view text, std::vector<IpPrefix>& out) {
   const auto prefix = IpPrefix::Parse(text);
@@ -97,8 +99,7 @@ absl::StatusOr<std::vector<IpPrefix>> KubeadmServiceCidrs(std::string_view json)
 absl::StatusOr<std::vector<IpPrefix>> ReadServiceCidrs(kube::ClusterServers servers,
                                                        std::chrono::milliseconds limit) {
   boost::asio::io_context io;
-  kube::ApiClient client(io, std::move(servers),
-                         absl::StrCat("flannelctl/", WEFT_VERSION, " (weft)"));
+  kube::ApiClient client(io, std::move(servers), kUserAgent);
   const absl::StatusOr<std::string> list = Get(io, client, kList, limit);
   if (!list.ok() && !absl::IsNotFound(list.status())) return list.status();
   absl::StatusOr<std::vector<IpPrefix>> found =
@@ -111,6 +112,28 @@ absl::StatusOr<std::vector<IpPrefix>> ReadServiceCidrs(kube::ClusterServers serv
   return absl::NotFoundError(absl::StrCat("the API server does not tell the service CIDR: ", kList,
                                           ": ", found.status().message(), "; ", kKubeadm, ": ",
                                           from_kubeadm.status().message()));
+}
+
+absl::StatusOr<IpAddress> ApiServiceOf(std::string_view json) {
+  static const Json::json_pointer kAll("/spec/clusterIPs"), kFirst("/spec/clusterIP");
+  const Json service = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!service.is_object()) return absl::DataLossError("it is no Service");
+  Json addresses = service.value(kAll, Json());
+  if (!addresses.is_array()) addresses = Json::array({service.value(kFirst, Json())});
+  for (const Json& each : addresses) {
+    const auto address =
+        IpAddress::Parse(each.is_string() ? each.get_ref<const std::string&>() : "");
+    if (address && address->is_v4()) return *address;
+  }
+  return absl::NotFoundError("the Service kubernetes has no IPv4 address");
+}
+
+absl::StatusOr<IpAddress> ReadApiService(kube::ClusterServers servers,
+                                         std::chrono::milliseconds limit) {
+  boost::asio::io_context io;
+  kube::ApiClient client(io, std::move(servers), kUserAgent);
+  const absl::StatusOr<std::string> service = Get(io, client, kApiService, limit);
+  return service.ok() ? ApiServiceOf(*service) : absl::StatusOr<IpAddress>(service.status());
 }
 
 }  // namespace weft::cli

@@ -19,7 +19,6 @@ namespace {
 using Frame = std::vector<std::byte>;
 
 constexpr std::string_view kBlanks = " \t\r";
-constexpr std::size_t kTextGap = 3;  // blanks before Wireshark's text column; groups have two
 
 bool IsHex(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -39,8 +38,9 @@ void Append(std::string_view digits, Frame& frame) {
 // A dump's line.
 struct DumpLine {
   std::size_t offset = 0;
-  bool colon = false;     // "00000010: " rather than "00000010  "
-  std::string_view rest;  // without leading blanks
+  std::size_t text_gap = 3;                   // blanks before the text column; groups have fewer
+  std::size_t most = std::string_view::npos;  // bytes
+  std::string_view rest;                      // without leading blanks
 };
 
 std::optional<DumpLine> ParseDumpLine(std::string_view line) {
@@ -48,29 +48,33 @@ std::optional<DumpLine> ParseDumpLine(std::string_view line) {
   std::string_view text = line;
   absl::ConsumePrefix(&text, "0x");
   const std::size_t digits = std::min(text.find_first_of(": \t"), text.size());
-  if (digits < 4 || digits > 8 || !IsHex(text.substr(0, digits))) return std::nullopt;
+  if (!IsHex(text.substr(0, digits))) return std::nullopt;
   DumpLine dump;
   static_cast<void>(absl::SimpleHexAtoi(text.substr(0, digits), &dump.offset));
   text.remove_prefix(digits);
-  dump.colon = absl::ConsumePrefix(&text, ":");
+  const bool colon = absl::ConsumePrefix(&text, ":");
   dump.rest = absl::StripLeadingAsciiWhitespace(text);
   const std::size_t blanks = text.size() - dump.rest.size();
-  if (blanks < (dump.colon ? 1u : 2u)) return std::nullopt;
-  return dump;
+  // PowerShell 7's Format-Hex: one blank before the bytes, and before the text of a whole line.
+  const bool wide = digits == 16 && !colon && dump.rest.size() > 2 && dump.rest[2] == ' ';
+  if (wide) dump.most = 16;
+  if (wide || colon) dump.text_gap = 2;
+  if (blanks < (wide || colon ? 1u : 2u)) return std::nullopt;
+  return wide || (digits >= 4 && digits <= 8) ? std::optional(dump) : std::nullopt;
 }
 
 // The bytes of a dump's line: groups up to the text column.
 void ReadDumpLine(const DumpLine& line, Frame& frame) {
   std::string_view rest = line.rest.substr(0, line.rest.find('|'));
-  const std::size_t text_gap = line.colon ? 2 : kTextGap;
-  while (!rest.empty()) {
+  const std::size_t end = line.most == rest.npos ? line.most : frame.size() + line.most;
+  while (!rest.empty() && frame.size() < end) {
     const std::size_t size = std::min(rest.find_first_of(kBlanks), rest.size());
     const std::string_view group = rest.substr(0, size);
     if (!IsHex(group) || group.size() % 2 != 0) return;
     Append(group, frame);
     rest.remove_prefix(size);
     const std::size_t gap = std::min(rest.find_first_not_of(kBlanks), rest.size());
-    if (gap >= text_gap) return;
+    if (gap >= line.text_gap) return;
     rest.remove_prefix(gap);
   }
 }

@@ -47,8 +47,9 @@ void AddEncapsulated(const ForwarderConfig& config, const Packet& packet, const 
                      Reasons& reasons) {
   const Parsed<OuterPacket> outer = ParseOuterPacket(packet.bytes(), OuterChecksums::kTrust);
   if (!outer) return;
+  // Its source port is that of the socket, or of HNS, which send it.
   reasons.push_back(absl::StrCat("outer packet of ", packet.length, " bytes, ",
-                                 outer->source().ToString(), " port ", outer->source_port, " to ",
+                                 outer->source().ToString(), " to ",
                                  outer->destination().ToString(), " port ", outer->destination_port,
                                  ", VNI ", config.local.vni.value()));
   reasons.push_back(absl::StrCat("inner MAC addresses ", config.local.mac.ToString(), " to ",

@@ -10,6 +10,7 @@
 #include "control/admin/lease_list.h"
 #include "control/cli/parser.h"
 #include "control/file_io.h"
+#include "control/own_facts.h"
 #include "control/sources/file_source.h"
 
 namespace weft::cli {
@@ -56,9 +57,9 @@ class FileInput : public LeaseInput, private lease::SourceListener {
     if (!source_.status().ok()) return source_.status();
     // With a mistyped name every lease would be a peer's, and no frame could be explained.
     if (!node_name_.empty() && !found_own_) {
-      return absl::NotFoundError(absl::StrCat("no Node is named \"", node_name_, "\" in ",
-                                              source_.Describe(),
-                                              "; name this node with --node-name"));
+      const absl::Status none =
+          control::NoSuchNode(node_name_, table_.NameInOtherCase(node_name_), "--node-name");
+      return absl::NotFoundError(absl::StrCat(source_.Describe(), ": ", none.message()));
     }
     return List();
   }

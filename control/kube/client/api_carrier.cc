@@ -49,8 +49,7 @@ Carrier::~Carrier() = default;
 void Carrier::ArmDial() {
   Arm(dial_timer_, options_.dial_limit,
       absl::DeadlineExceededError(
-          absl::StrCat("no connection within ", Seconds(options_.dial_limit),
-                       "; check that the API server runs and that no firewall blocks it")));
+          absl::StrCat("no connection within ", Seconds(options_.dial_limit), kCheckServer)));
 }
 
 void Carrier::Start() {

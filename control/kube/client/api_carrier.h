@@ -30,6 +30,12 @@ namespace weft::kube {
 // For operations that are awaited: their error is a result.
 inline constexpr auto kErrorsReturned = boost::asio::as_tuple(boost::asio::use_awaitable);
 
+// The next step where no connection comes about.
+inline constexpr char kCheckServer[] =
+    "; check that the API server runs, that no firewall blocks it and, where this is the address "
+    "of "
+    "the Service kubernetes, that kube-proxy runs on this node";
+
 struct CarrierOptions {
   std::shared_ptr<const ClusterAccess> access;
   std::string server;  // for people, in front of every error

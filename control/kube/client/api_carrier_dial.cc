@@ -106,9 +106,9 @@ Carrier::Task<absl::Status> Carrier::Dial(std::string host, std::uint16_t port) 
     tries.resize(kMostTriesNamed);
     tries.push_back("and so on");
   }
-  co_return absl::UnavailableError(absl::StrCat(proxy, absl::StrJoin(tries, ", "), "; check that ",
-                                                proxy.empty() ? "the API server" : "it",
-                                                " runs and that no firewall blocks it"));
+  co_return absl::UnavailableError(absl::StrCat(
+      proxy, absl::StrJoin(tries, ", "),
+      proxy.empty() ? kCheckServer : "; check that it runs and that no firewall blocks it"));
 }
 
 Carrier::Task<absl::Status> Carrier::Tunnel() {

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/kube/client/cluster_access.h"
@@ -417,6 +419,38 @@ class Kubeconfig {
   Fields document_;
 };
 
+// In place of a mapping. Nothing of the file is shown: it may be a secret.
+std::string WhatItHolds(const YAML::Node& node) {
+  constexpr std::size_t kLongestPath = 260;
+  if (!node.IsDefined() || node.IsNull()) return "it is empty";
+  if (!node.IsScalar()) return "it holds a list";
+  const std::string& text = node.Scalar();
+  std::string decoded;
+  if (absl::Base64Unescape(text, &decoded) && absl::StrContains(decoded, "clusters"))
+    return "all of it is base64; decode it with base64 -d, on Windows with certutil -decode";
+  const bool path = text.size() < kLongestPath && text.find_first_of("/\\") != std::string::npos;
+  return absl::StrCat("it holds one text of ", text.size(), " bytes",
+                      path ? ", perhaps the path of the kubeconfig" : "");
+}
+
+// The exception's message may contain a piece of the text, so of it only an escape's letter is
+// used.
+std::string WhatIsWrong(const std::string& message) {
+  constexpr char kEscapes[] =
+      "; in double quotes a backslash begins an escape: write a path in single quotes, or each "
+      "backslash twice";
+  if (absl::StartsWith(message, YAML::ErrorMsg::INVALID_ESCAPE)) {
+    const auto letter = static_cast<unsigned char>(message.back());
+    return absl::StrCat("\\", std::string(1, absl::ascii_isgraph(letter) ? message.back() : '?'),
+                        " is no escape", kEscapes);
+  }
+  if (message == YAML::ErrorMsg::INVALID_HEX ||
+      absl::StartsWith(message, YAML::ErrorMsg::INVALID_UNICODE))
+    return absl::StrCat(
+        "\\x, \\u or \\U lacks its hexadecimal digits, as \\U does in \"C:\\Users\"", kEscapes);
+  return "neither YAML nor JSON";
+}
+
 // `read`, given the document, may throw what yaml-cpp throws.
 template <typename Read>
 absl::StatusOr<ClusterAccess> Parse(std::string_view text, const std::string& file,
@@ -424,12 +458,14 @@ absl::StatusOr<ClusterAccess> Parse(std::string_view text, const std::string& fi
   const std::string where = absl::StrCat(what, " ", file, ": ");
   try {
     Fields document{YAML::Load(std::string(text)), where};
-    if (!document.node.IsMap()) return Bad(where, "is not a kubeconfig: no mapping of fields");
+    if (!document.node.IsMap()) {
+      return Bad(where, absl::StrCat("is not a kubeconfig: ", WhatItHolds(document.node),
+                                     "; write the kubeconfig itself there"));
+    }
     return read(Kubeconfig(file, std::move(document)));
   } catch (const YAML::ParserException& error) {
-    // The exception's message may contain a piece of the text, so it is not used.
     return Bad(where, absl::StrCat("line ", error.mark.line + 1, ", column ", error.mark.column + 1,
-                                   ": neither YAML nor JSON"));
+                                   ": ", WhatIsWrong(error.msg)));
   } catch (const std::exception&) {
     return Bad(where, "cannot be read as YAML or JSON");
   }

@@ -112,6 +112,17 @@ TEST_F(NodePlanTest, TheConfiguredMtuReplacesTheLinks) {
   EXPECT_EQ(Make().mtu.bytes(), 1350u);
 }
 
+// One ConfigMap for nodes with wide and with narrow links.
+TEST_F(NodePlanTest, TheLinksMtuLimitsTheConfiguredOne) {
+  EnableV6();
+  conf_.mtu = OuterMtu::From(9001);
+  EXPECT_EQ(Tunnels()[0].mtu.bytes(), 1450u);
+  EXPECT_EQ(Tunnels()[1].mtu.bytes(), 1430u);
+  EXPECT_EQ(Make().mtu.bytes(), 1430u) << "FLANNEL_MTU, with both families";
+  underlay_.mtu = *OuterMtu::From(9001);
+  EXPECT_EQ(Tunnels()[0].mtu.bytes(), 8951u);
+}
+
 // Nothing is encapsulated: the link's own MTU, and a peer's route through its own address.
 TEST_F(NodePlanTest, HostGwHasRoutesThroughThePeersOwnAddresses) {
   conf_.type = control::BackendType::kHostGw;

@@ -107,6 +107,10 @@ TEST_F(NodeTest, NothingToDoIsASuccess) {
   Outcome outcome = Leave();
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "nothing to do: there is no Node win1\n");
+  Answer(404, R"({"kind":"Status","message":"nodes \"WIN1\" not found"})");
+  outcome = Leave({"--node-name=WIN1", "--no-name"});
+  EXPECT_EQ(outcome.code, 2) << "win1 may still be there";
+  EXPECT_THAT(outcome.err, HasSubstr("names of Nodes have no capitals; give --node-name=win1"));
   Answer(200, kHasLeft);
   outcome = Leave();
   EXPECT_EQ(outcome.code, 0) << outcome.err;

@@ -154,6 +154,18 @@ TEST_F(DaemonHnsTest, ReadyOnceEveryRouteIsProgrammed) {
   EXPECT_EQ(status.hns->router_mac, network.dr_mac());
   EXPECT_EQ(status.v4->vtep_mac, network.dr_mac()) << "the values that HNS chose are published";
   EXPECT_THAT(status.tunnels, ::testing::IsEmpty());
+  EXPECT_THAT(status.peers, ElementsAre(admin::PeerStatus{.node = "b", .device = "flannel.4096"}))
+      << "HNS counts no packets";
+}
+
+TEST_F(DaemonHnsTest, AnMtuThatReachesNoPodIsNoted) {
+  WriteNodes({Own(), Peer()});
+  config_.conf.mtu = OuterMtu::From(1400);
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_THAT(
+      daemon_->ReadStatus().hns->notes,
+      ::testing::Contains(HasSubstr("Backend.MTU 1400 of net-conf reaches no pod of this node")));
 }
 
 TEST_F(DaemonHnsTest, MetricsShowRoutesCallsAndRepairs) {

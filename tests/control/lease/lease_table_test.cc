@@ -1042,7 +1042,7 @@ const StateRow kStateRows[] = {
     {"another VNI", [](Lease& l) { l.v4->vni = 1; }, "vni-mismatch",
      "encapsulates under VNI 1, we under 4096"},
     {"old Linux flannel: no VNI", [](Lease& l) { l.v4->vni.reset(); }, "vni-mismatch",
-     "Linux flannel before v0.14.0"},
+     "on the Node of an appliance add \"VNI\":4096 to that annotation"},
     {"our very subnet", [](Lease& l) { l.v4->subnet = Prefix("10.244.0.0/24"); }, "overlap",
      "overlaps our own subnet 10.244.0.0/24"},
     {"inside our subnet", [](Lease& l) { l.v4->subnet = Prefix("10.244.0.128/25"); }, "overlap",

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "control/log.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/ledger_rows.h"
 #include "tests/support/test_path.h"
@@ -18,6 +19,7 @@ namespace {
 using control::RouteKey;
 using control::RouteKeys;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
@@ -80,7 +82,12 @@ TEST_F(NodeLedgerRoutesTest, ATakenOverRouteIsEnteredOnceAndStays) {
   was.destination = a_.first;
   was.gateway = a_.second;
   was.metric = 256;
+  ::testing::internal::CaptureStderr();
+  control::StartLog(control::LogFormat::kKlog, 0);  // Windows' handle of stderr is another now
   ledger_->IntendTakeover({{was, "vEthernet (Ethernet)"}});
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("are replaced by ours: 10.244.2.0/24 via 192.0.2.2 dev vEthernet "
+                        "(Ethernet); \"flannelctl reset\" puts them back"));
   const Row entry{"former-route", "10.244.2.0/24", "192.0.2.2", true, "256 - vEthernet (Ethernet)"};
   EXPECT_THAT(Entries(), ElementsAre(entry));
   EXPECT_THAT(ledger_->Owned(network_), ElementsAre(a_));

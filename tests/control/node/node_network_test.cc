@@ -414,6 +414,10 @@ TEST_F(NodeNetworkTest, HostGwAddsARouteToEachPeer) {
   EXPECT_EQ(CheckNamed("tunnels").text, "none: peers are reached by host routes");
   EXPECT_TRUE(CheckNamed("sinks").ok);
   EXPECT_THAT(Env(), HasSubstr("FLANNEL_MTU=1500\n"));
+  admin::Status status;
+  network_->FillStatus(status);
+  EXPECT_THAT(status.peers,
+              ::testing::ElementsAre(admin::PeerStatus{.node = "b", .device = "eth0"}));
   network_->Close();
   EXPECT_TRUE(reconciler_.report().sinks.empty());
   EXPECT_EQ(host_->routes.size(), 2u) << "the default route, and the peer's";

@@ -112,6 +112,7 @@ TEST_F(ForeignRouteTest, OneOfExactlyAPeersSubnetBlocksThatPeerAlone) {
       With(To("10.244.1.0/24", "192.0.2.1"), [](Route& r) { r.metric = 100; }),
       With(To("10.244.1.0/24", "192.0.2.1"), [](Route& r) { r.source = Address("192.0.2.9"); }),
       To("10.244.1.0/24", "203.0.113.1"),           // on link of nothing
+      To("10.244.1.0/24", "192.0.2.77"),            // on link, but not the peer
       To("10.244.1.0/24", "198.51.100.1", kOther),  // of another adapter
       To("10.244.1.0/24", "", kEth0),
   };
@@ -141,8 +142,8 @@ TEST_F(ForeignRouteTest, TheExistingRouteIsNamed) {
   EXPECT_THAT(
       sink.Resync(std::vector{a, b}).pending,
       ElementsAre("route 10.244.1.0/24 via 192.0.2.1 dev eth0: a route via 198.51.100.1 dev "
-                  "other, which is not flanneld's, has this destination; "
-                  "remove it, or give the node another podCIDR",
+                  "other, which is not flanneld's, has this destination, the subnet of node "
+                  "\"a\"; remove it, or give that node another podCIDR",
                   HasSubstr("route 10.244.2.0/24 via 192.0.2.2 dev eth0: a blackhole or "
                             "unreachable route, which is not flanneld's, has this destination")));
 }
@@ -163,7 +164,6 @@ TEST_F(ForeignRouteTest, ARouteAddedSinceTheReadIsNotOverwritten) {
 TEST_F(ForeignRouteTest, UpstreamsIsTakenOverAndEnteredAsItWas) {
   const Route rows[] = {
       To("10.244.1.0/24", "192.0.2.1"),
-      To("10.244.1.0/24", "192.0.2.77"),  // of a peer that has moved since
       With(To("10.244.1.0/24", "10.244.1.0", kUpstream), [](Route& r) { r.onlink = true; }),
   };
   for (const Route& upstreams : rows) {
@@ -280,7 +280,7 @@ TEST_F(ForeignRouteTest, TheLinksOwnIsNeverReplaced) {
 
 TEST_F(ForeignRouteTest, TheNamedRouteIsTheForeignOneNotUpstreams) {
   const Route upstreams =
-      With(To("10.244.1.0/24", "192.0.2.99"), [](Route& route) { route.metric = 0; });
+      With(To("10.244.1.0/24", "192.0.2.1"), [](Route& route) { route.metric = 0; });
   const Route foreign =
       With(To("10.244.1.0/24", "198.51.100.1", kOther), [](Route& route) { route.metric = 7; });
   host.routes = {upstreams, foreign};
@@ -471,14 +471,17 @@ TEST_F(WindowsRouteTest, UpstreamsIsCorrectAndOursToDelete) {
   EXPECT_THAT(host.routes, IsEmpty());
 }
 
-TEST_F(WindowsRouteTest, AStaleRouteThroughAnotherAddressOfTheLinkIsReplaced) {
+// An administrator's, or upstream's to where the peer was: the peer is named.
+TEST_F(WindowsRouteTest, ARouteThroughAnotherAddressOfTheLinkStays) {
   const Route ghost = Marked(To("10.244.1.0/24", "192.0.2.77"));
-  host.routes = {ghost};
-  EXPECT_EQ(sink.Resync(std::vector{a}).applied, 1u);
-  EXPECT_THAT(host.routes, ElementsAre(to_a));
-  EXPECT_THAT(host.done, ElementsAre("replace 10.244.1.0/24", "remove 10.244.1.0/24"));
-  ASSERT_THAT(ledger.former, SizeIs(1));
-  EXPECT_EQ(ledger.former[0].route, ghost);
+  for (const std::vector<Route>& routes : {std::vector{ghost}, std::vector{ghost, to_a}}) {
+    host.routes = routes;
+    EXPECT_THAT(sink.Resync(std::vector{a}).pending,
+                ElementsAre(HasSubstr("a route via 192.0.2.77 dev eth0, which is not flanneld's, "
+                                      "has this destination, the subnet of node \"a\"")));
+    EXPECT_THAT(host.routes, ::testing::ElementsAreArray(routes));
+    EXPECT_THAT(ledger.former, IsEmpty());
+  }
 }
 
 // With an entry in the ledger it would count as ours.

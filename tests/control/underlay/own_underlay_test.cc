@@ -272,7 +272,8 @@ TEST(OwnUnderlayTest, AnMtuOverTheInterfacesIsACondition) {
   EXPECT_EQ(MtuCondition(choice, conf), "");
   conf.mtu = OuterMtu::From(1501);
   EXPECT_THAT(MtuCondition(choice, conf),
-              ::testing::HasSubstr("Backend.MTU 1501 of net-conf exceeds the MTU of eth0, 1500"));
+              ::testing::HasSubstr("Backend.MTU 1501 of net-conf exceeds the MTU of eth0, 1500, "
+                                   "which limits the pods' instead; pods that run keep"));
 }
 
 TEST(OwnUnderlayTest, ThePublishedFactsAreTheLeaseAndTheAddress) {

@@ -18,13 +18,13 @@ class Audit:
 
     def entries(self, of):
         """Requests of a node's flanneld so far, in their order; other programs there are administrators. A watch has an entry at its
-        start, which the one at its end replaces."""
+        start, which the one at its end replaces. `flannelctl cni` tries whether it may read a Service, and does not count."""
         with open(self.path, "rb") as file:
             file.seek(self.start)
             lines = file.read().split(b"\n")[:-1]
         rows = [json.loads(line) for line in lines]
         return list({row["auditID"]: row for row in rows if of.address in row["sourceIPs"]
-                     and "system:masters" not in row["user"].get("groups", [])}.values())
+                     and "system:masters" not in row["user"].get("groups", []) and resource(row) != "services"}.values())
 
     def requested(self, of):
         """{(verb, resource)} of a node, a sub-resource behind a slash."""

@@ -15,6 +15,7 @@ class Cluster:
     """`subject`: the kind of node a, "weft" or (to prove this lab) "upstream"."""
 
     network = "10.244.0.0/16"
+    backend = {"Type": "vxlan", "VNI": 4096, "Port": 4789}  # net-conf's, for nodes that are added later
     families = ("ipv4",)
 
     def __init__(self, site, subject, name):
@@ -88,7 +89,7 @@ class Cluster:
         found = []
         for each in [of] if of else self.members.values():
             for family in self.families if each.running() else ():
-                expected, known = truth.peers(nodes, each.name, family), each.table(family)
+                expected, known = truth.peers(nodes, each.name, family, each.vni), each.table(family)
                 if known != expected:
                     found.append(f"{each.name} has {known} instead of {expected}")
                 if each.kind == "weft":
@@ -177,6 +178,12 @@ class Cut:
 def weft_only(function):
     """For a test that upstream's flanneld, in weft's place, does not pass or cannot run."""
     function.weft_only = True
+    return function
+
+
+def upstream_only(function):
+    """For a fault of upstream's, whatever the subject: it runs with upstream's flanneld alone (--subject=upstream)."""
+    function.upstream_only = True
     return function
 
 

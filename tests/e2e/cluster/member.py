@@ -40,7 +40,7 @@ class Member:
         self.root = ""  # where paths of the daemon's begin, seen from here
         self.folder = os.path.join(cluster.folder, name)
         os.makedirs(self.folder)
-        self.net_conf = {"Network": cluster.network, "Backend": {"Type": "vxlan", "VNI": 4096, "Port": 4789}}
+        self.net_conf = {"Network": cluster.network, "Backend": dict(cluster.backend)}
         self.environment = {"PATH": PATH, "NODE_NAME": name}
         self.flags = {
             "kube-subnet-mgr": "true",
@@ -53,6 +53,14 @@ class Member:
             "healthz-port": HEALTH,
         }
         self.write_kubeconfig({"token": self.token})
+
+    @property
+    def vni(self):
+        return self.net_conf["Backend"].get("VNI", 4096)
+
+    def device(self, family):
+        """The name of its tunnel's device."""
+        return DEVICES[family].replace("4096", str(self.vni))
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -162,9 +170,9 @@ class Member:
 
     def routes(self, family="ipv4"):
         """Pod networks of other nodes that this node sends into its tunnel."""
-        if DEVICES[family] not in self.host.devices():
+        if self.device(family) not in self.host.devices():
             return set()
-        rows = self.host.show("-" + family[-1], "route", "show", "dev", DEVICES[family])
+        rows = self.host.show("-" + family[-1], "route", "show", "dev", self.device(family))
         return {route["dst"] for route in rows if route.get("protocol") != "kernel"}
 
     def join_pod(self):
@@ -221,11 +229,11 @@ class Upstream(Member):
 
     def forget_device(self):
         """Deletes its tunnel device, which it leaves at its end, and with it its MAC."""
-        self.host.ip(f"link delete {DEVICES['ipv4']}")
+        self.host.ip(f"link delete {self.device('ipv4')}")
 
     def table(self, family="ipv4"):
         """{subnet: (MAC, public IP)} as programmed into the kernel."""
-        device = DEVICES[family]
+        device = self.device(family)
         if device not in self.host.devices():
             return {}
         macs = {row["dst"]: row["lladdr"] for row in self.host.show("-" + family[-1], "neigh", "show", "dev", device, "nud", "permanent")}

@@ -34,15 +34,15 @@ def leases(nodes, family):
     return {node["metadata"]["name"]: lease for node in nodes if (lease := half(node, family))}
 
 
-def peers(nodes, own, family):
-    """{subnet: (MAC, public IP)} that node `own` must reach. Of Nodes with one subnet the oldest has it, as long as it exists."""
+def peers(nodes, own, family, vni):
+    """{subnet: (MAC, public IP)} that node `own` with this VNI must reach. Of Nodes with one subnet the oldest has it, as long as it exists."""
     own_subnets = [ipaddress.ip_network(each) for node in nodes if node["metadata"]["name"] == own for each in subnets(node, family)]
     found = {}
     for node in sorted(nodes, key=lambda node: (node["metadata"]["creationTimestamp"], node["metadata"]["name"])):
         lease = half(node, family)
         if not lease or node["metadata"]["name"] == own or annotations(node).get("backend-type") != "vxlan":
             continue
-        if not {"publicIP", "vtepMAC"} <= set(lease) or lease.get("vni") != 4096:
+        if not {"publicIP", "vtepMAC"} <= set(lease) or lease.get("vni") != vni:
             continue
         if not any(ipaddress.ip_network(lease["subnet"]).overlaps(each) for each in own_subnets):
             found.setdefault(lease["subnet"], (lease["vtepMAC"], lease["publicIP"]))

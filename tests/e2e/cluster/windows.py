@@ -70,6 +70,7 @@ class Node(member.Member):
     addresses and routes can be written, instead of Wine's. Those are separate programs (WEFT_EMULATED_HOST)."""
 
     emulated_host = False
+    variables = {}  # of services
     on_sigterm = -signal.SIGTERM  # to Wine it is no word to the program
 
     def __init__(self, cluster, name):
@@ -78,7 +79,8 @@ class Node(member.Member):
         self.programs = []
         self.touched = True  # the emulator is weft's
         command.run(os.path.join(topology.ROOT, "tests", "wine", "hns.sh"), self.prefix)
-        self._write_registry(r"System\CurrentControlSet\Control\Session Manager\Environment", "WEFT_HNS_EMULATOR", EMULATOR)  # for services
+        for variable, text in ({"WEFT_HNS_EMULATOR": EMULATOR} | self.variables).items():
+            self._write_registry(r"System\CurrentControlSet\Control\Session Manager\Environment", variable, text)
         self.environment |= {"HOME": "/root", "WINEPREFIX": self.prefix, "WINEDEBUG": "-all", "LC_ALL": "C.UTF-8", "WEFT_HNS_EMULATOR": EMULATOR,
                              "WINEDLLOVERRIDES": "mscoree=;mshtml=;winemenubuilder.exe=;winedbg.exe="}
         for flag in ("kubeconfig-file", "net-config-path", "subnet-file"):
@@ -180,8 +182,13 @@ class Node(member.Member):
         program = our("flannelctl", self.emulated_host)
         return self.wine(program, "reset", "--admin=none", f"--state-dir={windows_path(self.path('state'))}", *flags, check=check)
 
-    def network(self, name=NETWORK):
-        return next((each for each in self.hns("dump")["networks"] if each["name"] == name), None)
+    @property
+    def network_name(self):
+        return "cbr0" if self.net_conf["Backend"]["Type"] == "host-gw" else self.device("ipv4")
+
+    def network(self, name=None):
+        """In HNS; by default flannel's."""
+        return next((each for each in self.hns("dump")["networks"] if each["name"] == (name or self.network_name)), None)
 
     def use_powershell(self):
         """Gives the node a stand-in for PowerShell, which Wine lacks: upstream's host-gw uses it for routes and forwarding."""

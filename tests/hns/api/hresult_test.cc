@@ -105,10 +105,13 @@ TEST(HresultTest, NotFoundIsForObjectsAndUnavailableForTheService) {
   for (const Hresult code :
        {hresult::kManagerStopped, hresult::kServiceNotActive, hresult::kRpcServerUnavailable,
         hresult::kRpcCallFailed, hresult::kNoMoreEndpoints, hresult::kObjectUsedAfterUnload,
-        hresult::kInvalidHandle}) {
+        hresult::kInvalidHandle, Hresult{0x800706B5}}) {
     EXPECT_TRUE(IsServiceGone(code)) << std::hex << code;
     EXPECT_TRUE(absl::IsUnavailable(StatusOf("open it", code, "")));
   }
+  EXPECT_EQ(StatusOf("list the networks", 0x800706B5, "").message(),
+            "list the networks: RPC_S_UNKNOWN_IF (0x800706B5); the hns service stopped or "
+            "restarts: check it with Get-Service hns");
   for (const Hresult code : {hresult::kOk, hresult::kPolicyNotFound, hresult::kAdapterNotFound,
                              hresult::kUnspecified, hresult::kModuleNotFound, 0x80079999u}) {
     EXPECT_FALSE(IsNotFound(code) || IsServiceGone(code)) << std::hex << code;

@@ -7,6 +7,12 @@ app.kubernetes.io/component: {{ .component }}
 {{ .Values.netConf.existingConfigMap | default "kube-flannel-cfg" }}
 {{- end -}}
 
+{{/* Of the network in HNS, where net-conf's Backend has no Name. */}}
+{{- define "weft.networkName" -}}
+{{- $own := ternary "cbr0" (printf "flannel.%d" (int .Values.flannel.vni)) (eq .Values.flannel.backend "host-gw") -}}
+{{ .Values.windows.kubeProxy.networkName | default $own }}
+{{- end -}}
+
 {{- define "weft.nodeVariables" -}}
 - name: NODE_NAME
   valueFrom:

@@ -259,10 +259,12 @@ class CniClusterTest : public CniTest {
                                  " X\r\nContent-Type: application/json\r\nContent-Length: ",
                                  body.size(), "\r\n\r\n", body)});
   }
-  Outcome Render() {
+  Outcome Render() { return RunOnServer("render", {}); }
+  Outcome RunOnServer(const std::string& verb, std::vector<std::string> words) {
+    io_.restart();
     std::thread thread([this] { io_.run(); });
-    Outcome outcome =
-        Run("render", {absl::StrCat("--kube-api-url=http://127.0.0.1:", server_.port())});
+    words.push_back(absl::StrCat("--kube-api-url=http://127.0.0.1:", server_.port()));
+    Outcome outcome = Run(verb, std::move(words));
     io_.stop();
     thread.join();
     return outcome;
@@ -301,6 +303,48 @@ TEST_F(CniClusterTest, BothAnswersAreNamed) {
   EXPECT_THAT(outcome.err,
               AllOf(HasSubstr("403 servicecidrs is forbidden"),
                     HasSubstr("404 configmaps not found"), HasSubstr("; give --service-cidr")));
+}
+
+// A Service of every cluster: where the credentials may read it, it shows a wrong --service-cidr.
+TEST_F(CniClusterTest, AServiceCidrIsComparedWithTheServiceOfTheApiServer) {
+  const struct {
+    const char* description;
+    int status;
+    std::string service;
+    int code;
+    const char* said;
+  } rows[] = {
+      {"inside", 200, R"({"spec":{"clusterIP":"10.96.0.1","clusterIPs":["10.96.0.1"]}})", 0, ""},
+      {"outside", 200, R"({"spec":{"clusterIP":"10.43.0.1","clusterIPs":["fd43::1","10.43.0.1"]}})",
+       1, "--service-cidr lacks 10.43.0.1, the address of the cluster's Service kubernetes"},
+      {"forbidden", 403, R"({"kind":"Status","message":"services is forbidden"})", 0,
+       "not compared: --service-cidr with the cluster's: 403 services is forbidden"},
+  };
+  for (const auto& row : rows) {
+    for (const std::string verb : {"render", "install", "validate"}) {
+      Answer(row.status, row.service);
+      const Outcome outcome = RunOnServer(verb, {"--service-cidr=10.96.0.0/12"});
+      EXPECT_EQ(outcome.code, row.code) << row.description << ", " << verb << ": " << outcome.err;
+      EXPECT_THAT(outcome.out + outcome.err, HasSubstr(row.said)) << row.description;
+      EXPECT_THAT(server_.requests().back(),
+                  StartsWith("GET /api/v1/namespaces/default/services/kubernetes HTTP/1.1"));
+    }
+  }
+}
+
+TEST(ServiceCidrsTest, TheServiceMayHaveOneFamily) {
+  EXPECT_EQ(ApiServiceOf(R"({"spec":{"clusterIP":"10.96.0.1"}})").value(),
+            *IpAddress::Parse("10.96.0.1"));
+  for (const char* const text : {"", "7", "{}", R"({"spec":7})", R"({"spec":{"clusterIP":"None"}})",
+                                 R"({"spec":{"clusterIPs":["fd00::1",7]}})"})
+    EXPECT_FALSE(ApiServiceOf(text).ok()) << text;
+}
+
+TEST_F(CniTest, TheLastNodeAddressCounts) {
+  EXPECT_THAT(RunWithServices("render", {"--plugin=sdnoverlay", "--node-address=10.0.0.7",
+                                         "--node-address=10.0.0.8"})
+                  .out,
+              HasSubstr(R"("ProviderAddress": "10.0.0.8")"));
 }
 
 TEST(ServiceCidrsTest, WrongAnswersAreErrors) {

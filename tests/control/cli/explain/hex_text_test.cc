@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/cli/explain/hex_text.h"
 
+#include <string>
+
 #include "gmock/gmock.h"
 #include "tests/support/bytes.h"
 
@@ -52,6 +54,13 @@ TEST(HexTextTest, TakesEveryUsualForm) {
       {"Wireshark",
        "0000   45 00 00 14 00 01 00 00 40 11 00 00 0a f4 01 05   E.......@.......\n"
        "0010   61 62 63 64                                       abcd\n"},
+      {"Format-Hex of PowerShell 7",
+       "\n   Label: C:\\temp\\frame.bin\n\n"
+       "          Offset Bytes                                           Ascii\n"
+       "                 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F\n"
+       "          ------ ----------------------------------------------- -----\n"
+       "0000000000000000 45 00 00 14 00 01 00 00 40 11 00 00 0A F4 01 05 E.......@.......\n"
+       "0000000000000010 61 62 63 64                                     abcd\n"},
       {"carriage returns", "4500 0014 0001 0000\r\n4011 0000 0af4 0105 6162 6364\r\n"},
   };
   for (const Form& row : rows) {
@@ -60,6 +69,19 @@ TEST(HexTextTest, TakesEveryUsualForm) {
     ASSERT_EQ(frames->size(), 1u) << row.description;
     EXPECT_EQ(Dump(frames->front()), Dump(Hex(kBytes))) << row.description;
   }
+}
+
+TEST(HexTextTest, ATextColumnOfHexadecimalLettersIsNoByte) {
+  const std::string bytes = "61 61 61 61 61 61 61 61 61 61 61 61 61 61 61 61";
+  for (const std::string& line : {"0000000000000000 " + bytes + " aaaaaaaaaaaaaaaa",
+                                  "00000000: " + bytes + "  aaaaaaaaaaaaaaaa"}) {
+    const auto frames = ParseHexText(line);
+    ASSERT_TRUE(frames.ok()) << frames.status();
+    EXPECT_EQ(frames->front(), ByteVector(16, std::byte{0x61})) << line;
+  }
+  const auto plain = ParseHexText("0000000000000000 0000");
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(plain->front(), ByteVector(10, std::byte{0})) << "digits in groups, no offset";
 }
 
 TEST(HexTextTest, ADumpMayHoldManyFrames) {

@@ -130,7 +130,7 @@ TEST(JudgeTest, PodToWire) {
       {"good", FrameStart::kInnerIp, to("10.244.1.5").Build(), Verdict::kForward,
        "10.244.1.5 lies in 10.244.1.0/24, the lease of linux-1"},
       {"good: the outer packet is described", FrameStart::kInnerIp, to("10.244.1.5").Build(),
-       Verdict::kForward, "to 192.0.2.1 port 4789, VNI 4096"},
+       Verdict::kForward, " bytes, 192.0.2.4 to 192.0.2.1 port 4789, VNI 4096"},
       {"good: the inner MACs are described", FrameStart::kInnerIp, to("10.244.1.5").Build(),
        Verdict::kForward, "inner MAC addresses 00:15:5d:00:00:04 to 5e:00:00:00:00:01"},
       {"good: the room is described", FrameStart::kInnerIp, to("10.244.1.5").Build(),

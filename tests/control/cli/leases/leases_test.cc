@@ -118,8 +118,13 @@ TEST_F(LeasesOfFileTest, AnotherVniMakesAllPeersMismatch) {
 TEST_F(LeasesOfFileTest, AMistypedNodeNameIsDistinguishedFromAnEmptyView) {
   const Outcome outcome = Leases({"--node-name", "win-9"});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("no Node is named \"win-9\" in"));
-  EXPECT_THAT(outcome.err, HasSubstr("nodes.json"));
+  EXPECT_THAT(
+      outcome.err,
+      HasSubstr("nodes.json: node \"win-9\" is not among the Nodes; register it, or correct "
+                "--node-name"));
+  EXPECT_THAT(Leases({"--node-name", "WIN-1"}).err,
+              HasSubstr("node \"WIN-1\" is not among the Nodes, but \"win-1\" is: names are "
+                        "compared with case; write it so in --node-name"));
 }
 
 TEST_F(LeasesOfFileTest, AFileThatCannotBeReadIsNamed) {

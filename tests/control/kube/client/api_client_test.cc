@@ -170,7 +170,8 @@ TEST_F(ApiClientTest, NoServerListens) {
   const Listener listener = Send(access);
   EXPECT_EQ(listener.end.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(listener.error(),
-              HasSubstr("(test): connection refused; check that the API server runs"));
+              AllOf(HasSubstr("(test): connection refused; check that the API server runs"),
+                    HasSubstr("the Service kubernetes, that kube-proxy runs on this node")));
 }
 
 // RFC 6761: "invalid" never has an address.

@@ -170,7 +170,7 @@ TEST_F(ClusterServersTest, TheFileBelowTheMountPointComesFirst) {
 
 TEST_F(ClusterServersTest, AFileThatCannotBeUsedIsRefusedByName) {
   const std::pair<std::string, const char*> rows[] = {
-      {"", "no mapping of fields"},
+      {"", "it is empty"},
       {"current-context: [", "neither YAML nor JSON"},
       {"a: b", "current-context is not set"},
       {Kubeconfig("tls-server-name: x"), "server is not set"},

@@ -289,9 +289,19 @@ TEST(KubeconfigTest, Refused) {
   std::string many = "s3cret";
   for (int i = 0; i < 1000; ++i) many += ", s3cret";
   for (const Row& row : {
-           Row{"empty", "", "no mapping"},
-           Row{"a text", "s3cret", "no mapping"},
-           Row{"a list", "[s3cret]", "no mapping"},
+           Row{"empty", "", "is not a kubeconfig: it is empty; write the kubeconfig itself there"},
+           Row{"a text", "s3cret", "it holds one text of 6 bytes; write"},
+           Row{"its own path", "C:\\s3cret\\config",
+               "it holds one text of 16 bytes, perhaps the path"},
+           Row{"all of it in base64, in lines",
+               "YXBpVmVyc2lvbjogdjEKa2luZDogQ29u\nZmlnCmNsdXN0ZXJzOiBbXQo=\n",
+               "all of it is base64; decode it with base64 -d"},
+           Row{"a list", "[s3cret]", "it holds a list; write"},
+           Row{"a path in double quotes", "a: b\ncommand: \"C:\\Program Files\\doctl s3cret\"",
+               ": \\d is no escape; in double quotes a backslash begins an escape: "
+               "write a path in single quotes"},
+           Row{"a user's path in double quotes", "command: \"C:\\Users\\s3cret\"",
+               "\\x, \\u or \\U lacks its hexadecimal digits"},
            Row{"broken", "users:\n- name: \"s3cret\n  x",
                "line 3, column 4: neither YAML nor JSON"},
            Row{"an alias", "token: *s3cret", "line 1, column 8: neither YAML nor JSON"},
