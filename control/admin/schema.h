@@ -30,7 +30,7 @@
 //   refused[]           |        | nodes that could not be read as leases
 //     name, reason      | string |
 //     uid?              | string | metadata.uid
-//   notJoined[]?        |        | nodes on which no flannel has published a lease
+//   notJoined[]?        |        | Nodes without flannel's annotations
 //     name, uid?        | string | metadata.name, metadata.uid
 //     reason            | string | the annotation that is missing
 //
@@ -53,7 +53,7 @@
 //   conditions[]        |        | {subject, condition?, times}: those that fail no check
 //     subject           | string | "net-conf", "health", "admin", "journal", "subnet-file",
 //                       |        | "public-ip", "interface", "mtu", "vni", "masquerade",
-//                       |        | "forward-rules", "hns", "ledger", "static-ip",
+//                       |        | "forward-rules", "hns", "ledger", "options", "static-ip",
 //                       |        | "static-routes", "left-routes", "firewall", "node-name",
 //                       |        | "publish", "source-vip", "trace", or a sink's name
 //     condition         | string | a sentence that names its object, while it lasts
@@ -63,8 +63,12 @@
 //     examples[]        |        | {node, why}: the first five nodes, where a state needs attention
 //   refusedNodes        | number |
 //   notJoinedNodes?     | number | as notJoined counts; omitted while there are none
-//   reach?              |        | {peers, reached}: nodes to reach, and nodes reached; omitted
-//                       |        |  where flanneld programs no peers
+//   notes[]?            | string | what was given and has no effect on this node; omitted where
+//                       |        | everything has its effect
+//   reach?              |        | {peers, programmed, heard?}: nodes to reach; those whose entries
+//                       |        | are programmed; omitted where flanneld programs no peers
+//     heard             | number | those from which packets came in the last minute, to 5 s;
+//                       |        | only where the userspace data plane alone carries packets
 //   sinks[]             |        | {name, desired, applied, pending[]}
 //     pending[]         | string | a sentence that names its object
 //   tunnels[]           |        | one for each device of the userspace data plane
@@ -85,13 +89,15 @@
 //                       |        | "forwarding", then "in-sync"
 //     text              | string | the state as a sentence, with its cause
 //     id?               | string | in HNS, lower case
+//     port?             | number | of an overlay network: UDP
 //     managementIP?     | string | chosen by HNS: the source of outer packets
 //     routerMAC?        | string | distributed router MAC, which peers get as VTEP MAC
 //     calls             | number | into HNS since the start; modifyingCalls: those that change
 //     notes[]           | string | remarks that delay nothing
 //   peers[]             |        | {node, device, sentPackets, sentBytes, receivedPackets,
-//                       |        |  receivedBytes, pathMTU?, sentWithoutDF?, otherSource?,
+//                       |        |  receivedBytes, heard?, pathMTU?, sentWithoutDF?, otherSource?,
 //                       |        |  otherSourcePackets?}
+//     heard             | bool   | whether packets came from it in the last minute, to 5 s
 //     pathMTU           | number | outer bytes; omitted while none below the link's is known
 //     sentWithoutDF     | number | packets sent without DF, over IPv6 in fragments, because the
 //                       |        | path's MTU is below what pods follow
@@ -210,7 +216,8 @@ struct LeaseCount {
 
 struct Reach {
   std::uint64_t peers = 0;
-  std::uint64_t reached = 0;
+  std::uint64_t programmed = 0;
+  std::optional<std::uint64_t> heard{};  // empty: not known
   friend bool operator==(const Reach&, const Reach&) = default;
 };
 
@@ -267,6 +274,7 @@ struct PeerStatus {
   std::uint64_t sent_bytes = 0;
   std::uint64_t received_packets = 0;
   std::uint64_t received_bytes = 0;
+  std::optional<bool> heard{};  // empty: not reported
   std::optional<std::uint32_t> path_mtu;
   std::optional<std::uint64_t> sent_without_df{};
   std::optional<IpAddress> other_source{};
@@ -278,7 +286,8 @@ struct HnsStatus {
   std::string network;
   std::string state;
   std::string text;
-  std::string id;  // empty: it does not exist
+  std::string id;                       // empty: it does not exist
+  std::optional<std::uint16_t> port{};  // empty: no overlay network, or not reported
   std::optional<IpAddress> management_ip;
   std::optional<MacAddress> router_mac;
   std::uint64_t calls = 0;
@@ -303,6 +312,7 @@ struct Status {
   std::optional<IpAddress> source_vip{};
   SourceStatus source;
   std::vector<ConditionStatus> conditions;
+  std::vector<std::string> notes{};  // empty: none
   std::vector<LeaseCount> leases;
   std::uint64_t refused_nodes = 0;
   std::optional<std::uint64_t> not_joined_nodes;  // empty: none
@@ -311,6 +321,11 @@ struct Status {
   std::vector<TunnelStatus> tunnels;
   std::optional<HnsStatus> hns;
   std::vector<PeerStatus> peers;
+  // UDP, of the userspace data plane or HNS; empty: no tunnel, or not reported.
+  std::optional<std::uint16_t> tunnel_port() const {
+    if (!tunnels.empty()) return tunnels.front().port;
+    return hns ? hns->port : std::nullopt;
+  }
   friend bool operator==(const Status&, const Status&) = default;
 };
 
@@ -340,8 +355,8 @@ nlohmann::ordered_json ToJson(const LeaseRow& row);
 nlohmann::ordered_json ToJson(const Status& status);
 nlohmann::ordered_json ToJson(const Plan& plan);
 
-// Text that is not JSON, another apiVersion or kind, and a missing or wrong field are
-// InvalidArgument naming it.
+// Another apiVersion is FailedPrecondition, and says which program to upgrade. Text that is not
+// JSON, another kind, and a missing or wrong field are InvalidArgument naming it.
 absl::StatusOr<LeaseList> ParseLeaseList(std::string_view json);
 absl::StatusOr<Status> ParseStatus(std::string_view json);
 absl::StatusOr<Plan> ParsePlan(std::string_view json);

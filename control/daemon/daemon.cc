@@ -130,6 +130,7 @@ control::ReconcilerHooks Daemon::Hooks() {
 }
 
 absl::Status Daemon::Start() {
+  options_condition_.Set(config_.unprotected);
   if (absl::Status status = OpenHealth(); !status.ok()) return status;
   if (absl::Status status = OpenAdmin(); !status.ok()) return status;
   Recall();

@@ -18,17 +18,8 @@
 namespace weft::backend {
 namespace {
 
-std::string_view PeerCheckWord(dataplane::PeerCheck check) {
-  switch (check) {
-    case dataplane::PeerCheck::kStrict:
-      return "strict";
-    case dataplane::PeerCheck::kLease:
-      return "lease";
-    case dataplane::PeerCheck::kOff:
-      return "off";
-  }
-  return "";
-}
+constexpr auto kNotePeriod = std::chrono::seconds(5);    // between readings of what peers sent
+constexpr auto kHeardPeriod = std::chrono::seconds(60);  // "in the last minute"
 
 std::string_view FamilyWord(IpFamily family) { return family == IpFamily::kV4 ? "ipv4" : "ipv6"; }
 
@@ -233,8 +224,11 @@ std::uint32_t Tunnel::adapter_index() const { return parts_->adapter_index; }
 
 lease::Sink& Tunnel::sink() const { return parts_->table_sink; }
 
-void Tunnel::Poll() {
+void Tunnel::Poll(control::TimePoint now) {
   if (parts_->superframes) parts_->superframes->Poll();
+  if (now < next_note_) return;
+  next_note_ = now + kNotePeriod;
+  parts_->peers.NoteReceived(now);
 }
 
 bool Tunnel::IsIntact(const std::vector<host::Adapter>& adapters) const {
@@ -271,7 +265,7 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
     status.superframes = obstacle.empty() ? "uncut" : absl::StrCat("cut: ", obstacle);
     status.superframes_uncut = parts_->superframes->Sent();
   }
-  status.peer_check = PeerCheckWord(config_.peer_check);
+  status.peer_check = dataplane::Name(config_.peer_check);
   if (config_.peer_check == dataplane::PeerCheck::kLease)
     status.strict_would_drop = counters.strict_would_drop;
   status.workers = static_cast<std::uint32_t>(parts_->workers.size());
@@ -283,7 +277,8 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
   return status;
 }
 
-void Tunnel::AppendPeers(std::vector<admin::PeerStatus>& out) const {
+void Tunnel::AppendPeers(std::vector<admin::PeerStatus>& out, control::TimePoint now) const {
+  parts_->peers.NoteReceived(now);
   for (const dataplane::PeerTable::Row& row : parts_->peers.Read()) {
     const dataplane::PeerCounts& counts = row.counts;
     admin::PeerStatus peer;
@@ -293,6 +288,7 @@ void Tunnel::AppendPeers(std::vector<admin::PeerStatus>& out) const {
     peer.sent_bytes = counts.sent_bytes;
     peer.received_packets = counts.received_packets;
     peer.received_bytes = counts.received_bytes;
+    peer.heard = row.heard && now - *row.heard <= kHeardPeriod;
     if (counts.path_mtu != 0) peer.path_mtu = counts.path_mtu;
     if (counts.fragmentable_packets != 0) peer.sent_without_df = counts.fragmentable_packets;
     if (counts.other_source_packets != 0) {

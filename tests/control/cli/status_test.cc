@@ -101,7 +101,7 @@ TEST(StatusTextTest, AnUnreachedPeerIsCountedAndDegradesTheStatus) {
   const std::string text = StatusText(status, false);
   EXPECT_THAT(text, HasSubstr(": ready, but degraded\n"));
   EXPECT_THAT(text, HasSubstr("  peers      11 of 17 reached; 2 not joined\n"));
-  EXPECT_THAT(text, HasSubstr("  2 not-joined: no flannel has published a lease on their Nodes"));
+  EXPECT_THAT(text, HasSubstr("  2 not-joined: their Nodes lack flannel's annotations"));
   status.reach->reached = 17;
   EXPECT_TRUE(IsWell(status)) << "who has not joined is no peer yet";
 }

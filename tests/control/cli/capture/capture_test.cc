@@ -50,6 +50,11 @@ ByteVector OuterFrame(const ByteVector& datagrams) {
 
 TEST(FrameSelection, FiltersOfLibpcap) {
   FrameSelection selection;
+  selection.port = 14789;
+  EXPECT_EQ(OuterFilter(selection), "udp dst port 14789")
+      << "a peer with another VNI is seen, too";
+  selection.port = 4789;
+  selection.vni = Vni::From(4096);
   EXPECT_EQ(OuterFilter(selection),
             "udp dst port 4789 and ((ip and udp[12:4] & 0xffffff00 = 0x00100000) or (ip6 and "
             "ip6[52:4] & 0xffffff00 = 0x00100000))");
