@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
+
 namespace weft::control {
 
 std::filesystem::path PathOf(std::string_view utf8) {
@@ -29,6 +31,12 @@ absl::StatusOr<std::string> ReadFileText(const std::string& path, std::size_t mo
   if (file.bad()) return absl::UnavailableError("it cannot be read");
   if (text.size() > most) return absl::ResourceExhaustedError("it is too large");
   return text;
+}
+
+std::string StepToWrite(const absl::Status& status, std::string_view flag) {
+  return absl::IsResourceExhausted(status)
+             ? absl::StrCat("make room on that disk, or choose another with ", flag)
+             : absl::StrCat("give flanneld a folder it may write to with ", flag);
 }
 
 }  // namespace weft::control

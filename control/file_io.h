@@ -31,7 +31,7 @@ absl::StatusOr<std::string> ReadFileText(const std::string& path, std::size_t mo
 // must exist. Mode 0644; on Windows access for SYSTEM, Administrators and the owner. Writes a new
 // file with a random name and renames it, so that no other user's file is written to, and readers
 // see either the old or the new content. The error has the step that failed and the system's text;
-// the caller names the file.
+// the caller names the file. ResourceExhausted: the disk is full, or a quota is used up.
 absl::Status ReplaceFileText(const std::string& path, const std::string& text);
 
 // Truncates `path` (UTF-8) to `size` bytes and appends `text`; with size zero it also creates the
@@ -39,6 +39,10 @@ absl::Status ReplaceFileText(const std::string& path, const std::string& text);
 // After an error or a power cut the file may contain any part of `text`: the next call truncates
 // it. OutOfRange: the file has become shorter than `size`, and nothing was written.
 absl::Status AppendFileText(const std::string& path, std::size_t size, const std::string& text);
+
+// The operator's next step after `status` of ReplaceFileText or AppendFileText; `flag` chooses the
+// folder.
+std::string StepToWrite(const absl::Status& status, std::string_view flag);
 
 // Identifies the current boot: differs after each start of the system, whatever the clock does;
 // empty if unknown.

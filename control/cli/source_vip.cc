@@ -46,9 +46,12 @@ absl::StatusOr<SourceVip> OfDaemon(const admin::Status& status) {
       return absl::NotFoundError(each.condition);
   }
   return absl::NotFoundError(
-      status.hns ? "flanneld has not reserved it yet; \"flannelctl status\" shows what it waits for"
-                 : "this flanneld reserves none: it does so with --dataplane=hns and net-conf's "
-                   "Backend.Type vxlan");
+      status.dataplane == "hns" && status.backend == "vxlan"
+          ? "flanneld has not reserved it yet, or has an empty --source-vip-store; \"flannelctl "
+            "status\" shows what it waits for"
+          : absl::StrCat("this node needs none (Backend.Type ", status.backend, ", data plane ",
+                         status.dataplane,
+                         "): kube-proxy uses one on an overlay network in HNS alone"));
 }
 
 absl::StatusOr<SourceVip> OfStore(const SourceVipOptions& options) {

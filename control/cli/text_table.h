@@ -10,6 +10,7 @@ namespace weft::cli {
 // A cell's width is counted in UTF-8 characters. An empty cell is written as "-", so that the
 // number of columns is always the same; blanks, tabs and line ends inside a cell other than the
 // last become "_", control characters "?".
+std::string CellOf(const std::string& text);  // other than the last
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> headers) : headers_(std::move(headers)) {}

@@ -336,8 +336,8 @@ absl::Status Journal::Save(const Header& header, ForEachLease leases) const {
     return absl::Status(
         why.code(),
         absl::StrCat("the journal ", path_, ": ", why.message(),
-                     "; a restart without the source of leases would start without peers; give "
-                     "flanneld a folder it may write to with --state-dir"));
+                     "; a restart without the source of leases would start without peers; ",
+                     control::StepToWrite(why, "--state-dir")));
   };
   const std::string text = Text(header, leases);
   if (text.size() > kMostText)

@@ -287,7 +287,7 @@ absl::Status Ledger::Write() {
     return absl::Status(
         status.code(),
         absl::StrCat("the ledger ", whole ? path_ : changes_path_, ": ", status.message(),
-                     "; give flanneld a folder it may write to with --state-dir"));
+                     "; ", control::StepToWrite(status, "--state-dir")));
   }
   unwritten_.clear();
   // Errors are ignored: the entries are on disk already, WriteWhole only makes the files smaller.

@@ -175,6 +175,7 @@ struct Tunnel::Parts {
   dataplane::RemoteTable remotes;
   control::DataplaneSink table_sink;
   std::uint32_t adapter_index = 0;
+  std::optional<std::uint64_t> overflows_before;  // the host's
   std::unique_ptr<Superframes> superframes;  // null: the system has no such way
   std::vector<std::unique_ptr<OfWorker>> workers;
   std::vector<std::jthread> threads;
@@ -192,6 +193,7 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   udp.bind_address = config.bind_address;
   udp.port = config.port;
   udp.udp_checksum = config.udp_checksum;
+  const auto overflows = HostOverflows(config.family);
   std::unique_ptr<Superframes> superframes = OpenSuperframes(SuperframesConfigOf(config));
   if (superframes) udp.tunnel_gso = superframes->gso();
   auto wires = dataplane::UdpPort::OpenAll(udp, static_cast<std::size_t>(config.workers));
@@ -210,6 +212,7 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   const absl::StatusOr<std::uint32_t> index = PrepareDevice(config, host);
   if (!index.ok()) return index.status();
   parts.adapter_index = *index;
+  parts.overflows_before = overflows;
   parts.superframes = std::move(superframes);
   for (const auto& each : parts.workers) {
     parts.threads.emplace_back([&worker = each->worker, on_broken](std::stop_token stop) {
@@ -273,7 +276,13 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
     AddCounts(each->wire->Counts(), status.kernel);
     AddCounts(each->pods->Counts(), status.kernel);
   }
-  AddCounts(KernelCounts(config_.device), status.kernel);
+  // The kernel counts datagrams with wrong checksums at their socket, too.
+  const auto overflows = HostOverflows(config_.family);
+  for (admin::KernelCount& each : status.kernel) {
+    if (each.name == "socket-overflow" && overflows && parts_->overflows_before)
+      each.value = std::min(each.value, *overflows - *parts_->overflows_before);
+  }
+  AddCounts(KernelCounts(config_.device, config_.family), status.kernel);
   return status;
 }
 

@@ -118,6 +118,8 @@ TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
       {{""}, "no verb \"\""},
       {{"completion"}, "required"},
       {{"hns", "--hn"}, "flannelctl hns: there is no option --hn; see"},
+      {{"hns", "--admin=x", "drift"}, "hns drift: write --admin after \"flannelctl hns drift\"; see"},
+      {{"hns", "-o", "json", "drift"}, "hns drift: write -o after \"flannelctl hns drift\"; see"},
       {{"hns"}, "flannelctl hns: a verb is required: list, show, "},
       {{"hns", "imitate"}, "flannelctl hns: there is no verb \"imitate\"; \"flannelctl help hns\""},
       {{"hns", "lst"}, "flannelctl hns: there is no verb \"lst\"; did you mean \"list\"?"},
