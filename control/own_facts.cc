@@ -22,12 +22,12 @@ absl::StatusOr<OwnFamilyFacts> FamilyFacts(const lease::OwnNode& node, IpFamily 
     const auto& other = (v4 ? node.v6 : node.v4).subnet;
     const std::string why =
         !node.problems.empty() ? absl::StrCat(" yet: ", absl::StrJoin(node.problems, "; "))
-        : other ? absl::StrCat(", only ", other->ToString(),
-                               ", and a Node's podCIDRs never change: let kube-controller-manager "
-                               "allocate both families, then delete the Node, so that it "
-                               "registers again; or set EnableIPv",
+        : other                ? absl::StrCat(", only ", other->ToString(),
+                                              ", and a Node's podCIDRs never change: let kube-controller-manager "
+                                                             "allocate both families, then delete the Node, so that it "
+                                                             "registers again; or set EnableIPv",
                                v4 ? "4" : "6", " to false in net-conf.json")
-                : " yet: let kube-controller-manager allocate node CIDRs";
+                               : " yet: let kube-controller-manager allocate node CIDRs";
     return absl::FailedPreconditionError(absl::StrCat("node ", Quoted(node.node.name), " has no ",
                                                       v4 ? "IPv4" : "IPv6", " podCIDR", why));
   }

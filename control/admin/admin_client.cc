@@ -68,10 +68,11 @@ template <class T>
 absl::StatusOr<T> Checked(absl::StatusOr<T> document, const std::string& endpoint) {
   if (document.ok()) return document;
   return absl::FailedPreconditionError(absl::StrCat(
-      "flanneld at ", endpoint, " returned a document that this flannelctl cannot read: ",
-      document.status().message(),
-      absl::IsFailedPrecondition(document.status()) ? ", or use the flannelctl of flanneld's version"
-                                                    : "; use the flannelctl of flanneld's version"));
+      "flanneld at ", endpoint,
+      " returned a document that this flannelctl cannot read: ", document.status().message(),
+      absl::IsFailedPrecondition(document.status())
+          ? ", or use the flannelctl of flanneld's version"
+          : "; use the flannelctl of flanneld's version"));
 }
 
 }  // namespace

@@ -73,9 +73,10 @@ ExitCode RunIfaceExplain(IfaceOptions options, Io& io) {
     table.Add({adapter.name, adapter.up ? "up" : "down", absl::StrCat(adapter.mtu),
                DefaultRoute(adapter, *facts), Addresses(adapter), std::move(note)});
   }
-  io.out << table.TakeText(/*with_headers=*/true) << "\n"
-         << "by these flags alone; not read: the Node, which may name an address in annotations and "
-            "InternalIP, and the flags of flanneld's service\n";
+  io.out
+      << table.TakeText(/*with_headers=*/true) << "\n"
+      << "by these flags alone; not read: the Node, which may name an address in annotations and "
+         "InternalIP, and the flags of flanneld's service\n";
   for (const std::string& each : reasons.rejected) io.out << "rejected: " << each << "\n";
   if (!choice.ok()) {
     io.out << "no interface is taken; flanneld would wait. Name one with --iface\n";

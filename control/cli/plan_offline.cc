@@ -241,14 +241,14 @@ void AddFirewall(host::Host& host, const config::Options& options, const control
 void AddTunnels(const std::vector<backend::TunnelConfig>& tunnels, const underlay::HostFacts& host,
                 OfflinePlan& out) {
   for (const backend::TunnelConfig& tunnel : tunnels) {
-    const bool exists =
-        std::ranges::find(host.adapters, tunnel.device, &host::Adapter::name) != host.adapters.end();
+    const bool exists = std::ranges::find(host.adapters, tunnel.device, &host::Adapter::name) !=
+                        host.adapters.end();
     if (exists)
       out.facts.push_back(absl::StrCat("the device ", tunnel.device, " exists now"));
     else
-      out.changes.push_back(
-          absl::StrCat("create the device ", tunnel.device, " and its routes, for UDP port ",
-                       tunnel.port, ", until flanneld stops"));
+      out.changes.push_back(absl::StrCat("create the device ", tunnel.device,
+                                         " and its routes, for UDP port ", tunnel.port,
+                                         ", until flanneld stops"));
   }
 }
 
@@ -263,8 +263,7 @@ absl::Status AddRoutes(const control::HostRouteConfig& config, const underlay::H
         absl::StrCat(config.underlay.name, ": ", on_link.status().message()));
   const auto text = [&](const IpPrefix& to, const std::optional<IpAddress>& via, std::uint32_t on) {
     const host::Adapter* const adapter = underlay::ByIndex(on, host.adapters);
-    return absl::StrCat("route ", to.ToString(),
-                        via ? absl::StrCat(" via ", via->ToString()) : "",
+    return absl::StrCat("route ", to.ToString(), via ? absl::StrCat(" via ", via->ToString()) : "",
                         adapter ? absl::StrCat(" dev ", adapter->name) : "");
   };
   std::set<IpPrefix> desired;

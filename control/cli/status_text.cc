@@ -220,7 +220,10 @@ std::string PeerTable(const Status& status) {
   for (const admin::PeerStatus& peer : status.peers) {
     table.Add({peer.node, peer.device, absl::StrCat(peer.sent_packets),
                absl::StrCat(peer.sent_bytes), absl::StrCat(peer.received_packets),
-               absl::StrCat(peer.received_bytes), !peer.heard ? "" : *peer.heard ? "yes" : "no",
+               absl::StrCat(peer.received_bytes),
+               !peer.heard   ? ""
+               : *peer.heard ? "yes"
+                             : "no",
                peer.path_mtu ? absl::StrCat(*peer.path_mtu) : ""});
   }
   return table.TakeText(/*with_headers=*/true);

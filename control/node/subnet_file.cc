@@ -61,9 +61,9 @@ absl::Status SubnetFile::Write(const std::string& text) {
   absl::Status status = absl::IsPermissionDenied(made.status()) ? absl::OkStatus() : made.status();
   if (status.ok()) status = control::ReplaceFileText(path_, text);
   if (!status.ok()) {
-    return absl::Status(
-        status.code(), absl::StrCat("subnet file ", path_, ": ", status.message(), "; ",
-                                    control::StepToWrite(status, "--subnet-file")));
+    return absl::Status(status.code(),
+                        absl::StrCat("subnet file ", path_, ": ", status.message(), "; ",
+                                     control::StepToWrite(status, "--subnet-file")));
   }
   text_ = text;
   reports_owner_ = control::CheckOwn(path_).ok();

@@ -73,6 +73,31 @@ TEST(PeerTable, ARowIsTheSumOfTheWorkersAndTheirSmallestPathMtu) {
   EXPECT_EQ(peers.Read()[1].counts, PeerCounts{});
 }
 
+TEST(PeerTable, APeerIsHeardWhenItsReceivedCountHasGrown) {
+  using std::chrono::seconds;
+  PeerTable peers(2);
+  const PeerId a = peers.Acquire("a");
+  peers.Acquire("b");
+  const PeerTable::Clock::time_point start{seconds(100)};
+  const auto heard = [&](std::size_t row) { return peers.Read()[row].heard; };
+  EXPECT_EQ(heard(1), std::nullopt) << "not noted yet";
+  Add(peers.slots(a)[1].received_packets, 1);
+  peers.NoteReceived(start);
+  EXPECT_EQ(heard(1), start);
+  EXPECT_EQ(heard(2), std::nullopt) << "silent";
+  Add(peers.slots(a)[1].sent_packets, 1);
+  peers.NoteReceived(start + seconds(5));
+  EXPECT_EQ(heard(1), start) << "what is sent to it says nothing";
+  Add(peers.slots(a)[0].received_packets, 1);
+  peers.NoteReceived(start + seconds(10));
+  EXPECT_EQ(heard(1), start + seconds(10)) << "by another worker";
+  peers.Release("a");
+  peers.Acquire("c");
+  EXPECT_EQ(heard(2), std::nullopt) << "another peer in its slot";
+  peers.NoteReceived(start + seconds(15));
+  EXPECT_EQ(heard(2), std::nullopt);
+}
+
 TEST(PeerTable, ReleasingAnUnknownPeerDoesNothing) {
   PeerTable peers;
   peers.Release("nobody");

@@ -123,7 +123,8 @@ std::vector<Section> States() {
   }
   sections[2].items = {
       {"refused", "", "The Node cannot be read; \"flannelctl leases -o wide\" gives the reason."},
-      {"not-joined", "", "The Node lacks flannel's annotations: none was published, or they were removed."},
+      {"not-joined", "",
+       "The Node lacks flannel's annotations: none was published, or they were removed."},
       {"deleted", "", "With --watch: the lease is gone."}};
   return sections;
 }

@@ -176,7 +176,7 @@ struct Tunnel::Parts {
   control::DataplaneSink table_sink;
   std::uint32_t adapter_index = 0;
   std::optional<std::uint64_t> overflows_before;  // the host's
-  std::unique_ptr<Superframes> superframes;  // null: the system has no such way
+  std::unique_ptr<Superframes> superframes;       // null: the system has no such way
   std::vector<std::unique_ptr<OfWorker>> workers;
   std::vector<std::jthread> threads;
 };

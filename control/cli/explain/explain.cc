@@ -43,14 +43,16 @@ absl::StatusOr<JudgeOptions> JudgeBy(const ExplainOptions& options, std::string&
     if (mtu == 0 && status->mtu > 0) mtu = status->mtu + EncapsulationOverhead(IpFamily::kV4);
     judge.port = status->tunnel_port().value_or(judge.port);
     if (!status->tunnels.empty())
-      judge.peer_check = dataplane::ParsePeerCheck(status->tunnels.front().peer_check)
-                             .value_or(judge.peer_check);
+      judge.peer_check =
+          dataplane::ParsePeerCheck(status->tunnels.front().peer_check).value_or(judge.peer_check);
     else
-      notes = absl::StrCat("  this is the verdict of a tunnel of flanneld's own; here the data "
-                           "plane is ",
-                           status->dataplane, ", which has its own rules\n");
+      notes = absl::StrCat(
+          "  this is the verdict of a tunnel of flanneld's own; here the data "
+          "plane is ",
+          status->dataplane, ", which has its own rules\n");
   }
-  if (!options.peer_check.empty()) judge.peer_check = *dataplane::ParsePeerCheck(options.peer_check);
+  if (!options.peer_check.empty())
+    judge.peer_check = *dataplane::ParsePeerCheck(options.peer_check);
   const absl::StatusOr<OuterMtu> link = LinkMtu(mtu);
   if (!link.ok()) return link.status();
   judge.link_mtu = *link;
@@ -138,9 +140,10 @@ Action AddExplain(CLI::App& parser) {
       ->type_name("N")
       ->check(NotNegative);
   parser
-      .add_option("--peer-check", options->peer_check,
-                  "How the sender is checked; default: as by the flanneld that supplies the leases, "
-                  "else lease")
+      .add_option(
+          "--peer-check", options->peer_check,
+          "How the sender is checked; default: as by the flanneld that supplies the leases, "
+          "else lease")
       ->type_name("CHECK")
       ->check(CLI::IsMember({"strict", "lease", "off"}));
   AddLeaseOptions(parser, options->leases);

@@ -116,7 +116,9 @@ Action AddHnsList(CLI::App& parser) {
 
 Action AddHnsShow(CLI::App& parser) {
   auto options = std::make_shared<NetworksOptions>();
-  parser.add_option("NETWORK", options->name, "The network's name, as \"hns list\" shows it, or its id")
+  parser
+      .add_option("NETWORK", options->name,
+                  "The network's name, as \"hns list\" shows it, or its id")
       ->type_name("NETWORK")
       ->required();
   AddHnsOption(parser, options->hns);

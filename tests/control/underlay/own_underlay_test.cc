@@ -110,7 +110,8 @@ TEST(OwnUnderlayTest, AnotherPublishedAddressIsACondition) {
                                     "interface gives 192.0.2.1 on eth0"));
   InterfaceChoice configured = choice;
   configured.v4->configured = true;
-  EXPECT_THAT(PublicIpCondition({}, node, configured), HasSubstr("but --public-ip gives 192.0.2.1"));
+  EXPECT_THAT(PublicIpCondition({}, node, configured),
+              HasSubstr("but --public-ip gives 192.0.2.1"));
   node.v4.node_public_ip = "192.0.2.1";
   EXPECT_THAT(PublicIpCondition({}, node, configured),
               HasSubstr("but the annotation node-public-ip gives 192.0.2.1"));

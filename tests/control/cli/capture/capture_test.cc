@@ -51,8 +51,7 @@ ByteVector OuterFrame(const ByteVector& datagrams) {
 TEST(FrameSelection, FiltersOfLibpcap) {
   FrameSelection selection;
   selection.port = 14789;
-  EXPECT_EQ(OuterFilter(selection), "udp dst port 14789")
-      << "a peer with another VNI is seen, too";
+  EXPECT_EQ(OuterFilter(selection), "udp dst port 14789") << "a peer with another VNI is seen, too";
   selection.port = 4789;
   selection.vni = Vni::From(4096);
   EXPECT_EQ(OuterFilter(selection),

@@ -239,9 +239,10 @@ TEST(KubeconfigTest, AnExecPlugin) {
 // As client-go: with a separator relative to the kubeconfig's folder, a name is found in PATH.
 TEST(KubeconfigTest, AnExecPluginsCommandRelativeToTheKubeconfig) {
   const auto command = [](const std::string& text) {
-    const auto access = Parse(
-        With("server: https://api", "exec: {apiVersion: client.authentication.k8s.io/v1beta1, "
-                                    "command: '" + text + "'}"));
+    const auto access = Parse(With("server: https://api",
+                                   "exec: {apiVersion: client.authentication.k8s.io/v1beta1, "
+                                   "command: '" +
+                                       text + "'}"));
     return access.ok() && access->exec ? access->exec->command
                                        : std::string(access.status().message());
   };
