@@ -145,6 +145,10 @@ absl::StatusOr<Json> KubeProxyConfig(const std::string& base, const SourceVip& v
 }
 
 ExitCode RunSourceVip(const SourceVipOptions& options, Io& io) {
+  if (!options.base.empty() && options.output != kKubeProxyConfig) {
+    return Fail(io, kSourceVipVerb,
+                absl::InvalidArgumentError("--kube-proxy-config needs -o kube-proxy-config"));
+  }
   absl::StatusOr<SourceVip> vip = absl::UnavailableError("");
   if (options.admin != "none") {
     const auto status = admin::AdminClient(EndpointOf(options.admin)).ReadStatus();

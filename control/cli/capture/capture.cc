@@ -126,6 +126,12 @@ absl::StatusOr<CapturePlan> MakePlan(const CaptureOptions& options) {
       return Wrong(absl::StrCat("--pod=", options.pod, " is not an IP address"));
   }
   const bool pods = options.inner || options.both, outer = !options.inner;
+  if (!pods && !options.pod_adapters.empty())
+    return Wrong("--pod-adapter needs --inner or --both: frames of pods are not captured without");
+  if (!outer && !options.adapter.empty())
+    return Wrong("--adapter is of the frames between nodes, which --inner leaves out: use --both");
+  if (options.file_size != 0 && options.files.path.empty())
+    return Wrong("--file-size needs --write=FILE");
   if (outer && !options.adapter.empty()) plan.outer.push_back(options.adapter);
   if (pods) plan.pods = options.pod_adapters;
 
@@ -468,17 +474,19 @@ Action AddCapture(CLI::App& parser) {
       ->type_name("FILE");
   parser.add_flag("--decode", options->decode,
                   "Also print each packet's layers; without --write that is done anyway");
-  parser
-      .add_option("--file-size", options->file_size,
-                  "Write FILE-1, FILE-2 and so on, each of at most so many MiB")
-      ->type_name("MIB")
-      ->check(NotNegative);
+  CLI::Option* const file_size =
+      parser
+          .add_option("--file-size", options->file_size,
+                      "Write FILE-1, FILE-2 and so on, each of at most so many MiB")
+          ->type_name("MIB")
+          ->check(NotNegative);
   parser
       .add_option("--files", options->files.files,
                   "With --file-size: so many files, then the oldest is overwritten")
       ->type_name("COUNT")
       ->capture_default_str()
-      ->check(NotNegative);
+      ->check(NotNegative)
+      ->needs(file_size);
   parser.add_option("--count", options->count, "End after so many packets")
       ->type_name("N")
       ->check(NotNegative);

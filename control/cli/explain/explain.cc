@@ -42,14 +42,14 @@ absl::StatusOr<JudgeOptions> JudgeBy(const ExplainOptions& options, std::string&
     if (!status.ok()) return status.status();
     if (mtu == 0 && status->mtu > 0) mtu = status->mtu + EncapsulationOverhead(IpFamily::kV4);
     judge.port = status->tunnel_port().value_or(judge.port);
-    if (!status->tunnels.empty())
-      judge.peer_check =
-          dataplane::ParsePeerCheck(status->tunnels.front().peer_check).value_or(judge.peer_check);
-    else
+    if (status->tunnels.empty()) {
       notes = absl::StrCat(
-          "  this is the verdict of a tunnel of flanneld's own; here the data "
-          "plane is ",
+          "  this is the verdict of a tunnel of flanneld's own; here the data plane is ",
           status->dataplane, ", which has its own rules\n");
+    } else {
+      const auto check = dataplane::ParsePeerCheck(status->tunnels.front().peer_check);
+      judge.peer_check = check.value_or(judge.peer_check);
+    }
   }
   if (!options.peer_check.empty())
     judge.peer_check = *dataplane::ParsePeerCheck(options.peer_check);

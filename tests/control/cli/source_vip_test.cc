@@ -113,6 +113,7 @@ TEST_F(SourceVipVerbTest, TheConfigurationOfKubeProxy) {
 }
 
 TEST_F(SourceVipVerbTest, AnUnusableConfigurationIsRefused) {
+  EXPECT_THAT(Run({"--kube-proxy-config=x"}).err, HasSubstr("needs -o kube-proxy-config"));
   const struct {
     const char* base;
     const char* why;
