@@ -54,6 +54,7 @@ struct PeerTable::Names {
     std::optional<Clock::time_point> at{};
   };
   std::vector<Heard> heard;
+  Clock::time_point noted{};
 };
 
 PeerTable::PeerTable(std::size_t workers) : workers_(workers), names_(std::make_unique<Names>()) {
@@ -109,6 +110,7 @@ PeerCounts PeerTable::CountsOf(PeerId id) const {
 
 void PeerTable::NoteReceived(Clock::time_point now) {
   const std::lock_guard lock(names_->mutex);
+  names_->noted = now;
   names_->heard.resize(names_->next);
   for (PeerId id = kNoPeer; id < names_->next; ++id) {
     const Slot* const each = slots(id);
@@ -122,7 +124,9 @@ void PeerTable::NoteReceived(Clock::time_point now) {
 }
 
 PeerTable::Row PeerTable::RowOf(const std::string& name, PeerId id) const {
-  return {name, CountsOf(id), id < names_->heard.size() ? names_->heard[id].at : std::nullopt};
+  const std::optional<Clock::time_point> at =
+      id < names_->heard.size() ? names_->heard[id].at : std::nullopt;
+  return {name, CountsOf(id), at && names_->noted - *at <= kHeardPeriod};
 }
 
 std::vector<PeerTable::Row> PeerTable::Read() const {

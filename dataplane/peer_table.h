@@ -73,6 +73,7 @@ class PeerTable {
   }
 
   using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kHeardPeriod{60};
   // Compares the counts with those of the last call: a peer with more was heard between the two.
   // Control thread; its reading costs each worker a cache miss for each of its peers.
   void NoteReceived(Clock::time_point now);
@@ -80,7 +81,7 @@ class PeerTable {
   struct Row {
     std::string name;  // empty: kNoPeer
     PeerCounts counts;
-    std::optional<Clock::time_point> heard;  // when NoteReceived saw packets of it last
+    bool heard = false;  // in the kHeardPeriod before the last NoteReceived
   };
   // kNoPeer first, then by name. Sums of all workers, and their smallest path MTU. Any thread.
   std::vector<Row> Read() const;

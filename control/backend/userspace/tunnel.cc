@@ -18,8 +18,7 @@
 namespace weft::backend {
 namespace {
 
-constexpr auto kNotePeriod = std::chrono::seconds(5);    // between readings of what peers sent
-constexpr auto kHeardPeriod = std::chrono::seconds(60);  // "in the last minute"
+constexpr auto kNotePeriod = std::chrono::seconds(5);  // between readings of what peers sent
 
 std::string_view FamilyWord(IpFamily family) { return family == IpFamily::kV4 ? "ipv4" : "ipv6"; }
 
@@ -297,7 +296,7 @@ void Tunnel::AppendPeers(std::vector<admin::PeerStatus>& out, control::TimePoint
     peer.sent_bytes = counts.sent_bytes;
     peer.received_packets = counts.received_packets;
     peer.received_bytes = counts.received_bytes;
-    peer.heard = row.heard && now - *row.heard <= kHeardPeriod;
+    peer.heard = row.heard;
     if (counts.path_mtu != 0) peer.path_mtu = counts.path_mtu;
     if (counts.fragmentable_packets != 0) peer.sent_without_df = counts.fragmentable_packets;
     if (counts.other_source_packets != 0) {
