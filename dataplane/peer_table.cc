@@ -124,9 +124,8 @@ void PeerTable::NoteReceived(Clock::time_point now) {
 }
 
 PeerTable::Row PeerTable::RowOf(const std::string& name, PeerId id) const {
-  const std::optional<Clock::time_point> at =
-      id < names_->heard.size() ? names_->heard[id].at : std::nullopt;
-  return {name, CountsOf(id), at && names_->noted - *at <= kHeardPeriod};
+  const bool known = id < names_->heard.size() && names_->heard[id].at;
+  return {name, CountsOf(id), known && names_->noted - *names_->heard[id].at <= kHeardPeriod};
 }
 
 std::vector<PeerTable::Row> PeerTable::Read() const {
