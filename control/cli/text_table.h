@@ -10,7 +10,6 @@ namespace weft::cli {
 // A cell's width is counted in UTF-8 characters. An empty cell is written as "-", so that the
 // number of columns is always the same; blanks, tabs and line ends inside a cell other than the
 // last become "_", control characters "?".
-std::string CellOf(const std::string& text);  // other than the last
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> headers) : headers_(std::move(headers)) {}
@@ -25,5 +24,8 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
   std::vector<std::size_t> widths_;
 };
+
+// `text` as a cell other than the last shows it.
+std::string CellOf(const std::string& text);
 
 }  // namespace weft::cli
