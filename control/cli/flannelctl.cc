@@ -61,11 +61,9 @@ std::string Unexpected(const CLI::App& verb, const std::vector<std::string>& wor
     return absl::StrCat("unexpected \"", words.empty() ? "" : words.front(), "\"");
   const std::string name = option->substr(0, option->find('='));
   std::vector<std::string> known;
-  for (const CLI::Option* each : verb.get_options()) {
+  for (const CLI::Option* each : verb.get_options())
     for (const std::string& word : each->get_lnames()) known.push_back("--" + word);
-    for (const std::string& word : each->get_snames()) known.push_back("-" + word);
-  }
-  if (std::find(known.begin(), known.end(), name) != known.end())
+  if (verb.get_option_no_throw(name) != nullptr)
     return absl::StrCat("write ", name, " after \"", FullName(verb), "\"");
   const std::string_view nearest =
       Nearest(name, std::vector<std::string_view>(known.begin(), known.end()));

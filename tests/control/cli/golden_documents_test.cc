@@ -45,6 +45,7 @@ TEST(GoldenDocuments, AreReadByTheSchemaAndComeBack) {
   const std::filesystem::path golden =
       std::filesystem::path(weft::testing::kSourceDir) / "tests" / "golden";
   for (const auto& entry : std::filesystem::recursive_directory_iterator(golden)) {
+    if (!entry.is_regular_file()) continue;
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     const bool is_json = text.starts_with("{\n  \"apiVersion\": \"weft/");

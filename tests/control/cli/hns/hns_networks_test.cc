@@ -80,11 +80,14 @@ TEST_F(HnsNetworksTest, AsADocumentItHasEveryMemberThatHnsReturns) {
 
 TEST_F(HnsNetworksTest, ShowTakesANameAsListShowsItAndAnId) {
   hns::Client client(node_.hns());
+  std::uint32_t number = 4096;
   const auto make = [&](const char* name) {
-    hns::Network network;
-    network.name = name;
-    network.type = "NAT";
-    return client.Create(network).status();
+    ++number;
+    const auto subnet = IpPrefix::Parse("10." + std::to_string(number - 4000) + ".0.0/24");
+    return client
+        .Create(hns::OverlayNetwork({name, *subnet, *hns::IsolationId::From(number), 4789,
+                                     "Ethernet", *IpAddress::Parse("192.168.1.10"), false}))
+        .status();
   };
   ASSERT_TRUE(make("Default Switch").ok());
   const auto show = [&](const std::string& name) {
