@@ -66,4 +66,10 @@ absl::Status ReplaceFileText(const std::string& path, const std::string& text) {
   });
 }
 
+std::string StepToWrite(const absl::Status& status, std::string_view flag) {
+  return absl::IsResourceExhausted(status)
+             ? absl::StrCat("make room on that disk, or choose another with ", flag)
+             : absl::StrCat("give flanneld a folder it may write to with ", flag);
+}
+
 }  // namespace weft::control

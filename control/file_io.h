@@ -36,7 +36,8 @@ absl::StatusOr<std::string> ReadFileText(const std::string& path, std::size_t mo
 // must exist. Mode 0644; on Windows access for SYSTEM, Administrators and the owner. Writes a new
 // file with a name of TemporaryOf and renames it, so that no other user's file is written to, and
 // readers see either the old or the new content. The error has the step that failed and the
-// system's text; the caller names the file.
+// system's text; the caller names the file. ResourceExhausted: the disk is full, or a quota is used
+// up.
 absl::Status ReplaceFileText(const std::string& path, const std::string& text);
 // The same with a text that `write` passes on piece by piece. Its error ends the call: the file
 // stays as it was.
@@ -54,6 +55,10 @@ bool IsTemporaryOf(std::string_view file, std::string_view name);
 // After an error or a power cut the file may contain any part of `text`: the next call truncates
 // it. OutOfRange: the file has become shorter than `size`, and nothing was written.
 absl::Status AppendFileText(const std::string& path, std::size_t size, const std::string& text);
+
+// The operator's next step after `status` of ReplaceFileText or AppendFileText; `flag` chooses the
+// folder.
+std::string StepToWrite(const absl::Status& status, std::string_view flag);
 
 // Identifies the current boot: differs after each start of the system, whatever the clock does;
 // empty if unknown.

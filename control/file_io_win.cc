@@ -17,8 +17,11 @@ constexpr int kAttempts = 20;
 constexpr DWORD kPauseMs = 25;
 
 absl::Status Failure(std::string_view what, DWORD code) {
-  return absl::UnavailableError(absl::StrCat(
-      what, ": ", std::system_category().message(static_cast<int>(code)), " (", code, ")"));
+  const bool full = code == ERROR_DISK_FULL || code == ERROR_HANDLE_DISK_FULL;
+  return absl::Status(
+      full ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kUnavailable,
+      absl::StrCat(what, ": ", std::system_category().message(static_cast<int>(code)), " (", code,
+                   ")"));
 }
 
 DWORD OpenToWrite(const std::wstring& path, DWORD disposition, HANDLE& file) {

@@ -18,12 +18,18 @@ absl::StatusOr<OwnFamilyFacts> FamilyFacts(const lease::OwnNode& node, IpFamily 
                                            const std::optional<OwnFacts>& current) {
   const lease::OwnNodeFamily& half = family == IpFamily::kV4 ? node.v4 : node.v6;
   if (!half.subnet) {
-    const std::string why = node.problems.empty()
-                                ? std::string("let kube-controller-manager allocate node CIDRs")
-                                : absl::StrJoin(node.problems, "; ");
+    const bool v4 = family == IpFamily::kV4;
+    const auto& other = (v4 ? node.v6 : node.v4).subnet;
+    const std::string why =
+        !node.problems.empty() ? absl::StrCat(" yet: ", absl::StrJoin(node.problems, "; "))
+        : other                ? absl::StrCat(", only ", other->ToString(),
+                                              ", and a Node's podCIDRs never change: let kube-controller-manager "
+                                                             "allocate both families, then delete the Node, so that it "
+                                                             "registers again; or set EnableIPv",
+                               v4 ? "4" : "6", " to false in net-conf.json")
+                               : " yet: let kube-controller-manager allocate node CIDRs";
     return absl::FailedPreconditionError(absl::StrCat("node ", Quoted(node.node.name), " has no ",
-                                                      family == IpFamily::kV4 ? "IPv4" : "IPv6",
-                                                      " podCIDR yet: ", why));
+                                                      v4 ? "IPv4" : "IPv6", " podCIDR", why));
   }
   if (const absl::Status inside = CheckInsideNetwork(*half.subnet, network); !inside.ok()) {
     return absl::OutOfRangeError(

@@ -63,10 +63,14 @@ void Forwarder::LearnPathMtu(const PathMtuNotice& notice, Timestamp now) {
   }
 }
 
+std::string_view Name(PeerCheck check) {
+  return check == PeerCheck::kStrict ? "strict" : check == PeerCheck::kLease ? "lease" : "off";
+}
+
 std::optional<PeerCheck> ParsePeerCheck(std::string_view name) {
-  if (name == "strict") return PeerCheck::kStrict;
-  if (name == "lease") return PeerCheck::kLease;
-  if (name == "off") return PeerCheck::kOff;
+  for (const PeerCheck each : {PeerCheck::kStrict, PeerCheck::kLease, PeerCheck::kOff}) {
+    if (name == Name(each)) return each;
+  }
   return std::nullopt;
 }
 

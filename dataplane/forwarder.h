@@ -29,6 +29,7 @@ enum class PeerCheck : std::uint8_t {
   kOff,
 };
 // "strict", "lease" or "off".
+std::string_view Name(PeerCheck check);
 std::optional<PeerCheck> ParsePeerCheck(std::string_view name);
 
 struct ForwarderConfig {

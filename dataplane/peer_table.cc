@@ -48,6 +48,13 @@ struct PeerTable::Names {
   std::vector<PeerId> free;
   PeerId next = kNoPeer;
   std::vector<std::unique_ptr<Chunk>> chunks;
+  // By id, as NoteReceived saw it last.
+  struct Heard {
+    std::uint64_t packets = 0;
+    std::optional<Clock::time_point> at{};
+  };
+  std::vector<Heard> heard;
+  Clock::time_point noted{};
 };
 
 PeerTable::PeerTable(std::size_t workers) : workers_(workers), names_(std::make_unique<Names>()) {
@@ -69,6 +76,7 @@ PeerId PeerTable::Acquire(std::string_view name) {
       Clear(slots(id)[worker]);
       other_sources(id)[worker].Clear();
     }
+    if (id < names_->heard.size()) names_->heard[id] = {};
   } else if (names_->next < kMaxPeers) {
     id = names_->next++;
     if (id % kChunk == 0) {
@@ -100,12 +108,32 @@ PeerCounts PeerTable::CountsOf(PeerId id) const {
   return sum;
 }
 
+void PeerTable::NoteReceived(Clock::time_point now) {
+  const std::lock_guard lock(names_->mutex);
+  names_->noted = now;
+  names_->heard.resize(names_->next);
+  for (PeerId id = kNoPeer; id < names_->next; ++id) {
+    const Slot* const each = slots(id);
+    std::uint64_t packets = 0;
+    for (std::size_t worker = 0; worker < workers_; ++worker)
+      packets += each[worker].received_packets.load(std::memory_order_relaxed);
+    Names::Heard& heard = names_->heard[id];
+    if (packets > heard.packets) heard.at = now;
+    heard.packets = packets;
+  }
+}
+
+PeerTable::Row PeerTable::RowOf(const std::string& name, PeerId id) const {
+  const bool known = id < names_->heard.size() && names_->heard[id].at;
+  return {name, CountsOf(id), known && names_->noted - *names_->heard[id].at <= kHeardPeriod};
+}
+
 std::vector<PeerTable::Row> PeerTable::Read() const {
   const std::lock_guard lock(names_->mutex);
   std::vector<Row> rows;
   rows.reserve(names_->ids.size() + 1);
-  rows.push_back({"", CountsOf(kNoPeer)});
-  for (const auto& [name, id] : names_->ids) rows.push_back({name, CountsOf(id)});
+  rows.push_back(RowOf("", kNoPeer));
+  for (const auto& [name, id] : names_->ids) rows.push_back(RowOf(name, id));
   std::sort(rows.begin() + 1, rows.end(),
             [](const Row& a, const Row& b) { return a.name < b.name; });
   return rows;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -71,9 +72,16 @@ class PeerTable {
     return &ChunkOf(id).other_sources[id % kChunk * workers_];
   }
 
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kHeardPeriod{60};
+  // Compares the counts with those of the last call: a peer with more was heard between the two.
+  // Control thread; its reading costs each worker a cache miss for each of its peers.
+  void NoteReceived(Clock::time_point now);
+
   struct Row {
     std::string name;  // empty: kNoPeer
     PeerCounts counts;
+    bool heard = false;  // in the kHeardPeriod before the last NoteReceived
   };
   // kNoPeer first, then by name. Sums of all workers, and their smallest path MTU. Any thread.
   std::vector<Row> Read() const;
@@ -90,6 +98,7 @@ class PeerTable {
   };
   Chunk& ChunkOf(PeerId id) const { return *chunks_[id / kChunk].load(std::memory_order_acquire); }
   PeerCounts CountsOf(PeerId id) const;
+  Row RowOf(const std::string& name, PeerId id) const;
 
   const std::size_t workers_;
   std::array<std::atomic<Chunk*>, kMaxPeers / kChunk> chunks_{};

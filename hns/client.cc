@@ -146,13 +146,16 @@ bool Client::ServiceGone(const absl::Status& status) {
 }
 
 absl::StatusOr<std::vector<Network>> Client::Networks(std::string_view name,
-                                                      std::vector<Unread>* unread) {
+                                                      std::vector<Unread>* unread,
+                                                      std::vector<std::string>* documents) {
   std::vector<Network> networks;
   const std::string query = name.empty() ? QueryJson() : QueryJson("Name", name);
   const auto parse = [&](std::string_view document) {
     absl::StatusOr<Network> network = ParseNetwork(document);
     if (!network.ok()) return network.status();
-    if (name.empty() || network->name == name) networks.push_back(*std::move(network));
+    if (!name.empty() && network->name != name) return absl::OkStatus();
+    networks.push_back(*std::move(network));
+    if (documents) documents->emplace_back(document);
     return absl::OkStatus();
   };
   if (absl::Status status = ForEach(api_, Kind::kNetwork, query, unread, parse); !status.ok())
@@ -190,15 +193,17 @@ absl::Status Client::DeleteNetwork(const Guid& id, std::string_view name) {
 }
 
 absl::StatusOr<std::vector<Endpoint>> Client::Endpoints(const Guid& network,
-                                                        std::vector<Unread>* unread) {
+                                                        std::vector<Unread>* unread,
+                                                        std::vector<std::string>* documents) {
   std::vector<Endpoint> endpoints;
   const std::string query =
       network.is_zero() ? QueryJson() : QueryJson("VirtualNetwork", network.ToString());
   const auto parse = [&](std::string_view document) {
     absl::StatusOr<Endpoint> endpoint = ParseEndpoint(document);
     if (!endpoint.ok()) return endpoint.status();
-    if (network.is_zero() || endpoint->network == network)
-      endpoints.push_back(*std::move(endpoint));
+    if (!network.is_zero() && endpoint->network != network) return absl::OkStatus();
+    endpoints.push_back(*std::move(endpoint));
+    if (documents) documents->emplace_back(document);
     return absl::OkStatus();
   };
   if (absl::Status status = ForEach(api_, Kind::kEndpoint, query, unread, parse); !status.ok())

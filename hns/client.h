@@ -61,9 +61,11 @@ class Client {
 
   // All networks, or those named `name` (HNS filters, and the names are compared here again). An
   // object that is deleted while the list is read is left out. One that cannot be read is appended
-  // to `unread`; without `unread` it fails the list, as a stopped service does.
+  // to `unread`; without `unread` it fails the list, as a stopped service does. `documents` gets
+  // those of the result as HNS returned them, members that Network leaves out included.
   absl::StatusOr<std::vector<Network>> Networks(std::string_view name = "",
-                                                std::vector<Unread>* unread = nullptr);
+                                                std::vector<Unread>* unread = nullptr,
+                                                std::vector<std::string>* documents = nullptr);
   // Completes `network` with what only schema 1 shows (FillFromSchema1).
   absl::Status ReadSchema1(Network& network);
   absl::StatusOr<OpenedNetwork> Open(const Network& network);
@@ -71,9 +73,10 @@ class Client {
   // Ok if it does not exist.
   absl::Status DeleteNetwork(const Guid& id, std::string_view name);
 
-  // The endpoints of `network`, or all if it is zero. `unread` as above.
+  // The endpoints of `network`, or all if it is zero. `unread` and `documents` as above.
   absl::StatusOr<std::vector<Endpoint>> Endpoints(const Guid& network = Guid(),
-                                                  std::vector<Unread>* unread = nullptr);
+                                                  std::vector<Unread>* unread = nullptr,
+                                                  std::vector<std::string>* documents = nullptr);
   // Creates it on the network `spec.network` and returns it as HNS created it. If only reading it
   // back fails, the error says so and the endpoint exists.
   absl::StatusOr<Endpoint> CreateEndpoint(const Endpoint& spec);

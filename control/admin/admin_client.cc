@@ -62,13 +62,17 @@ std::string ErrorText(const Response& response) {
   return std::string(absl::StripSuffix(response.body, "\n"));
 }
 
-// There is no handshake: the strict reader refuses the documents of another version.
+// There is no handshake: the strict reader refuses the documents of another version, and says which
+// program to upgrade.
 template <class T>
 absl::StatusOr<T> Checked(absl::StatusOr<T> document, const std::string& endpoint) {
   if (document.ok()) return document;
   return absl::FailedPreconditionError(absl::StrCat(
-      "flanneld at ", endpoint, " returned a document that this flannelctl cannot read: ",
-      document.status().message(), "; use the flannelctl of flanneld's version"));
+      "flanneld at ", endpoint,
+      " returned a document that this flannelctl cannot read: ", document.status().message(),
+      absl::IsFailedPrecondition(document.status())
+          ? ", or use the flannelctl of flanneld's version"
+          : "; use the flannelctl of flanneld's version"));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
 #include "control/admin/json_fields.h"
 
 // The descriptions are found by argument-dependent lookup, so each is in its struct's own
@@ -110,7 +112,8 @@ void Fields(V& visit, Described<V, LeaseCount>& count) {
 template <class V>
 void Fields(V& visit, Described<V, Reach>& reach) {
   visit.Required("peers", reach.peers);
-  visit.Required("reached", reach.reached);
+  visit.Required("programmed", reach.programmed);
+  visit.Optional("heard", reach.heard);
 }
 
 template <class V>
@@ -166,6 +169,7 @@ void Fields(V& visit, Described<V, PeerStatus>& peer) {
   visit.Optional("sentBytes", peer.sent_bytes);
   visit.Optional("receivedPackets", peer.received_packets);
   visit.Optional("receivedBytes", peer.received_bytes);
+  visit.Optional("heard", peer.heard);
   visit.Optional("pathMTU", peer.path_mtu);
   visit.Optional("sentWithoutDF", peer.sent_without_df);
   visit.Optional("otherSource", peer.other_source);
@@ -178,6 +182,7 @@ void Fields(V& visit, Described<V, HnsStatus>& hns) {
   visit.Required("state", hns.state);
   visit.Required("text", hns.text);
   visit.Optional("id", hns.id);
+  visit.Optional("port", hns.port);
   visit.Optional("managementIP", hns.management_ip);
   visit.Optional("routerMAC", hns.router_mac);
   visit.Required("calls", hns.calls);
@@ -202,6 +207,7 @@ void Fields(V& visit, Described<V, Status>& status) {
   visit.Optional("sourceVIP", status.source_vip);
   visit.Required("source", status.source);
   visit.Required("conditions", status.conditions);
+  visit.Optional("notes", status.notes);
   visit.Required("leases", status.leases);
   visit.Required("refusedNodes", status.refused_nodes);
   visit.Optional("notJoinedNodes", status.not_joined_nodes);
@@ -232,6 +238,9 @@ void Fields(V& visit, Described<V, Plan>& plan) {
 
 namespace {
 
+// The number at its end is the document's.
+constexpr std::string_view kVersionPrefix = "weft/v";
+
 constexpr std::string_view kPlanKind = "Plan";
 constexpr std::string_view kLeaseListKind = "LeaseList";
 constexpr std::string_view kStatusKind = "Status";
@@ -254,6 +263,24 @@ absl::Status Expect(const Json& json, const char* field, std::string_view expect
       absl::StrCat(field, " is \"", text, "\"; this program reads \"", expected, "\""));
 }
 
+absl::Status ExpectVersion(const Json& json) {
+  absl::Status status = Expect(json, "apiVersion", kApiVersion);
+  const Json text = json.value("apiVersion", Json());
+  if (status.ok() || !text.is_string()) return status;
+  const auto number = [](std::string_view version) {
+    int value = 0;
+    const bool known = absl::ConsumePrefix(&version, kVersionPrefix) &&
+                       absl::SimpleAtoi(version, &value) && value > 0;
+    return known ? value : 0;
+  };
+  const int theirs = number(text.get_ref<const std::string&>());
+  if (theirs == 0) return status;
+  return absl::FailedPreconditionError(
+      absl::StrCat(status.message(), theirs < number(kApiVersion)
+                                         ? ": flanneld is the older one; upgrade it and restart it"
+                                         : ": flannelctl is the older one; upgrade it"));
+}
+
 template <class T>
 absl::StatusOr<T> ParseDocument(std::string_view kind, std::string_view text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -261,7 +288,7 @@ absl::StatusOr<T> ParseDocument(std::string_view kind, std::string_view text) {
   T value;
   JsonReader reader(json, "");
   if (!reader.status().ok()) return reader.status();
-  if (absl::Status status = Expect(json, "apiVersion", kApiVersion); !status.ok()) return status;
+  if (absl::Status status = ExpectVersion(json); !status.ok()) return status;
   if (absl::Status status = Expect(json, "kind", kind); !status.ok()) return status;
   Fields(reader, value);
   if (!reader.status().ok()) return reader.status();

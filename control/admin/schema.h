@@ -30,7 +30,7 @@
 //   refused[]           |        | nodes that could not be read as leases
 //     name, reason      | string |
 //     uid?              | string | metadata.uid
-//   notJoined[]?        |        | nodes on which no flannel has published a lease
+//   notJoined[]?        |        | Nodes without flannel's annotations
 //     name, uid?        | string | metadata.name, metadata.uid
 //     reason            | string | the annotation that is missing
 //
@@ -54,7 +54,7 @@
 //     subject           | string | "net-conf", "health", "admin", "journal", "credentials",
 //                       |        | "subnet-file", "public-ip", "interface", "mtu", "vni",
 //                       |        | "vtep-mac", "own-lease", "masquerade",
-//                       |        | "forward-rules", "hns", "ledger", "static-ip",
+//                       |        | "forward-rules", "hns", "ledger", "options", "static-ip",
 //                       |        | "static-routes", "left-routes", "firewall", "node-name",
 //                       |        | "publish", "source-vip", "trace", or a sink's name
 //     condition         | string | a sentence that names its object
@@ -64,8 +64,12 @@
 //     examples[]        |        | {node, why}: the first five nodes, where a state needs attention
 //   refusedNodes        | number |
 //   notJoinedNodes?     | number | as notJoined counts; omitted while there are none
-//   reach?              |        | {peers, reached}: nodes to reach, and nodes reached; omitted
-//                       |        |  where flanneld programs no peers
+//   notes[]?            | string | what was given and has no effect on this node; omitted where
+//                       |        | everything has its effect
+//   reach?              |        | {peers, programmed, heard?}: nodes to reach; those whose entries
+//                       |        | are programmed; omitted where flanneld programs no peers
+//     heard             | number | those from which packets came in the last minute, to 5 s;
+//                       |        | only where the userspace data plane alone carries packets
 //   sinks[]             |        | {name, desired, applied, pending[]}
 //     pending[]         | string | a sentence that names its object
 //   tunnels[]           |        | one for each device of the userspace data plane
@@ -87,15 +91,17 @@
 //                       |        | "forwarding", then "in-sync"
 //     text              | string | the state as a sentence, with its cause
 //     id?               | string | in HNS, lower case
+//     port?             | number | of an overlay network: UDP
 //     managementIP?     | string | chosen by HNS: the source of outer packets
 //     routerMAC?        | string | distributed router MAC, which peers get as VTEP MAC
 //     calls             | number | into HNS since the start; modifyingCalls: those that change
 //     notes[]           | string | remarks that delay nothing
 //   peers[]             |        | those in use: {node, device, sentPackets?, sentBytes?,
-//                       |        |  receivedPackets?, receivedBytes?, pathMTU?, sentWithoutDF?,
-//                       |        |  otherSource?, otherSourcePackets?}
+//                       |        |  receivedPackets?, receivedBytes?, heard?, pathMTU?,
+//                       |        |  sentWithoutDF?, otherSource?, otherSourcePackets?}
 //     device            | string | a tunnel's; else HNS's network or the interface of the host
 //                       |        | routes, where packets are not counted
+//     heard             | bool   | whether packets came from it in the last minute, to 5 s
 //     pathMTU           | number | outer bytes; omitted while none below the link's is known
 //     sentWithoutDF     | number | packets sent without DF, over IPv6 in fragments, because the
 //                       |        | path's MTU is below what pods follow
@@ -214,7 +220,8 @@ struct LeaseCount {
 
 struct Reach {
   std::uint64_t peers = 0;
-  std::uint64_t reached = 0;
+  std::uint64_t programmed = 0;
+  std::optional<std::uint64_t> heard{};  // empty: not known
   friend bool operator==(const Reach&, const Reach&) = default;
 };
 
@@ -268,6 +275,7 @@ struct PeerStatus {
   std::string node;
   std::string device;
   std::optional<std::uint64_t> sent_packets{}, sent_bytes{}, received_packets{}, received_bytes{};
+  std::optional<bool> heard{};
   std::optional<std::uint32_t> path_mtu{};
   std::optional<std::uint64_t> sent_without_df{};
   std::optional<IpAddress> other_source{};
@@ -279,7 +287,8 @@ struct HnsStatus {
   std::string network;
   std::string state;
   std::string text;
-  std::string id;  // empty: it does not exist
+  std::string id;                       // empty: it does not exist
+  std::optional<std::uint16_t> port{};  // empty: no overlay network, or not reported
   std::optional<IpAddress> management_ip;
   std::optional<MacAddress> router_mac;
   std::uint64_t calls = 0;
@@ -304,6 +313,7 @@ struct Status {
   std::optional<IpAddress> source_vip{};
   SourceStatus source;
   std::vector<ConditionStatus> conditions;
+  std::vector<std::string> notes{};  // empty: none
   std::vector<LeaseCount> leases;
   std::uint64_t refused_nodes = 0;
   std::optional<std::uint64_t> not_joined_nodes;  // empty: none
@@ -312,6 +322,11 @@ struct Status {
   std::vector<TunnelStatus> tunnels;
   std::optional<HnsStatus> hns;
   std::vector<PeerStatus> peers;
+  // UDP, of the userspace data plane or HNS; empty: no tunnel, or not reported.
+  std::optional<std::uint16_t> tunnel_port() const {
+    if (!tunnels.empty()) return tunnels.front().port;
+    return hns ? hns->port : std::nullopt;
+  }
   friend bool operator==(const Status&, const Status&) = default;
 };
 
@@ -341,8 +356,8 @@ nlohmann::ordered_json ToJson(const LeaseRow& row);
 nlohmann::ordered_json ToJson(const Status& status);
 nlohmann::ordered_json ToJson(const Plan& plan);
 
-// Text that is not JSON, another apiVersion or kind, and a missing or wrong field are
-// InvalidArgument naming it.
+// Another apiVersion is FailedPrecondition, and says which program to upgrade. Text that is not
+// JSON, another kind, and a missing or wrong field are InvalidArgument naming it.
 absl::StatusOr<LeaseList> ParseLeaseList(std::string_view json);
 absl::StatusOr<Status> ParseStatus(std::string_view json);
 absl::StatusOr<Plan> ParsePlan(std::string_view json);

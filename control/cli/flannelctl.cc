@@ -63,6 +63,8 @@ std::string Unexpected(const CLI::App& verb, const std::vector<std::string>& wor
   std::vector<std::string> known;
   for (const CLI::Option* each : verb.get_options())
     for (const std::string& word : each->get_lnames()) known.push_back("--" + word);
+  if (verb.get_option_no_throw(name) != nullptr)
+    return absl::StrCat("write ", name, " after \"", FullName(verb), "\"");
   const std::string_view nearest =
       Nearest(name, std::vector<std::string_view>(known.begin(), known.end()));
   return absl::StrCat("there is no option ", name,

@@ -73,7 +73,10 @@ ExitCode RunIfaceExplain(IfaceOptions options, Io& io) {
     table.Add({adapter.name, adapter.up ? "up" : "down", absl::StrCat(adapter.mtu),
                DefaultRoute(adapter, *facts), Addresses(adapter), std::move(note)});
   }
-  io.out << table.TakeText(/*with_headers=*/true) << "\n";
+  io.out
+      << table.TakeText(/*with_headers=*/true) << "\n"
+      << "by these flags alone; not read: the Node, which may name an address in annotations and "
+         "InternalIP, and the flags of flanneld's service\n";
   for (const std::string& each : reasons.rejected) io.out << "rejected: " << each << "\n";
   if (!choice.ok()) {
     io.out << "no interface is taken; flanneld would wait. Name one with --iface\n";
@@ -107,8 +110,9 @@ Action AddIfaceExplain(CLI::App& parser) {
       ->type_name("IP")
       ->allow_extra_args(false);
   parser.footer(
-      "Chooses as flanneld would at a start with these flags, and changes nothing.\n"
-      "flanneld itself logs its choice, and \"flannelctl status\" shows it.\n\n"
+      "Chooses by these flags, and changes nothing. It reads neither the Node nor the\n"
+      "flags of flanneld's service: \"flannelctl plan --offline -- FLAG...\" reads the\n"
+      "Node, and \"flannelctl status\" shows the choice of a running flanneld.\n\n"
       "Exit code: 0 an interface is taken, 1 none is, 2 a flag is wrong.\n\n"
       "Examples:\n"
       "  flannelctl iface explain\n"

@@ -146,14 +146,16 @@ std::shared_ptr<PlanOptions> AddOptions(CLI::App& parser) {
 
 Action AddPlan(CLI::App& parser) {
   const auto options = AddOptions(parser);
-  parser.add_flag("--offline", options->offline,
-                  "Without a running flanneld: what one would do that is started now with FLAG...; "
-                  "nothing is changed, neither here nor in the cluster");
+  CLI::Option* const offline = parser.add_flag(
+      "--offline", options->offline,
+      "Without a running flanneld: what one would do that is started now with FLAG...; nothing is "
+      "changed, neither here nor in the cluster");
   parser
       .add_option("--timeout", options->timeout,
                   "With --offline: how long to wait for the API server's Nodes")
       ->type_name("DURATION")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(offline);
   parser.add_option("flags", options->flags, "With --offline: flanneld's flags, after --")
       ->type_name("FLAG...");
   parser.footer(

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/cli/plan_offline.h"
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/backend/hns_bridge/hns_bridge.h"
 #include "control/backend/hns_overlay/hns_overlay.h"
+#include "control/backend/host_routes/host_routes.h"
 #include "control/backend/node_plan.h"
+#include "control/backend/userspace/userspace.h"
 #include "control/cli/hns/hns_option.h"
 #include "control/cni/source_vip.h"
 #include "control/command_line.h"
@@ -221,6 +225,69 @@ void AddFirewall(host::Host& host, const config::Options& options, const control
         absl::StrCat("add a firewall rule that allows inbound UDP to port ", conf.port));
 }
 
+void AddTunnels(const std::vector<backend::TunnelConfig>& tunnels, const underlay::HostFacts& host,
+                OfflinePlan& out) {
+  for (const backend::TunnelConfig& tunnel : tunnels) {
+    const bool exists = std::ranges::find(host.adapters, tunnel.device, &host::Adapter::name) !=
+                        host.adapters.end();
+    if (exists)
+      out.facts.push_back(absl::StrCat("the device ", tunnel.device, " exists now"));
+    else
+      out.changes.push_back(absl::StrCat("create the device ", tunnel.device,
+                                         " and its routes, for UDP port ", tunnel.port,
+                                         ", until flanneld stops"));
+  }
+}
+
+// host-gw's, as HostRouteSink puts them; which foreign routes it takes over is left to it.
+absl::Status AddRoutes(const control::HostRouteConfig& config, const underlay::HostFacts& host,
+                       bool windows, const lease::LeaseTable& table, OfflinePlan& out) {
+  const bool v4 = config.family == IpFamily::kV4;
+  const std::vector<host::Route>& routes = v4 ? host.routes_v4 : host.routes_v6;
+  const auto on_link = control::OnLink::Of(config.underlay.adapter_index, host.adapters, routes);
+  if (!on_link.ok())
+    return absl::UnavailableError(
+        absl::StrCat(config.underlay.name, ": ", on_link.status().message()));
+  const auto text = [&](const IpPrefix& to, const std::optional<IpAddress>& via, std::uint32_t on) {
+    const host::Adapter* const adapter = underlay::ByIndex(on, host.adapters);
+    return absl::StrCat("route ", to.ToString(), via ? absl::StrCat(" via ", via->ToString()) : "",
+                        adapter ? absl::StrCat(" dev ", adapter->name) : "");
+  };
+  std::set<IpPrefix> desired;
+  for (const lease::Peer& peer : table.Snapshot(config.family)) {
+    desired.insert(peer.subnet);
+    const std::string route = text(peer.subnet, peer.public_ip, config.underlay.adapter_index);
+    if (!on_link->Reaches(peer.public_ip)) {
+      out.changes.push_back(absl::StrCat("refuse peer ", peer.node, ", without ", route,
+                                         ": its address is not on that link"));
+      continue;
+    }
+    const host::Route* other = nullptr;
+    bool exists = false;
+    for (const host::Route& each : routes) {
+      if (each.destination != peer.subnet) continue;
+      exists = exists || (each.gateway == peer.public_ip && each.kind == host::RouteKind::kPlain &&
+                          each.adapter_index == config.underlay.adapter_index);
+      other = &each;
+    }
+    if (exists)
+      out.facts.push_back(absl::StrCat(route, " is kept"));
+    else
+      out.changes.push_back(absl::StrCat(
+          "put ", route,
+          other == nullptr ? ""
+                           : absl::StrCat(", in place of ",
+                                          text(peer.subnet, other->gateway, other->adapter_index),
+                                          " if that is flannel's")));
+  }
+  for (const host::Route& each : routes) {
+    if (windows || !each.marked || !each.gateway || desired.contains(each.destination)) continue;
+    out.changes.push_back(
+        absl::StrCat("delete ", text(each.destination, each.gateway, each.adapter_index)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<OfflinePlan> PlanOffline(const std::vector<std::string>& words,
@@ -238,6 +305,8 @@ absl::StatusOr<OfflinePlan> PlanOffline(const std::vector<std::string>& words,
   const auto keys = kube::AnnotationKeys::Of(options.kube_annotation_prefix);
   if (!keys.ok()) return keys.status();
   OfflinePlan out;
+  out.facts = node->notes;
+  if (!node->unprotected.empty()) out.facts.push_back(node->unprotected);
   Leases leases;
   std::vector<IpAddress> servers;
   if (options.kube_subnet_mgr) {
@@ -282,15 +351,17 @@ absl::StatusOr<OfflinePlan> PlanOffline(const std::vector<std::string>& words,
     if (!hns.ok()) return hns.status();
     out.hns = *std::move(hns);
   }
-  if (options.data_plane == DataPlane::kRoutes ||
-      (options.data_plane == DataPlane::kHns && !overlay)) {
-    for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
-      for (const lease::Peer& peer : leases.table.Snapshot(family)) {
-        out.facts.push_back(absl::StrCat("route ", peer.subnet.ToString(), " via ",
-                                         peer.public_ip.ToString(), " is kept"));
-      }
+  if (options.data_plane == DataPlane::kUserspace && conf.type == control::BackendType::kVxlan)
+    AddTunnels(backend::TunnelConfigs(*plan, options, conf), *host_facts, out);
+  if (options.data_plane != DataPlane::kNone && conf.type == control::BackendType::kHostGw) {
+    for (const auto& routes : backend::HostRouteConfigs(*plan, conf, /*into_tunnels=*/false)) {
+      const absl::Status status =
+          AddRoutes(routes, *host_facts, (*host)->is_windows(), leases.table, out);
+      if (!status.ok()) return status;
     }
   }
+  if (config::HasTunDevices() && options.data_plane != DataPlane::kHns)
+    out.facts.emplace_back("not looked at: the packet filter's rules");
   return out;
 }
 

@@ -46,9 +46,12 @@ absl::StatusOr<SourceVip> OfDaemon(const admin::Status& status) {
       return absl::NotFoundError(each.condition);
   }
   return absl::NotFoundError(
-      status.hns ? "flanneld has not reserved it yet; \"flannelctl status\" shows what it waits for"
-                 : "this flanneld reserves none: it does so with --dataplane=hns and net-conf's "
-                   "Backend.Type vxlan");
+      status.dataplane == "hns" && status.backend == "vxlan"
+          ? "flanneld has not reserved it yet, or has an empty --source-vip-store; \"flannelctl "
+            "status\" shows what it waits for"
+          : absl::StrCat("this node needs none (Backend.Type ", status.backend, ", data plane ",
+                         status.dataplane,
+                         "): kube-proxy uses one on an overlay network in HNS alone"));
 }
 
 absl::StatusOr<SourceVip> OfStore(const SourceVipOptions& options) {
@@ -142,6 +145,10 @@ absl::StatusOr<Json> KubeProxyConfig(const std::string& base, const SourceVip& v
 }
 
 ExitCode RunSourceVip(const SourceVipOptions& options, Io& io) {
+  if (!options.base.empty() && options.output != kKubeProxyConfig) {
+    return Fail(io, kSourceVipVerb,
+                absl::InvalidArgumentError("--kube-proxy-config needs -o kube-proxy-config"));
+  }
   absl::StatusOr<SourceVip> vip = absl::UnavailableError("");
   if (options.admin != "none") {
     const auto status = admin::AdminClient(EndpointOf(options.admin)).ReadStatus();

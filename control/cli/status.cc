@@ -42,7 +42,7 @@ Action AddStatus(CLI::App& parser) {
       "With text: add each peer's counts and path MTU (json and yaml always have them)");
   AddAdminOption(parser, options->admin);
   parser.footer(
-      "Exit code: 0 ready, nothing pending and every peer reached, 1 degraded,\n"
+      "Exit code: 0 ready, nothing pending and every peer programmed, 1 degraded,\n"
       "2 flanneld does not answer.\n\n"
       "Examples:\n"
       "  flannelctl status\n"

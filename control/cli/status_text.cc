@@ -56,10 +56,12 @@ std::string LeaseLine(const Status& status) {
   return absl::StrCat(counts.empty() ? "none" : counts, refused);
 }
 
-std::string ReachLine(const Status& status) {
+std::string ReachLine(const admin::Reach& reach, const Status& status) {
+  const std::string heard =
+      reach.heard ? absl::StrCat(", ", *reach.heard, " heard in the last minute") : "";
   const std::string not_joined =
       status.not_joined_nodes ? absl::StrCat("; ", *status.not_joined_nodes, " not joined") : "";
-  return absl::StrCat(status.reach->reached, " of ", status.reach->peers, " reached", not_joined);
+  return absl::StrCat(reach.programmed, " of ", reach.peers, " programmed", heard, not_joined);
 }
 
 // A superframe counts as the wire packets that it is cut into.
@@ -204,7 +206,7 @@ std::vector<std::string> NextSteps(const Status& status) {
   }
   if (status.not_joined_nodes) {
     steps.push_back(absl::StrCat(*status.not_joined_nodes,
-                                 " not-joined: no flannel has published a lease on their Nodes; "
+                                 " not-joined: their Nodes lack flannel's annotations; "
                                  "\"flannelctl leases -o wide\" names them"));
   }
   return steps;
@@ -212,11 +214,15 @@ std::vector<std::string> NextSteps(const Status& status) {
 
 std::string PeerTable(const Status& status) {
   TextTable table({"PEER", "DEVICE", "SENT-PACKETS", "SENT-BYTES", "RECEIVED-PACKETS",
-                   "RECEIVED-BYTES", "PATH-MTU"});
+                   "RECEIVED-BYTES", "HEARD", "PATH-MTU"});
   const auto number = [](const auto& value) { return value ? absl::StrCat(*value) : ""; };
   for (const admin::PeerStatus& peer : status.peers) {
     table.Add({peer.node, peer.device, number(peer.sent_packets), number(peer.sent_bytes),
-               number(peer.received_packets), number(peer.received_bytes), number(peer.path_mtu)});
+               number(peer.received_packets), number(peer.received_bytes),
+               !peer.heard   ? ""
+               : *peer.heard ? "yes"
+                             : "no",
+               number(peer.path_mtu)});
   }
   return table.TakeText(/*with_headers=*/true);
 }
@@ -226,9 +232,9 @@ std::string PeerTable(const Status& status) {
 bool IsWell(const Status& status) {
   const bool pending = std::any_of(status.sinks.begin(), status.sinks.end(),
                                    [](const auto& sink) { return !sink.pending.empty(); });
-  const bool unreached = status.reach && status.reach->reached < status.reach->peers;
+  const bool missing = status.reach && status.reach->programmed < status.reach->peers;
   return status.ready && status.source.in_sync && status.source.condition.empty() &&
-         status.conditions.empty() && !pending && !unreached;
+         status.conditions.empty() && !pending && !missing;
 }
 
 std::string StatusText(const Status& status, bool peers) {
@@ -258,7 +264,8 @@ std::string StatusText(const Status& status, bool peers) {
     Line(out, "condition",
          absl::StrCat(each.subject, ", ", each.times, each.times == 1 ? " time" : " times"));
   }
-  if (status.reach) Line(out, "peers", ReachLine(status));
+  for (const std::string& note : status.notes) Line(out, "note", note);
+  if (status.reach) Line(out, "peers", ReachLine(*status.reach, status));
   Line(out, "leases", LeaseLine(status));
   for (const admin::SinkStatus& sink : status.sinks) {
     Line(out, "sink",

@@ -32,6 +32,8 @@ std::string Clean(const std::string& cell, bool last) {
 
 }  // namespace
 
+std::string CellOf(const std::string& text) { return Clean(text, /*last=*/false); }
+
 std::string TextTable::TakeText(bool with_headers) {
   widths_.resize(headers_.size());
   if (with_headers) rows_.insert(rows_.begin(), headers_);

@@ -25,4 +25,7 @@ class TextTable {
   std::vector<std::size_t> widths_;
 };
 
+// `text` as a cell other than the last shows it.
+std::string CellOf(const std::string& text);
+
 }  // namespace weft::cli

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "control/config/flag_values.h"
+#include "control/net_conf.h"
 
 namespace weft::config {
 
@@ -20,7 +21,20 @@ enum class FlagGroup : std::uint8_t {
   kDataPlane,
   kOutputs,
   kLogs,
-  kCompatible
+  kCompatible,  // accepted, without effect
+};
+
+// A node's configuration, as NodeConfig has it (options.h).
+struct Options;
+struct Situation {
+  const FlagValues& values;
+  const Options& options;
+  const control::NetConf& conf;
+};
+// What a flag needs on this node to have an effect.
+struct Need {
+  std::string_view text;  // "it needs ..."
+  bool (*is_met)(const Situation& on);
 };
 
 // A repeated flag appends to a list; of any other the last value counts.
@@ -31,10 +45,10 @@ struct FlagRow {
   FlagGroup group;
   std::string_view name;
   FlagPlace place;
-  std::string_view value;       // its name in --help: "PATH"; the closed list "a|b|c" is checked.
-                                // Empty for booleans
-  std::string_view help;        // one sentence, no full stop
-  bool without_effect = false;  // accepted, has no effect
+  std::string_view value;      // its name in --help: "PATH"; the closed list "a|b|c" is checked.
+                               // Empty for booleans
+  std::string_view help;       // one sentence, no full stop
+  const Need* need = nullptr;  // null: it has its effect on every node
   // The program's own default where FlagValues has an empty one; windows_default empty: the same on
   // both systems.
   std::string_view linux_default = "", windows_default = "";

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft::config {
@@ -78,6 +79,8 @@ struct FlagValues : PlainValues {
   bool ip_blackhole_route = false;
 
   bool version = false;
+
+  std::vector<std::string_view> given;  // names of FlagTable: by flag or by variable
 };
 
 }  // namespace weft::config

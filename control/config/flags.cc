@@ -210,7 +210,9 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
                                             ": ", status.message()));
       }
     }
-    if (set && row.without_effect) without_effect.push_back(absl::StrCat("--", row.name));
+    if (set) out.values.given.push_back(row.name);
+    if (set && row.group == FlagGroup::kCompatible)
+      without_effect.push_back(absl::StrCat("--", row.name));
   }
   if (out.values.superframes == "auto") {
     out.warnings.emplace_back(

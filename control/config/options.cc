@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "control/admin/endpoint.h"
+#include "control/config/flag_table.h"
 #include "control/own_files.h"
 #include "re2/re2.h"
 #include "vxlan/ip_address.h"
@@ -160,16 +161,7 @@ absl::Status SetDataPlane(const FlagValues& values, Options& options) {
     return absl::UnimplementedError(
         "--dataplane=hns needs Windows; with --hns=emulator:PATH an emulator takes HNS's place");
   }
-  if (options.data_plane != DataPlane::kUserspace) {
-    for (const auto& [flag, value] :
-         {std::pair("--pod-device=", &values.pod_device), std::pair("--trace=", &values.trace),
-          std::pair("--busy-poll=", &values.busy_poll), std::pair("--workers=", &values.workers)}) {
-      if (value->empty()) continue;
-      return Wrong(
-          absl::StrCat(flag, Shown(*value), " is of --dataplane=userspace alone; remove it"));
-    }
-    return absl::OkStatus();
-  }
+  if (options.data_plane != DataPlane::kUserspace) return absl::OkStatus();
   if (!values.busy_poll.empty()) {
     constexpr int kMostBusyPoll = 1'000'000;
     int microseconds = 0;
@@ -179,12 +171,45 @@ absl::Status SetDataPlane(const FlagValues& values, Options& options) {
                                 kMostBusyPoll, " (microseconds)"));
     options.busy_poll = {std::chrono::microseconds(microseconds), 100};
   }
-  if (!HasTunDevices() && options.firewall_sources == FirewallSources::kPeers)
-    return Wrong("--firewall-sources=peers is of --dataplane=hns alone; remove it");
   absl::StatusOr<PodDevice> pod_device = ParsePodDevice(values.pod_device);
   if (!pod_device.ok()) return pod_device.status();
   options.pod_device = *std::move(pod_device);
   return SetWorkers(values, options);
+}
+
+// A value with which the flag requests nothing: it holds on every node.
+bool IsIdle(const FlagRow& row, std::string_view text) {
+  return text.empty() || text == "off" || text == "any" || text == "cut" ||
+         (text == "false" && row.name != "udp-checksum");
+}
+
+// A list by its first value.
+std::string ValueOf(const FlagRow& row, const FlagValues& values) {
+  const auto* list = std::get_if<std::vector<std::string> FlagValues::*>(&row.place);
+  return list == nullptr ? TextOf(row, values) : (values.**list).front();
+}
+
+void FindWithoutEffect(const FlagValues& values, NodeConfig& node) {
+  if (node.conf.ipv6_left_out) {
+    node.notes.emplace_back(
+        "EnableIPv6 of net-conf has no effect on this node, because HNS has no IPv6 networks: its "
+        "pods have only IPv4, and other nodes send it no IPv6 packets for pods");
+  }
+  for (const std::string_view name : values.given) {
+    const FlagRow& row = *FindFlag(name);
+    const std::string value = ValueOf(row, values);
+    if (!row.need || IsIdle(row, value) || row.need->is_met({values, node.options, node.conf}))
+      continue;
+    const std::string note = absl::StrCat("--", name, "=", Shown(value),
+                                          " has no effect on this node: it needs ", row.need->text);
+    if (name != "peer-check" && name != "firewall-sources") {
+      node.notes.push_back(note);
+      continue;
+    }
+    absl::StrAppend(&node.unprotected, node.unprotected.empty() ? "" : "; ", note,
+                    ", so no packet is kept out by it: let a firewall of the network do that, and "
+                    "remove the flag");
+  }
 }
 
 void SetOutputs(const FlagValues& values, Options& options) {
@@ -317,7 +342,9 @@ absl::StatusOr<NodeConfig> LoadNodeConfig(const FlagValues& values,
   absl::StatusOr<control::NetConf> conf =
       control::LoadNetConf(options->net_config_path, DefaultsFor(options->data_plane));
   if (!conf.ok()) return conf.status();
-  return MakeNodeConfig(*std::move(options), *std::move(conf));
+  absl::StatusOr<NodeConfig> node = MakeNodeConfig(*std::move(options), *std::move(conf));
+  if (node.ok()) FindWithoutEffect(values, *node);
+  return node;
 }
 
 }  // namespace weft::config

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -93,9 +94,13 @@ control::VxlanDefaults DefaultsFor(DataPlane data_plane);
 struct NodeConfig {
   Options options;
   control::NetConf conf;
+  // What was given and has no effect on this node, a sentence each: for the log and `status`.
+  std::vector<std::string> notes{};
+  // Likewise of flags that keep packets out: a condition. Empty: they have their effect.
+  std::string unprotected{};
 };
 absl::StatusOr<NodeConfig> MakeNodeConfig(Options options, control::NetConf conf);
-// The same from flags and environment, with the net-conf that they name.
+// The same from flags and environment, with the net-conf that they name, and what has no effect.
 absl::StatusOr<NodeConfig> LoadNodeConfig(const FlagValues& values, const Environment& environment);
 
 }  // namespace weft::config

@@ -131,6 +131,7 @@ control::ReconcilerHooks Daemon::Hooks() {
 }
 
 absl::Status Daemon::Start() {
+  options_condition_.Set(config_.unprotected);
   if (config_.cluster) credentials_condition_.Set(config_.cluster->servers.front().exposed);
   if (absl::Status status = OpenHealth(); !status.ok()) return status;
   if (absl::Status status = OpenAdmin(); !status.ok()) return status;

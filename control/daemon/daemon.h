@@ -57,6 +57,9 @@ struct DaemonConfig {
   std::optional<kube::ClusterServers> cluster;  // with --kube-subnet-mgr
   std::shared_ptr<hns::Api> hns;                // with --dataplane=hns or --hns
   std::shared_ptr<host::PacketFilter> filter;   // null: pods are masqueraded by the CNI plugin
+  // Of NodeConfig, with what ParseFlags warned of: for `status`. The caller has logged the notes.
+  std::vector<std::string> notes{};
+  std::string unprotected{};
   // For tests: false, the host is read only when it reports a change.
   bool polls_host = true;
   // Receives the daemon's health about once a second, and when it becomes ready or unready.
@@ -179,7 +182,7 @@ class Daemon final : public admin::StateProvider {
   node::NodeNetwork network_;
   std::unique_ptr<host::Watch> watch_, routes_watch_;  // of `host_`
   control::Condition vni_condition_, mac_condition_, lease_condition_, log_condition_,
-      credentials_condition_;
+      credentials_condition_, options_condition_;
   // As CheckLeases saw it last: whether in sync, and the leases' generation; and when it may again.
   std::pair<bool, std::uint64_t> leases_seen_;
   std::chrono::steady_clock::time_point next_check_{};

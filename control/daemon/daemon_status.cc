@@ -2,6 +2,7 @@
 // What the daemon reports of itself: checks, status, leases.
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,18 +15,29 @@
 namespace weft::daemon {
 namespace {
 
-// Nodes to reach, and nodes that every sink reaches. A sink counts halves, not nodes, so the second
-// count may be too low, never too high.
+// Nodes to reach, and nodes that every sink has programmed. A sink counts halves, not nodes, so the
+// second count may be too low, never too high.
 std::optional<admin::Reach> ReachOf(const lease::LeaseTable& table,
                                     const control::ReconcilerReport& report) {
   if (report.sinks.empty()) return std::nullopt;  // there are no nodes to reach, or no sinks yet
   const lease::PeerCounts peers = table.Peers();
-  std::size_t unreached = 0;
+  std::size_t missing = 0;
   for (const control::SinkStatus& sink : report.sinks) {
     const lease::SinkReport& is = sink.report;
-    unreached += is.desired - std::min(is.applied, is.desired) + is.refused.size();
+    missing += is.desired - std::min(is.applied, is.desired) + is.refused.size();
   }
-  return admin::Reach{peers.all, peers.usable - std::min(unreached, peers.usable)};
+  return admin::Reach{peers.all, peers.usable - std::min(missing, peers.usable)};
+}
+
+// Nodes from which packets came in the last minute; empty: no data plane reports it.
+std::optional<std::uint64_t> HeardOf(const std::vector<admin::PeerStatus>& peers) {
+  std::optional<std::set<std::string_view>> heard;
+  for (const admin::PeerStatus& peer : peers) {
+    if (!peer.heard) continue;
+    if (!heard) heard.emplace();
+    if (*peer.heard && !peer.node.empty()) heard->insert(peer.node);
+  }
+  return heard ? std::optional(heard->size()) : std::nullopt;
 }
 
 // The conditions that last; those with the same subject become one: its text is the first, its
@@ -89,7 +101,8 @@ std::vector<backend::NamedCondition> Daemon::NamedConditions() const {
                                                      {"vtep-mac", mac_condition_},
                                                      {"own-lease", lease_condition_},
                                                      {"log", log_condition_},
-                                                     {"credentials", credentials_condition_}};
+                                                     {"credentials", credentials_condition_},
+                                                     {"options", options_condition_}};
   network_.AppendConditions(conditions);
   if (member_) {
     conditions.push_back({"node-name", member_->name_condition()});
@@ -152,11 +165,14 @@ admin::Status Daemon::ReadStatus() {
     for (const kube::ServerState& each : member_->Servers())
       status.source.servers.push_back({each.server, each.in_use, each.text});
   }
+  status.notes = config_.notes;
   status.conditions = Conditions(report);
   status.leases = admin::CountLeases(reconciler_.table());
   status.refused_nodes = report.refused;
   if (report.not_joined > 0) status.not_joined_nodes = report.not_joined;
   status.reach = ReachOf(reconciler_.table(), report);
+  // Packets of direct routes come past the tunnel.
+  if (status.reach && !config_.conf.direct_routing) status.reach->heard = HeardOf(status.peers);
   for (const control::SinkStatus& sink : report.sinks) {
     status.sinks.push_back(
         {sink.name, sink.report.desired, sink.report.applied, sink.report.pending});

@@ -78,7 +78,8 @@ void EndSoon(service::Supervisor& supervisor) {
   }).detach();
 }
 
-int Run(const config::FlagValues& values, service::Supervisor& supervisor) {
+int Run(const config::CommandLine& line, service::Supervisor& supervisor) {
+  const config::FlagValues& values = line.values;
   const auto fail = [&supervisor](const absl::Status& status) {
     control::LogError(status.message());
     supervisor.Ended(kWrongConfiguration, status.message());
@@ -136,11 +137,9 @@ int Run(const config::FlagValues& values, service::Supervisor& supervisor) {
                                      ": whoever can write it controls this node; let only root "
                                      "or Administrators own and write it"));
   for (const std::string& note : conf.notes) control::LogInfo(note);
-  if (conf.ipv6_left_out) {
-    control::LogWarning(
-        "EnableIPv6 of net-conf has no effect on this node, because HNS has no IPv6 networks: its "
-        "pods have only IPv4, and other nodes send it no IPv6 packets for pods");
-  }
+  for (const std::string& note : node->notes) control::LogWarning(note);
+  std::vector<std::string> notes = line.warnings;
+  notes.insert(notes.end(), node->notes.begin(), node->notes.end());
   if (conf.type == control::BackendType::kVxlan) {
     control::LogInfo(absl::StrCat("vxlan: VNI ", conf.vni.value(), ", UDP port ", conf.port,
                                   "; all nodes must use this port, which is not published"));
@@ -156,11 +155,6 @@ int Run(const config::FlagValues& values, service::Supervisor& supervisor) {
   if (!hns.ok()) return fail(hns.status());
   std::shared_ptr<host::PacketFilter> filter;
   if (options.data_plane != config::DataPlane::kHns) filter = host::OpenPacketFilter();
-  if (filter && options.data_plane == config::DataPlane::kNone && options.ip_masq) {
-    control::LogWarning(
-        "--ip-masq has no effect with --dataplane=none: subnet.env has FLANNEL_IPMASQ=false, so "
-        "that the CNI plugin masquerades");
-  }
 
   const auto on_health = [&supervisor](const service::Health& health) {
     supervisor.Report(health, std::chrono::steady_clock::now());
@@ -171,6 +165,8 @@ int Run(const config::FlagValues& values, service::Supervisor& supervisor) {
                                                                  .cluster = std::move(cluster),
                                                                  .hns = *std::move(hns),
                                                                  .filter = std::move(filter),
+                                                                 .notes = std::move(notes),
+                                                                 .unprotected = node->unprotected,
                                                                  .on_health = on_health},
                                                                 *std::move(host));
   if (!daemon.ok()) return fail(daemon.status());
@@ -203,7 +199,7 @@ int Serve(const std::vector<std::string>& words, service::Supervisor& supervisor
       line->values.verbosity, supervisor.has_stderr(), file.ok() ? *file : std::nullopt);
   control::LogInfo(absl::StrCat("flanneld ", kVersion, " (weft) ", config::Describe(line->values)));
   for (const std::string& warning : line->warnings) control::LogWarning(warning);
-  return Run(line->values, supervisor);
+  return Run(*line, supervisor);
 }
 
 std::string Unexpected(const std::exception& error) {

@@ -369,8 +369,8 @@ absl::Status Journal::Save(const Header& header, std::optional<ForEachLease> lea
     return absl::Status(
         why.code(),
         absl::StrCat("the journal ", path_, ": ", why.message(),
-                     "; a restart without the source of leases would start without peers; give "
-                     "flanneld a folder it may write to with --state-dir"));
+                     "; a restart without the source of leases would start without peers; ",
+                     control::StepToWrite(why, "--state-dir")));
   };
   // Also one that was put there while this process ran.
   if (absl::Status found = Load().status(); absl::IsUnimplemented(found)) return found;

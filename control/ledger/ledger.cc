@@ -288,10 +288,9 @@ absl::Status Ledger::Write() {
   if (status.ok()) status = whole ? WriteWhole() : Append();
   if (absl::IsOutOfRange(status)) status = WriteWhole();  // the file lost changes; memory has them
   if (!status.ok()) {
-    return absl::Status(
-        status.code(),
-        absl::StrCat("the ledger ", whole ? path_ : changes_path_, ": ", status.message(),
-                     "; give flanneld a folder it may write to with --state-dir"));
+    return absl::Status(status.code(), absl::StrCat("the ledger ", whole ? path_ : changes_path_,
+                                                    ": ", status.message(), "; ",
+                                                    control::StepToWrite(status, "--state-dir")));
   }
   unwritten_.clear();
   // Errors are ignored: the entries are on disk already, WriteWhole only makes the files smaller.

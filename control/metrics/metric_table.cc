@@ -23,8 +23,7 @@ constexpr MetricRow kTable[] = {
     {"weft_nodes_without_lease",
      Type::kGauge,
      {"reason"},
-     "Nodes that cannot be read (refused) or on which no flannel has published a lease "
-     "(not-joined)."},
+     "Nodes that cannot be read (refused) or that lack flannel's annotations (not-joined)."},
     {"weft_lease_sync_age_seconds",
      Type::kGauge,
      {},

@@ -53,9 +53,12 @@ void NodeNetwork::AppendChecks(const control::ReconcilerReport& report,
   const std::string& path = subnet_file_.path();
   const bool written = plan_ && subnet_file_.written() && subnet_file_.Matches(Text(Env()));
   const bool kept = kept_file_ && subnet_file_.IsOf(*kept_file_);
-  checks.push_back(
-      {"subnet-file", written || kept,
-       written || kept ? path : NotYet(absl::StrCat(path, " not written yet"), file_condition_)});
+  checks.push_back({"subnet-file", written || kept,
+                    written || kept ? path
+                                    : NotYet(absl::StrCat(path, subnet_file_.written()
+                                                                    ? " is not as flanneld wrote it"
+                                                                    : " not written yet"),
+                                             file_condition_)});
 }
 
 void NodeNetwork::AppendConditions(std::vector<backend::NamedCondition>& out) const {

@@ -23,8 +23,10 @@ constexpr std::size_t kMaxSize = 64 * 1024;  // bytes
 // How long another program's change stays before the file is restored again; doubled each time.
 constexpr auto kFirstYield = std::chrono::seconds(10);
 constexpr auto kLongestYield = std::chrono::minutes(5);
-// Without a change for this long, counting starts again: longer than another flanneld pauses.
-constexpr auto kRest = 2 * kLongestYield;
+// Without a change for two pauses and this, at most kMostRest, counting starts again: longer than
+// another flanneld pauses.
+constexpr auto kRest = std::chrono::minutes(1);
+constexpr auto kMostRest = 2 * kLongestYield;
 
 // Unavailable: there may be one of any lease.
 absl::StatusOr<std::string> Read(const std::string& path) {
@@ -60,9 +62,9 @@ absl::Status SubnetFile::Write(const std::string& text) {
   absl::Status status = absl::IsPermissionDenied(made.status()) ? absl::OkStatus() : made.status();
   if (status.ok()) status = control::ReplaceFileText(path_, text);
   if (!status.ok()) {
-    return absl::Status(
-        status.code(), absl::StrCat("subnet file ", path_, ": ", status.message(),
-                                    "; give flanneld a folder it may write to with --subnet-file"));
+    return absl::Status(status.code(),
+                        absl::StrCat("subnet file ", path_, ": ", status.message(), "; ",
+                                     control::StepToWrite(status, "--subnet-file")));
   }
   text_ = text;
   reports_owner_ = control::CheckOwn(path_).ok();
@@ -93,7 +95,8 @@ std::vector<IpPrefix> SubnetFile::Subnets() const {
 absl::Status SubnetFile::Keep(const std::string& text, control::TimePoint now) {
   const bool matches = Matches(text);
   if (matches && text_ == text) {
-    if (changes_ > 0 && now - put_back_at_ >= kRest) changes_ = 0;
+    const auto rest = std::min<control::Duration>(2 * pause_ + kRest, kMostRest);
+    if (changes_ > 0 && now - put_back_at_ >= rest) changes_ = 0;
   } else if (matches || text_ != text) {  // of an earlier process, or of our own change
     if (absl::Status status = Write(text); !status.ok()) return status;
   } else if (changes_ == 0 || now - put_back_at_ >= pause_) {
@@ -102,10 +105,12 @@ absl::Status SubnetFile::Keep(const std::string& text, control::TimePoint now) {
     put_back_at_ = now;
   }
   if (changes_ < 2) return absl::OkStatus();
+  const auto ago = std::chrono::duration_cast<std::chrono::seconds>(now - put_back_at_);
   return absl::AbortedError(absl::StrCat(
-      "subnet file ", path_, ": another program keeps changing it, and flanneld restores it ",
-      "after pauses of up to five minutes; if that is a second flanneld, stop it, or give it its "
-      "own --subnet-file"));
+      "subnet file ", path_, ": another program keeps changing it: restored ", changes_,
+      " times, last ", ago.count(), " s ago",
+      Matches(text) ? "" : "; it has the other's text for a pause of up to five minutes",
+      "; if that is a second flanneld, stop it, or give it its own --subnet-file"));
 }
 
 absl::StatusOr<std::string> SubnetFile::WithdrawUnlessOf(const SubnetEnv& env) {

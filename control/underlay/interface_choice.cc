@@ -86,7 +86,8 @@ class Chooser {
             absl::StrCat("--iface-regex=", pattern,
                          " is not a regular expression of RE2: ", expression.error()));
       }
-      if (auto choice = Try(absl::StrCat("--iface-regex=", pattern), ByExpression(expression)))
+      if (auto choice = Try(absl::StrCat("--iface-regex=", pattern),
+                            pattern.empty() ? ByDefaultRoute() : ByExpression(expression)))
         return *choice;
     }
     if (!request_.iface_can_reach.empty()) {
@@ -134,7 +135,9 @@ class Chooser {
     return Candidate{owner, address, Candidate::By::kAddress};
   }
 
+  // As upstream, an empty text names the default route's.
   absl::StatusOr<Candidate> ByAddressOrName(const std::string& text) const {
+    if (text.empty()) return ByDefaultRoute();
     if (const std::optional<IpAddress> address = IpAddress::Parse(text)) return ByAddress(*address);
     const Adapter* named = ByName(text);
     if (!named || !HasAddresses(*named)) {

@@ -115,7 +115,11 @@ std::string PublicIpCondition(const config::Options& options, const lease::OwnNo
     if (!chosen || !published || !own.public_ip_overwrite.empty()) continue;
     if (*published == chosen->public_ip) continue;
     absl::StrAppend(&condition, condition.empty() ? "" : "; ", "the leases announce this node as ",
-                    published->ToString(), ", but --public-ip or --iface gives ",
+                    published->ToString(), ", but ",
+                    !own.node_public_ip.empty() ? "the annotation node-public-ip"
+                    : chosen->configured        ? "--public-ip"
+                                                : "the interface",
+                    family == IpFamily::kV6 && chosen->configured ? "v6 gives " : " gives ",
                     chosen->public_ip.ToString(), " on ", choice.name,
                     ": peers send to the wrong address; make the two equal");
   }

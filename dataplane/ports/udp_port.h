@@ -80,8 +80,9 @@ class UdpPort final : public PacketPort {
   std::size_t DrainPathMtuNotices(std::span<PathMtuNotice> out) override;
   // The receiving socket, and (Linux) a descriptor that is readable after an ICMP error.
   std::span<const WaitHandle> wait_handles() const override;
-  // "socket-overflow": datagrams that the kernel dropped because the receiving socket was full;
-  // wrong checksums are the host's Udp InCsumErrors. "empty-datagram": received without payload.
+  // "socket-overflow": datagrams that the kernel dropped at the receiving socket because it was
+  // full, or for a wrong checksum, which is also in the host's Udp InCsumErrors.
+  // "empty-datagram": received without payload.
   // "icmp-refused", "icmp-unreachable", "icmp-other": received errors; "icmp-unexpected": errors
   // that answer no sent packet. "segmentation-refused": how often a route refused segmentation.
   // "superframe-refused": superframes that the kernel did not take whole.

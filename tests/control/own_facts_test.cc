@@ -132,7 +132,11 @@ TEST_F(OwnFactsTest, WaitsForThePodCidr) {
 TEST_F(OwnFactsTest, WaitsForTheOtherFamilyToo) {
   conf.enable_ipv6 = true;
   conf.ipv6_network = Prefix("fd00::/48");
-  ExpectWaits(absl::StatusCode::kFailedPrecondition, "node \"us\" has no IPv6 podCIDR yet");
+  // The API server refuses a change of podCIDRs that are set.
+  ExpectWaits(absl::StatusCode::kFailedPrecondition,
+              "node \"us\" has no IPv6 podCIDR, only 10.244.3.0/24, and a Node's podCIDRs never "
+              "change");
+  ExpectWaits(absl::StatusCode::kFailedPrecondition, "set EnableIPv6 to false in net-conf.json");
 }
 
 TEST_F(OwnFactsTest, WaitsWhileThePodCidrIsOutsideNetwork) {

@@ -73,6 +73,29 @@ TEST(PeerTable, ARowIsTheSumOfTheWorkersAndTheirSmallestPathMtu) {
   EXPECT_EQ(peers.Read()[1].counts, PeerCounts{});
 }
 
+TEST(PeerTable, APeerIsHeardForAMinuteAfterItsReceivedCountHasGrown) {
+  using std::chrono::seconds;
+  PeerTable peers(2);
+  const PeerId a = peers.Acquire("a");
+  peers.Acquire("b");
+  const auto heard_at = [&](int second, std::size_t row = 1) {
+    peers.NoteReceived(PeerTable::Clock::time_point(seconds(100 + second)));
+    return peers.Read()[row].heard;
+  };
+  Add(peers.slots(a)[1].received_packets, 1);
+  EXPECT_FALSE(peers.Read()[1].heard) << "not noted yet";
+  EXPECT_TRUE(heard_at(0));
+  EXPECT_FALSE(heard_at(0, 2)) << "b is silent";
+  Add(peers.slots(a)[1].sent_packets, 1);
+  EXPECT_TRUE(heard_at(60));
+  EXPECT_FALSE(heard_at(61)) << "what is sent to it says nothing";
+  Add(peers.slots(a)[0].received_packets, 1);
+  EXPECT_TRUE(heard_at(65)) << "by another worker";
+  peers.Release("a");
+  peers.Acquire("c");
+  EXPECT_FALSE(heard_at(66, 2)) << "another peer in its slot";
+}
+
 TEST(PeerTable, ReleasingAnUnknownPeerDoesNothing) {
   PeerTable peers;
   peers.Release("nobody");

@@ -3,10 +3,10 @@
 //
 // We are node `us` at 192.0.2.2, MAC 02:..:02, pods 10.244.2.0/24 and fd00:2::/64. Peers by
 // default:
-//   linux-1   192.0.2.1    02:..:01   10.244.1.0/24 and fd00:1::/64   (VxlanBuilder's default
-//   sender) linux-3   192.0.2.3    02:..:03   10.244.3.0/24 linux-3b  192.0.2.3
-//   02:..:3b   10.244.33.0/24                  (shares linux-3's public IP) linux-6   2001:db8::6
-//   02:..:06   10.244.6.0/24                   (IPv6 underlay)
+//   linux-1    192.0.2.1     02:..:01   10.244.1.0/24, fd00:1::/64   VxlanBuilder's default sender
+//   linux-3    192.0.2.3     02:..:03   10.244.3.0/24
+//   linux-3b   192.0.2.3     02:..:3b   10.244.33.0/24               shares linux-3's public IP
+//   linux-6    2001:db8::6   02:..:06   10.244.6.0/24                IPv6 underlay
 #pragma once
 
 #include <cstddef>

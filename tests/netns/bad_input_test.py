@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import struct
 
 from lab import command, frames, lease, node, topology, traffic
 
@@ -177,6 +178,25 @@ def test_frames():
             underlay.send(good(a, b, b"last"))
             command.expect_equal(pod.until(b"last"), [b"last"], "what reached the pod after bad frames")
         expect_alive(lab)
+
+
+def test_outer_checksums():
+    """A wrong one is counted once: the socket's buffer was not full."""
+    with weft_pair() as lab:
+        lab.up()
+        a, b = lab.nodes
+
+        def kernel(name):
+            return next(each["value"] for each in a.tunnel()["kernel"] if each["name"] == name)
+        before = kernel("udp-checksum-errors")
+        with PodSocket(a) as pod, frames.Underlay(b.host, b.lease.public_ip, a.lease.public_ip) as underlay:
+            with b.host.entered(), socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
+                for size in (10, 1000):  # the kernel checks short ones before it looks for the socket
+                    datagram = struct.pack("!HHHH", 50000, 4789, 8 + size, 0xDEAD) + bytes(size)
+                    raw.sendto(frames.ipv4(b.lease.public_ip, a.lease.public_ip, datagram), (a.lease.public_ip, 0))
+            underlay.send(good(a, b, b"last"))
+            pod.until(b"last")
+        command.expect_equal((kernel("udp-checksum-errors") - before, kernel("socket-overflow")), (2, 0), "wrong checksums, and overflows")
 
 
 def test_illegal_ecn():

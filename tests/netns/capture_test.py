@@ -110,7 +110,7 @@ def test_which_tunnel():
     """flanneld's, unless flags say another; without flanneld's endpoint by flags alone."""
     with topology.pair(node.WeftNode, node.KernelNode) as lab:
         a, b = up(lab)
-        for words, kept in (([], 4), (["--vni=7"], 0), (["--port=8472"], 0), (["--adapter=u0", "--vni=4096", "--port=4789", "--admin=/nowhere"], 4)):
+        for words, kept in (([], 4), (["--vni=7"], 0), (["--port=8472"], 0), (["--adapter=u0", "--port=4789", "--admin=/nowhere"], 4)):
             capture = Capture(a, *words, admin="--admin=/nowhere" not in words)
             traffic.ping(a.pod, b.pod_ip)
             capture.end()

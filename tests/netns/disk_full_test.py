@@ -35,7 +35,8 @@ def conditions(a):
 def expect_conditions(a, *names):
     command.wait_until(lambda: set(names) <= set(conditions(a)), lambda: f"no condition of {names}: {conditions(a)}", timeout=30)
     for name in names:
-        command.expect("No space left on device" in conditions(a)[name], f"{name}: {conditions(a)}")
+        for words in ("No space left on device", "make room on that disk"):
+            command.expect(words in conditions(a)[name], f"{name}: {conditions(a)}")
 
 
 def test_no_room():

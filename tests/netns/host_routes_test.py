@@ -90,6 +90,26 @@ def test_host_gw():
         traffic.ping(a.pod, b.pod_ip)
 
 
+def test_plan_offline():
+    """It reads the host's routes: what is there, what is missing or another's, and what no lease wants."""
+    with host_gw_pair() as lab:
+        lab.up()
+        a, b = lab.nodes
+        a.down()
+        route = f"route {b.lease.subnet} via {b.lease.public_ip} dev u0"
+
+        def plan():
+            words = ["plan", "--offline", "--", *(f"--{name}={value}" for name, value in a.options.items())]
+            return a.host.run(lab.program("flannelctl"), *words, check=False)
+        command.expect(f"{route} is kept\n" in plan() and "nothing to do" in plan(), f"the plan of a second start: {plan()}")
+        a.host.ip(f"route del {b.lease.subnet}", f"route add 10.244.77.0/24 via {b.lease.public_ip} dev u0 proto {MARK}")
+        command.expect(f"would put {route}\n" in plan(), f"the plan without the route: {plan()}")
+        command.expect(f"would delete route 10.244.77.0/24 via {b.lease.public_ip} dev u0\n" in plan(), f"the plan with a stale route: {plan()}")
+        a.host.ip(f"route add {b.lease.subnet} via 192.168.77.99 dev u0")
+        command.expect(f"would put {route}, in place of route {b.lease.subnet} via 192.168.77.99 dev u0 if that is flannel's\n" in plan(),
+                       f"the plan with another route: {plan()}")
+
+
 def test_host_gw_ipv6():
     with host_gw_pair(ipv6=True) as lab:
         lab.up()

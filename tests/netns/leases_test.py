@@ -265,7 +265,10 @@ def test_nodes_that_have_not_joined():
         a.write_nodes([a.lease.node(), b.lease.node(), plain])
         command.wait_until(lambda: a.status().get("notJoinedNodes") == 1, lambda: f"status: {a.status()}", timeout=10)
         code, text = ctl(a, "status")
-        command.expect(code == 0 and "1 of 1 reached; 1 not joined" in text, f"status, exit {code}: {text}")
+        command.expect(code == 0 and "1 of 1 programmed, 0 heard in the last minute; 1 not joined" in text, f"status, exit {code}: {text}")
+        traffic.ping(a.pod, b.pod_ip, count=1)
+        _, text = ctl(a, "status")
+        command.expect("1 of 1 programmed, 1 heard in the last minute; 1 not joined" in text, f"status after a ping: {text}")
         _, text = ctl(a, "leases", "-o", "wide")
         command.expect(re.search(r"plain .* not-joined .*annotation flannel.alpha.coreos.com/kube-subnet-manager is missing", text),
                        f"leases: {text}")

@@ -63,7 +63,7 @@ std::vector<Section> Flags() {
       if (row.group != group) continue;
       const std::string value = DefaultText(row);
       section.items.push_back({absl::StrCat("--", row.name), std::string(row.value),
-                               value.empty() || row.without_effect
+                               value.empty() || group == FlagGroup::kCompatible
                                    ? std::string(row.help)
                                    : absl::StrCat(row.help, " (default ", value, ")")});
     }
@@ -123,7 +123,8 @@ std::vector<Section> States() {
   }
   sections[2].items = {
       {"refused", "", "The Node cannot be read; \"flannelctl leases -o wide\" gives the reason."},
-      {"not-joined", "", "No flannel has published a lease on the Node."},
+      {"not-joined", "",
+       "The Node lacks flannel's annotations: none was published, or they were removed."},
       {"deleted", "", "With --watch: the lease is gone."}};
   return sections;
 }

@@ -135,6 +135,7 @@ admin::HnsStatus HnsOverlay::ReadStatus() const {
   const control::HnsState state = keeper_->State();
   admin::HnsStatus status = HnsStatusOf(programmed_->name, state);
   status.state = OverlayStateName(state.outcome.state);
+  status.port = programmed_->port;
   status.router_mac = state.outcome.dr_mac;
   if (!follower_ && !context_.options.manage_firewall) {
     status.notes.push_back(absl::StrCat(

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,10 @@ absl::StatusOr<PodPorts> OpenTunDevice(const std::string& name, int workers);
 absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenTapDevice(const std::string& name);
 
 // "device-rx-dropped" and so on: packets that the kernel dropped on their way to or from `name`;
-// and, for the whole host, "udp-checksum-errors". Unreadable counts are omitted. Any thread.
-std::vector<dataplane::NamedCount> KernelCounts(const std::string& name);
+// and, for the whole host and outer packets of `family`, "udp-checksum-errors". Unreadable counts
+// are omitted. Any thread.
+std::vector<dataplane::NamedCount> KernelCounts(const std::string& name, IpFamily family);
+// Datagrams that the whole host had no room for at their sockets; empty: unreadable. Any thread.
+std::optional<std::uint64_t> HostOverflows(IpFamily family);
 
 }  // namespace weft::backend

@@ -20,11 +20,19 @@ namespace weft::backend {
 namespace {
 
 // /proc/net/snmp: a line of names, then a line of values, each beginning with the protocol.
-std::optional<std::uint64_t> SnmpValue(std::string_view protocol, std::string_view name) {
-  std::ifstream in("/proc/self/net/snmp");
+// /proc/net/snmp6: a line for each, "Udp6InCsumErrors 0".
+std::optional<std::uint64_t> UdpValue(IpFamily family, std::string_view name) {
   std::string names, values;
+  if (family == IpFamily::kV6) {
+    std::ifstream in("/proc/self/net/snmp6");
+    std::uint64_t number = 0;
+    while (in >> names >> number)
+      if (names == absl::StrCat("Udp6", name)) return number;
+    return std::nullopt;
+  }
+  std::ifstream in("/proc/self/net/snmp");
   while (std::getline(in, names) && std::getline(in, values)) {
-    if (!absl::StartsWith(names, protocol)) continue;
+    if (!absl::StartsWith(names, "Udp:")) continue;
     const std::vector<std::string_view> keys = absl::StrSplit(names, ' ');
     const std::vector<std::string_view> numbers = absl::StrSplit(values, ' ');
     for (std::size_t i = 0; i < keys.size() && i < numbers.size(); ++i) {
@@ -119,11 +127,16 @@ absl::StatusOr<PodPorts> OpenTunDevice(const std::string& name, int workers) {
   return PodPorts(std::move_iterator(ports->begin()), std::move_iterator(ports->end()));
 }
 
-std::vector<dataplane::NamedCount> KernelCounts(const std::string& name) {
+std::vector<dataplane::NamedCount> KernelCounts(const std::string& name, IpFamily family) {
   std::vector<dataplane::NamedCount> counts = DeviceCounts(name);
-  if (const auto errors = SnmpValue("Udp:", "InCsumErrors"))
+  if (const auto errors = UdpValue(family, "InCsumErrors"))
     counts.push_back({"udp-checksum-errors", *errors});
   return counts;
+}
+
+std::optional<std::uint64_t> HostOverflows(IpFamily family) {
+  const auto full = UdpValue(family, "RcvbufErrors"), memory = UdpValue(family, "MemErrors");
+  return full ? std::optional(*full + memory.value_or(0)) : std::nullopt;
 }
 
 }  // namespace weft::backend

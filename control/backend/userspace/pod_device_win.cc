@@ -14,6 +14,7 @@ absl::StatusOr<std::unique_ptr<dataplane::PacketPort>> OpenTapDevice(const std::
   return absl::UnimplementedError("Windows has no TAP devices");
 }
 
-std::vector<dataplane::NamedCount> KernelCounts(const std::string&) { return {}; }
+std::vector<dataplane::NamedCount> KernelCounts(const std::string&, IpFamily) { return {}; }
+std::optional<std::uint64_t> HostOverflows(IpFamily) { return std::nullopt; }
 
 }  // namespace weft::backend

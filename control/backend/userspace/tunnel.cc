@@ -18,17 +18,7 @@
 namespace weft::backend {
 namespace {
 
-std::string_view PeerCheckWord(dataplane::PeerCheck check) {
-  switch (check) {
-    case dataplane::PeerCheck::kStrict:
-      return "strict";
-    case dataplane::PeerCheck::kLease:
-      return "lease";
-    case dataplane::PeerCheck::kOff:
-      return "off";
-  }
-  return "";
-}
+constexpr auto kNotePeriod = std::chrono::seconds(5);  // between readings of what peers sent
 
 std::string_view FamilyWord(IpFamily family) { return family == IpFamily::kV4 ? "ipv4" : "ipv6"; }
 
@@ -173,7 +163,8 @@ struct Tunnel::Parts {
   dataplane::RemoteTable remotes;
   control::DataplaneSink table_sink;
   std::uint32_t adapter_index = 0;
-  std::unique_ptr<Superframes> superframes;  // null: they are cut
+  std::optional<std::uint64_t> overflows_before;  // of the host
+  std::unique_ptr<Superframes> superframes;       // null: they are cut
   std::vector<std::unique_ptr<OfWorker>> workers;
   std::vector<std::jthread> threads;
 };
@@ -190,6 +181,7 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   udp.bind_address = config.bind_address;
   udp.port = config.port;
   udp.udp_checksum = config.udp_checksum;
+  const auto overflows = HostOverflows(config.family);
   std::unique_ptr<Superframes> superframes;
   if (config.whole_egress != 0)
     superframes = OpenSuperframes(config.family, config.vni, config.whole_egress);
@@ -210,8 +202,9 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   const absl::StatusOr<std::uint32_t> index = PrepareDevice(config, host);
   if (!index.ok()) return index.status();
   parts.adapter_index = *index;
+  parts.overflows_before = overflows;
   parts.superframes = std::move(superframes);
-  tunnel->Poll();
+  if (parts.superframes) parts.superframes->Poll();
   for (const auto& each : parts.workers) {
     parts.threads.emplace_back([&worker = each->worker, on_broken](std::stop_token stop) {
       const absl::Status status = worker.Run(stop);
@@ -225,8 +218,11 @@ std::uint32_t Tunnel::adapter_index() const { return parts_->adapter_index; }
 
 lease::Sink& Tunnel::sink() const { return parts_->table_sink; }
 
-void Tunnel::Poll() {
+void Tunnel::Poll(control::TimePoint now) {
   if (parts_->superframes) parts_->superframes->Poll();
+  if (now < next_note_) return;
+  next_note_ = now + kNotePeriod;
+  parts_->peers.NoteReceived(now);
 }
 
 void Tunnel::RoutesChanged() {
@@ -263,7 +259,7 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
   status.icmp_errors = counters.icmp_errors_sent;
   status.superframes = parts_->superframes ? parts_->superframes->Way() : "cut";
   if (parts_->superframes) status.superframes_whole = parts_->superframes->Sent();
-  status.peer_check = PeerCheckWord(config_.peer_check);
+  status.peer_check = dataplane::Name(config_.peer_check);
   if (config_.peer_check == dataplane::PeerCheck::kLease)
     status.strict_would_drop = counters.strict_would_drop;
   status.workers = static_cast<std::uint32_t>(parts_->workers.size());
@@ -271,11 +267,18 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
     AddCounts(each->wire->Counts(), status.kernel);
     AddCounts(each->pods->Counts(), status.kernel);
   }
-  AddCounts(KernelCounts(config_.device), status.kernel);
+  // The kernel counts datagrams with wrong checksums at their socket, too.
+  const auto overflows = HostOverflows(config_.family);
+  for (admin::KernelCount& each : status.kernel) {
+    if (each.name == "socket-overflow" && overflows && parts_->overflows_before)
+      each.value = std::min(each.value, *overflows - *parts_->overflows_before);
+  }
+  AddCounts(KernelCounts(config_.device, config_.family), status.kernel);
   return status;
 }
 
-void Tunnel::AppendPeers(std::vector<admin::PeerStatus>& out) const {
+void Tunnel::AppendPeers(std::vector<admin::PeerStatus>& out, control::TimePoint now) const {
+  parts_->peers.NoteReceived(now);
   for (const dataplane::PeerTable::Row& row : parts_->peers.Read()) {
     const dataplane::PeerCounts& counts = row.counts;
     admin::PeerStatus peer;
@@ -285,6 +288,7 @@ void Tunnel::AppendPeers(std::vector<admin::PeerStatus>& out) const {
     peer.sent_bytes = counts.sent_bytes;
     peer.received_packets = counts.received_packets;
     peer.received_bytes = counts.received_bytes;
+    peer.heard = row.heard;
     if (counts.path_mtu != 0) peer.path_mtu = counts.path_mtu;
     if (counts.fragmentable_packets != 0) peer.sent_without_df = counts.fragmentable_packets;
     if (counts.other_source_packets != 0) {

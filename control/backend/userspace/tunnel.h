@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/admin/schema.h"
+#include "control/clock.h"
 #include "control/config/options.h"
 #include "control/host/host.h"
 #include "control/lease/sink.h"
@@ -67,7 +68,7 @@ class Tunnel {
   std::uint32_t adapter_index() const;
   lease::Sink& sink() const;
   // About every second.
-  void Poll();
+  void Poll(control::TimePoint now);
   // After a change of routes, links or addresses.
   void RoutesChanged();
   // Whether `adapters` still have the device as Open configured it.
@@ -75,7 +76,7 @@ class Tunnel {
 
   admin::TunnelStatus ReadStatus() const;
   // One row for each peer that has a slot.
-  void AppendPeers(std::vector<admin::PeerStatus>& out) const;
+  void AppendPeers(std::vector<admin::PeerStatus>& out, control::TimePoint now) const;
 
  private:
   struct Parts;
@@ -83,6 +84,7 @@ class Tunnel {
 
   TunnelConfig config_;
   std::unique_ptr<Parts> parts_;
+  control::TimePoint next_note_{};  // of what peers sent
 };
 
 }  // namespace weft::backend

@@ -127,7 +127,7 @@ void Userspace::OnRoutes() {
 void Userspace::Poll(control::TimePoint now) {
   if (context_.host.is_windows() && context_.options.manage_firewall && !tunnels_.empty())
     firewall_.Allow(tunnels_.front()->config().port, {}, now);
-  for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) tunnel->Poll();
+  for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) tunnel->Poll(now);
   if (trace_) trace_condition_.Set(trace_->status().message());
 }
 
@@ -198,7 +198,7 @@ std::string Userspace::TunnelsText(bool up) const {
 void Userspace::FillStatus(admin::Status& status) const {
   for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) {
     status.tunnels.push_back(tunnel->ReadStatus());
-    tunnel->AppendPeers(status.peers);
+    tunnel->AppendPeers(status.peers, std::chrono::steady_clock::now());
   }
 }
 

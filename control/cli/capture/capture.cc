@@ -97,11 +97,6 @@ absl::Status ReadLeases(const CaptureOptions& options, CapturePlan& plan) {
   const absl::StatusOr<admin::LeaseList> leases = (*input)->Read();
   if (!leases.ok()) return needed ? leases.status() : absl::OkStatus();
   plan.names = NodeNames(*leases);
-  for (const admin::LeaseRow& row : leases->leases) {
-    const bool own = row.v4 && row.v4->state == "self" && row.v4->vni;
-    if (!own || options.vni->count() != 0) continue;
-    if (const auto vni = Vni::From(*row.v4->vni)) plan.selection.vni = *vni;
-  }
   return options.peer.empty() ? absl::OkStatus()
                               : SelectPeer(options.peer, *leases, plan.selection);
 }
@@ -115,7 +110,7 @@ absl::StatusOr<CapturePlan> MakePlan(const CaptureOptions& options) {
   plan.selection.filter = absl::StrJoin(options.filter, " ");
   const std::optional<Vni> vni = Vni::From(options.leases.vni);
   if (!vni) return Wrong(absl::StrCat("--vni=", options.leases.vni, " has more than 24 bits"));
-  plan.selection.vni = *vni;
+  if (options.vni->count() != 0) plan.selection.vni = vni;
   const struct {
     std::string_view flag;
     std::uint64_t value, least, most;
@@ -134,6 +129,12 @@ absl::StatusOr<CapturePlan> MakePlan(const CaptureOptions& options) {
       return Wrong(absl::StrCat("--pod=", options.pod, " is not an IP address"));
   }
   const bool pods = options.inner || options.both, outer = !options.inner;
+  if (!pods && !options.pod_adapters.empty())
+    return Wrong("--pod-adapter needs --inner or --both: frames of pods are not captured without");
+  if (!outer && !options.adapter.empty())
+    return Wrong("--adapter is of the frames between nodes, which --inner leaves out: use --both");
+  if (options.file_size != 0 && options.files.path.empty())
+    return Wrong("--file-size needs --write=FILE");
   if (outer && !options.adapter.empty()) plan.outer.push_back(options.adapter);
   if (pods) plan.pods = options.pod_adapters;
 
@@ -146,8 +147,9 @@ absl::StatusOr<CapturePlan> MakePlan(const CaptureOptions& options) {
       if (pods && options.pod_adapters.empty() &&
           std::ranges::find(plan.pods, tunnel.device) == plan.pods.end())
         plan.pods.push_back(tunnel.device);
-      if (options.port_flag->count() == 0) plan.selection.port = tunnel.port;
     }
+    if (options.port_flag->count() == 0)
+      plan.selection.port = status->tunnel_port().value_or(plan.selection.port);
   }
   for (const auto& [wanted, adapters, flag] : {std::tuple(outer, &plan.outer, "--adapter"),
                                                std::tuple(pods, &plan.pods, "--pod-adapter")}) {
@@ -425,6 +427,8 @@ ExitCode RunCapture(const CaptureOptions& options, Io& io) {
                           [](std::string* out, const CapturedAdapter& each) {
                             absl::StrAppend(out, each.name, each.pods ? " (pods)" : "");
                           })
+         << ", UDP port " << plan->selection.port << ", "
+         << (plan->selection.vni ? absl::StrCat("VNI ", plan->selection.vni->value()) : "every VNI")
          << ", " << (kBuffer >> 20) << " MiB of buffer each, " << options.snap_length
          << " bytes of a frame; end with Ctrl-C" << std::endl;
   end_requested = 0;
@@ -473,17 +477,19 @@ Action AddCapture(CLI::App& parser) {
       ->type_name("FILE");
   parser.add_flag("--decode", options->decode,
                   "Also print each packet's layers; without --write that is done anyway");
-  parser
-      .add_option("--file-size", options->file_size,
-                  "Write FILE-1, FILE-2 and so on, each of at most so many MiB")
-      ->type_name("MIB")
-      ->check(NotNegative);
+  CLI::Option* const file_size =
+      parser
+          .add_option("--file-size", options->file_size,
+                      "Write FILE-1, FILE-2 and so on, each of at most so many MiB")
+          ->type_name("MIB")
+          ->check(NotNegative);
   parser
       .add_option("--files", options->files.files,
                   "With --file-size: so many files, then the oldest is overwritten")
       ->type_name("COUNT")
       ->capture_default_str()
-      ->check(NotNegative);
+      ->check(NotNegative)
+      ->needs(file_size);
   parser.add_option("--count", options->count, "End after so many packets")
       ->type_name("N")
       ->check(NotNegative);
@@ -500,13 +506,14 @@ Action AddCapture(CLI::App& parser) {
   AddLeaseOptions(parser, options->leases);
   CLI::Option* const vni = parser.get_option("--vni");
   vni->remove_needs(parser.get_option("--from"));
-  vni->description("VNI of the outer frames, and of leases with --from");
-  vni->default_str("flanneld's, else 4096");
+  vni->description("Only outer frames of this VNI; and the VNI of leases with --from");
+  vni->default_str("every VNI; with --from, leases of 4096");
   options->vni = vni;
   parser.footer(
       "Needs libpcap, on Windows Npcap, and the right to capture. Without a running\n"
-      "flanneld give --adapter, --vni and --port, and --from FILE for the names of\n"
-      "nodes. What the kernel had no room for is counted, at the end and in the file.\n"
+      "flanneld give --adapter and --port, and --from FILE for the names of nodes.\n"
+      "Frames of every VNI are kept, unless --vni names one. What the kernel had no\n"
+      "room for is counted, at the end and in the file.\n"
       "Outer frames that the adapter is to cut are shown cut, as the wire has them.\n"
       "Exit code: 0 captured; 2 not, or not to the end.\n\n"
       "Examples:\n"

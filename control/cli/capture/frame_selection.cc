@@ -36,11 +36,13 @@ std::size_t IpHeaderSize(Bytes ip) {
 }  // namespace
 
 std::string OuterFilter(const FrameSelection& selection) {
-  // libpcap's `udp[...]` is of IPv4 alone.
-  const std::string vni = absl::StrFormat("& 0xffffff00 = 0x%06x00", selection.vni.value());
-  std::string filter =
-      absl::StrFormat("udp dst port %d and ((ip and udp[12:4] %s) or (ip6 and ip6[52:4] %s))",
-                      selection.port, vni, vni);
+  std::string filter = absl::StrCat("udp dst port ", selection.port);
+  if (selection.vni) {
+    // libpcap's `udp[...]` is of IPv4 alone.
+    const std::string vni = absl::StrFormat("& 0xffffff00 = 0x%06x00", selection.vni->value());
+    absl::StrAppendFormat(&filter, " and ((ip and udp[12:4] %s) or (ip6 and ip6[52:4] %s))", vni,
+                          vni);
+  }
   if (!selection.peer_addresses.empty())
     absl::StrAppend(&filter, " and ", AnyOf("host", selection.peer_addresses));
   return filter;

@@ -18,7 +18,7 @@
 namespace weft::cli {
 
 struct FrameSelection {
-  Vni vni = kFlannelWindowsVni;
+  std::optional<Vni> vni;           // empty: every VNI
   std::uint16_t port = kVxlanPort;  // UDP
   // Of the peer; both empty: of every node.
   std::vector<IpAddress> peer_addresses;  // public

@@ -20,22 +20,43 @@ struct ExplainOptions {
   FrameOptions frame;
   std::string start = "guess";
   LeaseOptions leases;
-  std::uint32_t mtu = 0;  // zero: flanneld's, or the usual one
-  std::string peer_check = "lease";
+  std::uint32_t mtu = 0;   // zero: flanneld's, or the usual one
+  std::string peer_check;  // empty: flanneld's, or lease
 };
 
-constexpr std::uint32_t kUsualMtu = 1500;
-
-// The flanneld that supplies the leases knows the MTU of its link too.
-absl::StatusOr<OuterMtu> LinkMtu(const ExplainOptions& options) {
-  std::uint32_t bytes = options.mtu == 0 ? kUsualMtu : options.mtu;
-  if (options.mtu == 0 && options.leases.from.empty()) {
-    const auto status = admin::AdminClient(EndpointOf(options.leases.admin)).ReadStatus();
-    if (status.ok() && status->mtu > 0) bytes = status->mtu + EncapsulationOverhead(IpFamily::kV4);
-  }
-  if (const std::optional<OuterMtu> mtu = OuterMtu::From(bytes)) return *mtu;
+absl::StatusOr<OuterMtu> LinkMtu(std::uint32_t bytes) {
+  constexpr std::uint32_t kUsualMtu = 1500;
+  if (const std::optional<OuterMtu> mtu = OuterMtu::From(bytes == 0 ? kUsualMtu : bytes))
+    return *mtu;
   return absl::InvalidArgumentError(
       absl::StrCat("--mtu ", bytes, " is not the MTU of a link; try ", kUsualMtu));
+}
+
+// The flanneld that supplies the leases knows its link, its port and how it checks senders. `notes`
+// gets what the verdict leaves out.
+absl::StatusOr<JudgeOptions> JudgeBy(const ExplainOptions& options, std::string& notes) {
+  JudgeOptions judge;
+  std::uint32_t mtu = options.mtu;
+  if (options.leases.from.empty()) {
+    const auto status = admin::AdminClient(EndpointOf(options.leases.admin)).ReadStatus();
+    if (!status.ok()) return status.status();
+    if (mtu == 0 && status->mtu > 0) mtu = status->mtu + EncapsulationOverhead(IpFamily::kV4);
+    judge.port = status->tunnel_port().value_or(judge.port);
+    if (status->tunnels.empty()) {
+      notes = absl::StrCat(
+          "  this is the verdict of a tunnel of flanneld's own; here the data plane is ",
+          status->dataplane, ", which has its own rules\n");
+    } else {
+      const auto check = dataplane::ParsePeerCheck(status->tunnels.front().peer_check);
+      judge.peer_check = check.value_or(judge.peer_check);
+    }
+  }
+  if (!options.peer_check.empty())
+    judge.peer_check = *dataplane::ParsePeerCheck(options.peer_check);
+  const absl::StatusOr<OuterMtu> link = LinkMtu(mtu);
+  if (!link.ok()) return link.status();
+  judge.link_mtu = *link;
+  return judge;
 }
 
 std::string Text(const Judgement& judgement) {
@@ -70,7 +91,7 @@ ExitCode RunExplain(const ExplainOptions& options, Io& io) {
   const absl::StatusOr<std::vector<std::byte>> frame = ReadFrame(options.frame, io.in);
   if (!frame.ok()) return Fail(io, kExplainVerb, frame.status());
   if (options.mtu != 0 && !OuterMtu::From(options.mtu)) {
-    return Fail(io, kExplainVerb, LinkMtu(options).status());
+    return Fail(io, kExplainVerb, LinkMtu(options.mtu).status());
   }
   const FrameStart start = ParseFrameStart(options.start).value_or(GuessFrameStart(*frame));
   // Before the leases are read: the layers are printed even when flanneld hangs.
@@ -81,13 +102,12 @@ ExitCode RunExplain(const ExplainOptions& options, Io& io) {
   if (!input.ok()) return WithoutVerdict(options, input.status(), io);
   const absl::StatusOr<admin::LeaseList> leases = (*input)->Read();
   if (!leases.ok()) return WithoutVerdict(options, leases.status(), io);
-  const absl::StatusOr<OuterMtu> mtu = LinkMtu(options);
-  if (!mtu.ok()) return WithoutVerdict(options, mtu.status(), io);
-  const absl::StatusOr<Judgement> judgement =
-      Judge(*frame, start, *leases,
-            {.link_mtu = *mtu, .peer_check = *dataplane::ParsePeerCheck(options.peer_check)});
+  std::string notes;
+  const absl::StatusOr<JudgeOptions> by = JudgeBy(options, notes);
+  if (!by.ok()) return WithoutVerdict(options, by.status(), io);
+  const absl::StatusOr<Judgement> judgement = Judge(*frame, start, *leases, *by);
   if (!judgement.ok()) return WithoutVerdict(options, judgement.status(), io);
-  io.out << Text(*judgement);
+  io.out << Text(*judgement) << notes;
   return judgement->verdict == dataplane::Verdict::kForward ? ExitCode::kOk : ExitCode::kFinding;
 }
 
@@ -120,9 +140,11 @@ Action AddExplain(CLI::App& parser) {
       ->type_name("N")
       ->check(NotNegative);
   parser
-      .add_option("--peer-check", options->peer_check, "How the sender is checked, as by flanneld")
+      .add_option(
+          "--peer-check", options->peer_check,
+          "How the sender is checked; default: as by the flanneld that supplies the leases, "
+          "else lease")
       ->type_name("CHECK")
-      ->capture_default_str()
       ->check(CLI::IsMember({"strict", "lease", "off"}));
   AddLeaseOptions(parser, options->leases);
   parser.footer(

@@ -72,6 +72,7 @@ IpFamily FamilyOf(const Core& core) {
 ForwarderConfig Configure(const Viewpoint& view, FrameStart start, const JudgeOptions& options) {
   ForwarderConfig config;
   config.local = view.local;
+  config.local.port = options.port;
   config.own_subnets = {view.own.subnet};
   config.own_addresses = {view.own.subnet.base()};
   config.link_mtu = options.link_mtu;

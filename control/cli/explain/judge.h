@@ -16,6 +16,7 @@ namespace weft::cli {
 struct JudgeOptions {
   OuterMtu link_mtu = *OuterMtu::From(1500);
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
+  std::uint16_t port = kVxlanPort;  // UDP
 };
 
 struct Judgement {

@@ -133,6 +133,7 @@ Reasons InboundReasons(const Viewpoint& view, const ForwarderConfig& config,
     case Verdict::kPodSource:
     case Verdict::kUnknownPeer:
       AddSender(view, facts, reasons);
+      reasons.push_back(absl::StrCat("checked by --peer-check=", Name(config.peer_check)));
       break;
     case Verdict::kOwnSource:
       reasons.push_back(absl::StrCat("inner source ", Shown(facts.inner_source), " lies in ",

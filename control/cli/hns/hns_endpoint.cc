@@ -47,10 +47,6 @@ std::string NoNetwork(const std::string& name) {
                       "; \"flannelctl hns list\" lists those it has");
 }
 
-nlohmann::ordered_json Document(const hns::Endpoint& endpoint) {
-  return nlohmann::ordered_json::parse(hns::EndpointJson(endpoint));
-}
-
 std::string AddressesOf(const hns::Endpoint& endpoint) {
   return absl::StrJoin(
       endpoint.ip_configurations, ",",
@@ -63,7 +59,7 @@ ExitCode ListEndpoints(const EndpointOptions& options, Io& io) {
   if (!api.ok()) return Fail(io, kVerb, api.status());
   hns::Client client(**api);
   std::vector<hns::Unread> unread;
-  const auto networks = client.Networks(options.network, &unread);
+  const auto networks = FindNetworks(client, options.network, &unread, nullptr);
   if (!networks.ok()) return Fail(io, kVerb, networks.status());
   if (!options.network.empty() && networks->empty()) {
     ReportUnread(io, kVerb, unread);
@@ -71,13 +67,14 @@ ExitCode ListEndpoints(const EndpointOptions& options, Io& io) {
   }
   std::map<hns::Guid, std::string> names;
   for (const hns::Network& network : *networks) names[network.id] = network.name;
-  const auto endpoints =
-      client.Endpoints(options.network.empty() ? hns::Guid() : networks->front().id, &unread);
+  std::vector<std::string> documents;
+  const auto endpoints = client.Endpoints(
+      options.network.empty() ? hns::Guid() : networks->front().id, &unread, &documents);
   if (!endpoints.ok()) return Fail(io, kVerb, endpoints.status());
   ReportUnread(io, kVerb, unread);
   if (options.output == "json") {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const hns::Endpoint& endpoint : *endpoints) list.push_back(Document(endpoint));
+    for (const std::string& each : documents) list.push_back(nlohmann::ordered_json::parse(each));
     io.out << list.dump(2) << "\n";
     return ExitCode::kOk;
   }
@@ -124,7 +121,7 @@ ExitCode AddEndpoint(const EndpointOptions& options, Io& io) {
   const auto api = OpenHns(options.hns);
   if (!api.ok()) return Fail(io, kVerb, api.status());
   hns::Client client(**api);
-  const auto networks = client.Networks(options.network);
+  const auto networks = FindNetworks(client, options.network, nullptr, nullptr);
   if (!networks.ok()) return Fail(io, kVerb, networks.status());
   if (networks->empty()) return Found(io, kVerb, NoNetwork(options.network));
   const auto endpoint = hns::OverlayEndpoint(networks->front(), *spec);
@@ -132,7 +129,14 @@ ExitCode AddEndpoint(const EndpointOptions& options, Io& io) {
   const auto made = client.CreateEndpoint(*endpoint);
   if (!made.ok()) return Refused(io, kVerb, made.status());
   if (options.output == "json") {
-    io.out << Document(*made).dump(2) << "\n";
+    std::vector<std::string> documents;
+    std::vector<hns::Unread> others;
+    const auto all = client.Endpoints(made->network, &others, &documents);
+    if (!all.ok()) return Refused(io, kVerb, all.status());
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      if ((*all)[i].id == made->id)
+        io.out << nlohmann::ordered_json::parse(documents[i]).dump(2) << "\n";
+    }
   } else {
     io.out << made->id.ToString() << "\n";
   }
@@ -159,8 +163,12 @@ ExitCode DeleteEndpoint(const EndpointOptions& options, Io& io) {
   if (!endpoints.ok()) return Fail(io, kVerb, endpoints.status());
   const auto id = hns::Guid::Parse(options.which);
   std::vector<hns::Endpoint> found;
-  for (const hns::Endpoint& endpoint : *endpoints) {
-    if (id ? endpoint.id == *id : endpoint.name == options.which) found.push_back(endpoint);
+  for (const bool as_shown : {false, true}) {
+    if (!found.empty()) break;
+    for (const hns::Endpoint& endpoint : *endpoints) {
+      const std::string name = as_shown ? CellOf(endpoint.name) : endpoint.name;
+      if (id ? endpoint.id == *id : name == options.which) found.push_back(endpoint);
+    }
   }
   if (found.empty()) {
     for (const hns::Unread& each : unread) {
@@ -191,7 +199,7 @@ Action AddList(CLI::App& parser) {
   auto options = std::make_shared<EndpointOptions>();
   parser.add_option("--network", options->network, "Only those of this network")->type_name("NAME");
   AddOutputOption(parser, options->output, {"table", "json"},
-                  "Form of the output; json is the documents that would create them");
+                  "Form of the output; json is the documents as HNS returns them");
   parser.add_flag("--no-headers", options->no_headers, "Omit the line of column names");
   AddHnsOption(parser, options->hns);
   parser.footer(

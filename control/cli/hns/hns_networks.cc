@@ -67,18 +67,21 @@ ExitCode ListNetworks(const NetworksOptions& options, Io& io) {
 ExitCode ShowNetwork(const NetworksOptions& options, Io& io) {
   const auto api = OpenHns(options.hns);
   if (!api.ok()) return Fail(io, "hns show", api.status());
-  const auto networks = hns::Client(**api).Networks(options.name);
+  hns::Client client(**api);
+  std::vector<std::string> documents;
+  const auto networks = FindNetworks(client, options.name, nullptr, &documents);
   if (!networks.ok()) return Fail(io, "hns show", networks.status());
   if (networks->empty()) {
     io.err << "flannelctl hns show: HNS has no network " << Quoted(options.name)
            << "; \"flannelctl hns list\" lists those it has\n";
     return ExitCode::kFinding;
   }
+  if (options.output == "json") {
+    for (const std::string& document : documents)
+      io.out << nlohmann::ordered_json::parse(document).dump(2) << "\n";
+    return ExitCode::kOk;
+  }
   for (const hns::Network& network : *networks) {
-    if (options.output == "json") {
-      io.out << nlohmann::ordered_json::parse(hns::NetworkJson(network)).dump(2) << "\n";
-      continue;
-    }
     const auto mac = network.dr_mac();
     io.out << network.type << " network " << network.name << ", " << network.id.ToString() << "\n"
            << "  subnets        " << SubnetsOf(network) << "\n"
@@ -113,12 +116,14 @@ Action AddHnsList(CLI::App& parser) {
 
 Action AddHnsShow(CLI::App& parser) {
   auto options = std::make_shared<NetworksOptions>();
-  parser.add_option("NETWORK", options->name, "The network's name, as \"hns list\" shows it")
+  parser
+      .add_option("NETWORK", options->name,
+                  "The network's name, as \"hns list\" shows it, or its id")
       ->type_name("NETWORK")
       ->required();
   AddHnsOption(parser, options->hns);
   AddOutputOption(parser, options->output, {"table", "json"},
-                  "Form of the output; json is the document that would create it");
+                  "Form of the output; json is the document as HNS returns it");
   parser.footer(
       "Exit code: 0 shown, 1 there is no such network, 2 HNS does not answer.\n\n"
       "Examples:\n"

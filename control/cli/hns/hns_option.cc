@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/cli/hns/hns_option.h"
 
+#include <utility>
+
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
+#include "absl/strings/str_cat.h"
+#include "control/cli/text_table.h"
 #include "control/config/options.h"
 #include "control/emulator/remote/open_hns.h"
 
@@ -19,6 +23,32 @@ void AddHnsOption(CLI::App& parser, std::string& hns) {
 
 absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const std::string& hns) {
   return emulator::OpenHns(config::EmulatorPath(hns));
+}
+
+absl::StatusOr<std::vector<hns::Network>> FindNetworks(hns::Client& client, const std::string& name,
+                                                       std::vector<hns::Unread>* unread,
+                                                       std::vector<std::string>* documents) {
+  auto networks = client.Networks(name, unread, documents);
+  if (!networks.ok() || !networks->empty()) return networks;
+  std::vector<hns::Unread> others;
+  std::vector<std::string> all, found;
+  networks = client.Networks("", &others, &all);
+  if (!networks.ok()) return networks;
+  std::vector<hns::Network> named;
+  const auto id = hns::Guid::Parse(name);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    hns::Network& network = (*networks)[i];
+    if (CellOf(network.name) != name && id != network.id) continue;
+    named.push_back(std::move(network));
+    found.push_back(std::move(all[i]));
+  }
+  if (named.size() > 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(named.size(), " networks are shown as ", name, "; give the id of one"));
+  }
+  if (unread) *unread = std::move(others);
+  if (documents) *documents = std::move(found);
+  return named;
 }
 
 void ReportUnread(Io& io, std::string_view verb, const std::vector<hns::Unread>& unread) {

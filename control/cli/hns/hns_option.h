@@ -22,6 +22,13 @@ void AddHnsOption(CLI::App& parser, std::string& hns);
 // "emulator:PATH" of a socket; empty: this machine's own.
 absl::StatusOr<std::shared_ptr<hns::Api>> OpenHns(const std::string& hns);
 
+// The network that `name` names, or several of that very name: by its name, its id, or as "hns
+// list" shows it, with "_" for a blank. Empty: there is none. FailedPrecondition: several are shown
+// so. `unread` and `documents` as for hns::Client::Networks.
+absl::StatusOr<std::vector<hns::Network>> FindNetworks(hns::Client& client, const std::string& name,
+                                                       std::vector<hns::Unread>* unread,
+                                                       std::vector<std::string>* documents);
+
 // Reports on `err` which objects a list omits, and why.
 void ReportUnread(Io& io, std::string_view verb, const std::vector<hns::Unread>& unread);
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/cli/leases/lease_input.h"
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "control/admin/admin_client.h"
 #include "control/admin/lease_list.h"
@@ -73,9 +76,21 @@ class FileInput : public LeaseInput, private lease::SourceListener {
  private:
   admin::LeaseList List() const { return admin::ListLeases(table_, source_.Describe()); }
 
-  void OnSnapshotBegin() override { table_.BeginSnapshot(); }
-  void OnSnapshotEnd() override { table_.EndSnapshot(); }
-  void OnUpsert(const lease::Lease& lease) override { table_.Upsert(lease); }
+  void OnSnapshotBegin() override {
+    types_.clear();
+    table_.BeginSnapshot();
+  }
+  void OnSnapshotEnd() override {
+    table_.EndSnapshot();
+    const auto most = std::ranges::max_element(types_, {}, &Types::value_type::second);
+    if (knows_type_ || most == types_.end()) return;
+    own_.backend_type = most->first;
+    table_.SetOwn(own_);
+  }
+  void OnUpsert(const lease::Lease& lease) override {
+    ++types_[absl::AsciiStrToLower(lease.backend_type)];
+    table_.Upsert(lease);
+  }
   void OnDelete(const lease::NodeKey& node) override { table_.Remove(node); }
   void OnRefused(const lease::RefusedNode& node) override { table_.Refuse(node); }
   void OnNotJoined(const lease::NotJoinedNode& node) override { table_.SetNotJoined(node); }
@@ -83,6 +98,8 @@ class FileInput : public LeaseInput, private lease::SourceListener {
   void OnCondition(const absl::Status& /*status*/) override {}
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {
     found_own_ = node.has_value();
+    knows_type_ = node && !node->backend_type.empty();
+    if (knows_type_) own_.backend_type = node->backend_type;
     own_.v4.subnet = node ? node->v4.subnet : std::nullopt;
     own_.v6.subnet = node ? node->v6.subnet : std::nullopt;
     table_.SetOwn(own_);
@@ -93,6 +110,10 @@ class FileInput : public LeaseInput, private lease::SourceListener {
   lease::OwnIdentity own_;
   lease::LeaseTable table_;
   bool found_own_ = false;
+  // Leases are judged by the backend that our Node has published, else by that of most leases.
+  using Types = std::map<std::string, std::size_t>;
+  Types types_;
+  bool knows_type_ = false;
 };
 
 }  // namespace

@@ -320,6 +320,11 @@ class Kubeconfig {
     if (!info.ok()) return info.status();
     plugin.provide_cluster_info = *info;
     if (auto read = ReadWords(exec, plugin); !read.ok()) return read;
+    // As client-go has it: with a separator of this system it is relative to the kubeconfig's
+    // folder, else a name in PATH.
+    constexpr auto kSeparator = static_cast<char>(std::filesystem::path::preferred_separator);
+    if (plugin.command.find(kSeparator) != std::string::npos)
+      plugin.command = Absolute(plugin.command);
     access.exec = std::move(plugin);
     return absl::OkStatus();
   }

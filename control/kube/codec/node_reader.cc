@@ -69,7 +69,8 @@ bool IsManaged(const NodeFields& fields) { return fields.subnet_manager == "true
 std::string Missing(const NodeFields& fields, const AnnotationKeys& keys) {
   return fields.subnet_manager.empty()
              ? absl::StrCat("annotation ", keys.subnet_manager,
-                            " is missing: no flanneld has published a lease on this Node yet")
+                            " is missing: no flanneld has published a lease on this Node, or its "
+                            "annotations were removed; check its flanneld")
              : absl::StrCat("annotation ", keys.subnet_manager, " is ",
                             Quoted(fields.subnet_manager), ", not \"true\"");
 }

@@ -120,7 +120,8 @@ TEST(AdminClientTest, AnotherVersion) {
   const absl::Status status = AdminClient(server.endpoint()).ReadStatus().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Text(status), AllOf(HasSubstr("weft/v9"), HasSubstr("weft/v2"),
-                                  HasSubstr("use the flannelctl of flanneld's version")));
+                                  HasSubstr("flannelctl is the older one; upgrade it, or use the "
+                                            "flannelctl of flanneld's version")));
 }
 
 TEST(AdminClientTest, ADocumentThatTheDaemonDoesNotHave) {

@@ -117,7 +117,7 @@ TEST(LeaseListTest, NewMembersMayBeAbsent) {
   EXPECT_FALSE(status.contains("reach"));
   EXPECT_FALSE(status.contains("notJoinedNodes"));
   Status full;
-  full.reach = Reach{.peers = 3, .reached = 2};
+  full.reach = Reach{.peers = 3, .programmed = 2, .heard = 1};
   full.not_joined_nodes = 1;
   full.leases = {{"usable", "s", 1, {{"n", "w"}}}};
   const auto read = ParseStatus(ToJson(full).dump());

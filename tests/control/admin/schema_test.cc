@@ -156,7 +156,14 @@ TEST(SchemaTest, WrongValuesAreQuoted) {
       {"/leases/0/ipv6/vtepMAC", "5e:00", "leases[0].ipv6.vtepMAC \"5e:00\" is not a MAC address"},
       {"/leases/0/ipv4/subnet", 7, "leases[0].ipv4.subnet is not a string"},
       {"/leases/0/ipv4/vni", 4294967296, "leases[0].ipv4.vni exceeds 4294967295"},
-      {"/apiVersion", "weft/v1", "apiVersion is \"weft/v1\"; this program reads \"weft/v2\""},
+      {"/apiVersion", "weft/v1",
+       "apiVersion is \"weft/v1\"; this program reads \"weft/v2\": flanneld is the older one; "
+       "upgrade it and restart it"},
+      {"/apiVersion", "weft/v10",
+       "apiVersion is \"weft/v10\"; this program reads \"weft/v2\": flannelctl is the older one; "
+       "upgrade it"},
+      {"/apiVersion", "v1", "apiVersion is \"v1\"; this program reads \"weft/v2\""},
+      {"/apiVersion", "weft/v2x", "apiVersion is \"weft/v2x\"; this program reads \"weft/v2\""},
       {"/kind", "Status", "kind is \"Status\"; this program reads \"LeaseList\""},
   };
   for (const BadValue& row : rows) {
@@ -176,7 +183,15 @@ TEST(SchemaTest, OptionalPacketCountsAreWritten) {
   status.peers[0].sent_without_df = 12;
   status.peers[0].other_source = IpAddress::Parse("198.51.100.9");
   status.peers[0].other_source_packets = 37;
+  status.peers[0].heard = false;
+  status.reach = Reach{.peers = 2, .programmed = 2, .heard = 1};
+  status.notes = {"--busy-poll=5 has no effect"};
+  status.hns->port = 14789;
   const Json json = ToJson(status);
+  EXPECT_EQ(json["peers"][0]["heard"], false);
+  EXPECT_EQ(json["reach"], (Json{{"peers", 2}, {"programmed", 2}, {"heard", 1}}));
+  EXPECT_EQ(json["notes"], Json::array({"--busy-poll=5 has no effect"}));
+  EXPECT_EQ(json["hns"]["port"], 14789);
   EXPECT_EQ(json["tunnels"][0]["peerCheck"], "lease");
   EXPECT_EQ(json["tunnels"][0]["strictWouldDrop"], 0);
   EXPECT_EQ(json["tunnels"][0]["workers"], 2);
@@ -187,6 +202,16 @@ TEST(SchemaTest, OptionalPacketCountsAreWritten) {
   EXPECT_EQ(json["peers"][0]["otherSourcePackets"], 37);
   EXPECT_FALSE(json["peers"][1].contains("otherSource"));
   EXPECT_EQ(ParseStatus(json.dump()).value(), status);
+}
+
+TEST(SchemaTest, TheTunnelsPortIsTheUserspaceOnesElseThatOfHns) {
+  Status status = SampleStatus();
+  status.hns->port = 14789;
+  EXPECT_EQ(status.tunnel_port(), 4789);
+  status.tunnels.clear();
+  EXPECT_EQ(status.tunnel_port(), 14789);
+  status.hns.reset();
+  EXPECT_EQ(status.tunnel_port(), std::nullopt);
 }
 
 TEST(SchemaTest, ABadTimeIsQuoted) {

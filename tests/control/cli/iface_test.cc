@@ -19,6 +19,7 @@ TEST(IfaceTest, ShowsWhatIsTakenAndByWhichFlag) {
   EXPECT_THAT(outcome.out,
               AllOf(ContainsRegex("INTERFACE +STATE +MTU +DEFAULT-ROUTE +ADDRESSES +NOTE\n"),
                     ContainsRegex("127\\.0\\.0\\.1/8.* taken\n"),
+                    HasSubstr("\nby these flags alone; not read: the Node, "),
                     HasSubstr("\nrejected: --iface=192.0.2.77: no adapter has that address\n"),
                     HasSubstr(", by --iface=127.0.0.1; packets to peers come from 127.0.0.1, "
                               "published as 192.0.2.78\n")));

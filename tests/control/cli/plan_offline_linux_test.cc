@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "tests/control/cli/call.h"
 #include "tests/control/cli/installed_node.h"
 #include "tests/support/traced_child_linux.h"
@@ -68,6 +69,29 @@ TEST_F(PlanOfflineTest, WritesNothing) {
   EXPECT_THAT(run.changes, AllOf(Not(IsEmpty()), Each("send")));
   EXPECT_EQ(node_.State(), before);
   std::filesystem::remove(output);
+}
+
+// lo has no route to a pod subnet, and the peers' addresses are not on its link.
+TEST_F(PlanOfflineTest, NamesTheRoutesOfHostGw) {
+  const std::string vxlan = "\"flannel.alpha.coreos.com/backend-type\": \"vxlan\"";
+  const auto host_gw = absl::StrReplaceAll(vxlan, {{"vxlan", "host-gw"}});
+  const std::string nodes = absl::StrReplaceAll(SampleNodes(), {{vxlan, host_gw}});
+  node_.Write("nodes.json", nodes);
+  node_.Write("net-conf.json", R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw"}})");
+  const Outcome far = Call(Words({"--dataplane=routes"}));
+  EXPECT_EQ(far.code, 1) << far.err;
+  EXPECT_THAT(far.out, HasSubstr("would refuse peer linux-1, without route 10.244.1.0/24 via "
+                                 "192.0.2.1 dev lo: its address is not on that link\n"));
+  EXPECT_THAT(far.out, AllOf(Not(HasSubstr("nothing to do")), Not(HasSubstr(" is kept"))));
+}
+
+TEST_F(PlanOfflineTest, NamesTheTunnelAndWhatHasNoEffect) {
+  const Outcome outcome = Call(Words({"--dataplane=userspace"}));
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("would create the device flannel.4096 and its routes, for UDP port "
+                              "4789, until flanneld stops\n"),
+                    HasSubstr("--source-vip-store=" + node_.At("store") + " has no effect")));
 }
 
 TEST_F(PlanOfflineTest, WhatFlanneldRefusesIsAnError) {

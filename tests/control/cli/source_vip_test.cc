@@ -25,6 +25,7 @@ class SourceVipVerbTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     state_.status.hns.emplace().network = "flannel.4096";
+    state_.status.dataplane = "hns";
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
@@ -71,10 +72,10 @@ TEST_F(SourceVipVerbTest, WhyARunningFlanneldHasNone) {
   state_.status.conditions.push_back({"source-vip", "no address is free", 1});
   EXPECT_THAT(Run().err, HasSubstr("no address is free"));
   state_.status.conditions.clear();
-  state_.status.hns.reset();
+  state_.status.backend = "host-gw";
   none = Run();
   EXPECT_EQ(none.code, 1);
-  EXPECT_THAT(none.err, HasSubstr("this flanneld reserves none"));
+  EXPECT_THAT(none.err, HasSubstr("this node needs none (Backend.Type host-gw, data plane hns)"));
   EXPECT_THAT(none.out, IsEmpty());
 }
 
@@ -112,6 +113,7 @@ TEST_F(SourceVipVerbTest, TheConfigurationOfKubeProxy) {
 }
 
 TEST_F(SourceVipVerbTest, AnUnusableConfigurationIsRefused) {
+  EXPECT_THAT(Run({"--kube-proxy-config=x"}).err, HasSubstr("needs -o kube-proxy-config"));
   const struct {
     const char* base;
     const char* why;

@@ -89,21 +89,32 @@ TEST(StatusTextTest, EachCauseOfADegradedStatus) {
   EXPECT_FALSE(IsWell(status));
 }
 
-TEST(StatusTextTest, AnUnreachedPeerIsCountedAndDegradesTheStatus) {
+TEST(StatusTextTest, APeerThatIsNotProgrammedIsCountedAndDegradesTheStatus) {
   admin::Status status = SampleStatus();
   EXPECT_THAT(StatusText(status, false), Not(HasSubstr("  peers ")));
-  status.reach = admin::Reach{.peers = 17, .reached = 17};
+  status.reach = admin::Reach{.peers = 17, .programmed = 17};
   EXPECT_TRUE(IsWell(status));
-  EXPECT_THAT(StatusText(status, false), HasSubstr("  peers      17 of 17 reached\n"));
-  status.reach->reached = 11;
+  EXPECT_THAT(StatusText(status, false), HasSubstr("  peers      17 of 17 programmed\n"));
+  status.reach->programmed = 11;
+  status.reach->heard = 0;
   EXPECT_FALSE(IsWell(status));
   status.not_joined_nodes = 2;
   const std::string text = StatusText(status, false);
   EXPECT_THAT(text, HasSubstr(": ready, but degraded\n"));
-  EXPECT_THAT(text, HasSubstr("  peers      11 of 17 reached; 2 not joined\n"));
-  EXPECT_THAT(text, HasSubstr("  2 not-joined: no flannel has published a lease on their Nodes"));
-  status.reach->reached = 17;
-  EXPECT_TRUE(IsWell(status)) << "who has not joined is no peer yet";
+  EXPECT_THAT(
+      text,
+      HasSubstr("  peers      11 of 17 programmed, 0 heard in the last minute; 2 not joined\n"));
+  EXPECT_THAT(text, HasSubstr("  2 not-joined: their Nodes lack flannel's annotations"));
+  status.reach->programmed = 17;
+  EXPECT_TRUE(IsWell(status))
+      << "who has not joined is no peer yet, and a silent one may have nothing to say";
+}
+
+TEST(StatusTextTest, WhatHasNoEffectIsANoteAndDegradesNothing) {
+  admin::Status status = SampleStatus();
+  status.notes = {"--busy-poll=5 has no effect"};
+  EXPECT_TRUE(IsWell(status));
+  EXPECT_THAT(StatusText(status, false), HasSubstr("\n  note       --busy-poll=5 has no effect\n"));
 }
 
 TEST(StatusTextTest, NodesThatNeedAttentionAreNamed) {

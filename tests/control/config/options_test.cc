@@ -131,8 +131,6 @@ TEST(MakeOptions, RefusesWithRemedy) {
        "--busy-poll=1000001 must lie in"},
       {"--lease-source=file:x --dataplane=userspace --pod-device=pcap:e --busy-poll=50us",
        "--busy-poll=50us must lie in"},
-      {"--lease-source=file:x --dataplane=none --workers=1",
-       "--workers=1 is of --dataplane=userspace alone; remove it"},
       {"--lease-source=file:x --dataplane=userspace --pod-device=pcap:e --workers=2",
        "--workers=2: with --pod-device=tap or pcap:ADAPTER there is one thread; leave it out"},
       {"--lease-source=file:x --dataplane=userspace --pod-device=pcap:e --workers=3",
@@ -143,8 +141,6 @@ TEST(MakeOptions, RefusesWithRemedy) {
        "--workers=16 must be 1, 2, 4 or 8"},
       {"--lease-source=file:x --dataplane=userspace --pod-device=pcap:e --workers=two",
        "--workers=two must be 1, 2, 4 or 8"},
-      {"--lease-source=file:x --dataplane=none --busy-poll=1",
-       "--busy-poll=1 is of --dataplane=userspace alone; remove it"},
   };
   for (const RefusedRow& row : rows) {
     EXPECT_THAT(ErrorOf(row.words, {{"NODE_NAME", "a"}}), ::testing::StartsWith(row.message))
@@ -215,11 +211,6 @@ TEST(MakeOptions, HowPodsReachTheUserspaceDataPlane) {
     ASSERT_EQ(options.ok(), error.empty()) << row.words << options.status();
     if (options.ok()) EXPECT_EQ(options->pod_device, row.device) << row.words;
   }
-  EXPECT_THAT(ErrorOf("--lease-source=file:x --dataplane=none --trace=x", {{"NODE_NAME", "a"}}),
-              HasSubstr("--trace=x is of --dataplane=userspace alone; remove it"));
-  EXPECT_THAT(
-      ErrorOf("--lease-source=file:x --dataplane=none --pod-device=tap", {{"NODE_NAME", "a"}}),
-      HasSubstr("--pod-device=tap is of --dataplane=userspace alone; remove it"));
 }
 
 // Frames go past the host's routes.

@@ -58,6 +58,18 @@ TEST_F(DaemonStateTest, ReadyAfterStartWhenEverythingExists) {
   EXPECT_EQ(CheckNamed("own-node").text, "");
 }
 
+TEST_F(DaemonStateTest, OptionsWithoutEffectAreInTheStatus) {
+  WriteNodes({Own(), Peer()});
+  config_.notes = {"--busy-poll=5 has no effect"};
+  config_.unprotected = "--peer-check=strict has no effect";
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_TRUE(Ready()) << "nothing waits for them";
+  const admin::Status status = daemon_->ReadStatus();
+  EXPECT_EQ(status.notes, config_.notes);
+  EXPECT_THAT(status.conditions, ::testing::ElementsAre(admin::ConditionStatus{
+                                     "options", "--peer-check=strict has no effect", 1}));
+}
+
 TEST_F(DaemonStateTest, WaitsForTheLeaseFile) {
   ASSERT_TRUE(StartDefault().ok());
   EXPECT_FALSE(Ready());

@@ -305,7 +305,7 @@ TEST_F(NodeNetworkLinuxTest, TheKernelsCountersAreThoseOfTheDeviceAndOfUdp) {
   using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
   const auto counts = [](const char* device) {
     Counts found;
-    for (const dataplane::NamedCount& each : backend::KernelCounts(device))
+    for (const dataplane::NamedCount& each : backend::KernelCounts(device, IpFamily::kV4))
       found.emplace_back(each.name, each.value);
     return found;
   };

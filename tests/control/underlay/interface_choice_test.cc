@@ -102,6 +102,21 @@ TEST_F(InterfaceChoiceTest, PublicIpIsPublishedInsteadOfTheInterfaces) {
   EXPECT_EQ(Choose().v4->public_ip, Address("172.16.31.200"));
 }
 
+// A script's variable is empty: --iface=$ADDRESS.
+TEST_F(InterfaceChoiceTest, AnEmptyNameOrExpressionIsTheDefaultRoutes) {
+  request_.iface = {""};
+  EXPECT_EQ(Choose().name, "eth0");
+  request_.iface = {"dummy0", ""};
+  EXPECT_EQ(Choose().name, "dummy0") << "in order";
+  request_.iface = {"gone0", ""};
+  EXPECT_EQ(Choose().name, "eth0");
+  request_.iface.clear();
+  request_.iface_regex = {""};
+  EXPECT_EQ(Choose().name, "eth0");
+  facts_.routes_v4.clear();
+  EXPECT_THAT(Error(), HasSubstr("--iface-regex=: this host has none"));
+}
+
 TEST_F(InterfaceChoiceTest, CanReachFollowsTheRoute) {
   reach_ = Route{};
   reach_->adapter_index = 2;

@@ -127,8 +127,16 @@ TEST(OwnUnderlayTest, AnotherPublishedAddressIsACondition) {
   EXPECT_EQ(PublicIpCondition({}, node, choice), "");
   node.v4.published_public_ip = other;
   EXPECT_THAT(PublicIpCondition({}, node, choice),
-              ::testing::StartsWith("the leases announce this node as 203.0.113.9, but --public-ip "
-                                    "or --iface gives 192.0.2.1 on eth0"));
+              ::testing::StartsWith("the leases announce this node as 203.0.113.9, but the "
+                                    "interface gives 192.0.2.1 on eth0"));
+  InterfaceChoice configured = choice;
+  configured.v4->configured = true;
+  EXPECT_THAT(PublicIpCondition({}, node, configured),
+              HasSubstr("but --public-ip gives 192.0.2.1"));
+  node.v4.node_public_ip = "192.0.2.1";
+  EXPECT_THAT(PublicIpCondition({}, node, configured),
+              HasSubstr("but the annotation node-public-ip gives 192.0.2.1"));
+  node.v4.node_public_ip = "";
   InterfaceChoice both = choice;
   both.v6 = {*IpAddress::Parse("fd00::1"), *IpAddress::Parse("fd00::1")};
   node.v6.published_public_ip = IpAddress::Parse("fd00::9");

@@ -50,6 +50,10 @@ ByteVector OuterFrame(const ByteVector& datagrams) {
 
 TEST(FrameSelection, FiltersOfLibpcap) {
   FrameSelection selection;
+  selection.port = 14789;
+  EXPECT_EQ(OuterFilter(selection), "udp dst port 14789") << "a peer with another VNI is seen, too";
+  selection.port = 4789;
+  selection.vni = Vni::From(4096);
   EXPECT_EQ(OuterFilter(selection),
             "udp dst port 4789 and ((ip and udp[12:4] & 0xffffff00 = 0x00100000) or (ip6 and "
             "ip6[52:4] & 0xffffff00 = 0x00100000))");
@@ -98,7 +102,11 @@ TEST(CaptureOptions, WrongOnesAreNamedBeforeAnythingIsOpened) {
       {{"--port=65536"}, "--port=65536 must lie in 1..65535"},
       {{"--snap-length=127"}, "--snap-length=127 must lie in 128..262144"},
       {{"--file-size=1048577"}, "--file-size=1048577 must lie in 0..1048576"},
-      {{"--files=1"}, "--files=1 must lie in 2..100000"},
+      {{"--file-size=1", "--files=1"}, "--files=1 must lie in 2..100000"},
+      {{"--files=3"}, "--files requires --file-size"},
+      {{"--file-size=1"}, "--file-size needs --write=FILE"},
+      {{"--pod-adapter=x"}, "--pod-adapter needs --inner or --both"},
+      {{"--inner", "--adapter=x"}, "--adapter is of the frames between nodes"},
       {{"--vni=16777216"}, "--vni=16777216 has more than 24 bits"},
       {{"--inner", "--both"}, "give one of --inner, --outer and --both"},
       {{"--write=-", "--decode"}, "--write=- and --decode both write to standard output"},

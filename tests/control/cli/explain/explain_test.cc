@@ -269,6 +269,39 @@ TEST_F(ExplainTest, TheLinksMtuIsTheDaemonsUnlessGiven) {
   EXPECT_THAT(absurd.err, HasSubstr("no verdict: --mtu 65585 is not the MTU of a link"));
 }
 
+TEST_F(ExplainTest, TheSenderIsCheckedAsTheDaemonDoesUnlessGiven) {
+  const std::string other = HexOf(
+      VxlanBuilder(PacketBuilder("10.244.1.5", "10.244.4.7").Tcp(40000, 443).Payload(8).Build())
+          .Outer("198.51.100.1", "192.0.2.4")
+          .Macs(Mac("5e:00:00:00:00:01"), Mac("00:15:5d:00:00:04"))
+          .Build());
+  EXPECT_EQ(Explain({other}).code, 0);
+  server_.Do([&](admin::HttpServer&) { state_.status.tunnels[0].peer_check = "strict"; });
+  const Outcome outcome = Explain({other});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("dropped, unknown-peer\n  --peer-check refuses the sender: "));
+  EXPECT_THAT(outcome.out, HasSubstr("  checked by --peer-check=strict\n"));
+  EXPECT_EQ(Explain({"--peer-check=lease", other}).code, 0);
+}
+
+TEST_F(ExplainTest, ThePortIsTheDaemons) {
+  const std::string frame = HexOf(
+      VxlanBuilder(PacketBuilder("10.244.1.5", "10.244.4.7").Tcp(40000, 443).Payload(8).Build())
+          .Outer("192.0.2.1", "192.0.2.4")
+          .Macs(Mac("5e:00:00:00:00:01"), Mac("00:15:5d:00:00:04"))
+          .Ports(50'000, 14'789)
+          .Build());
+  EXPECT_THAT(Explain({"--start=outer-ip", frame}).out, HasSubstr("dropped, not-vxlan"));
+  server_.Do([&](admin::HttpServer&) {
+    state_.status.tunnels.clear();
+    state_.status.dataplane = "hns";
+    state_.status.hns->port = 14'789;
+  });
+  const Outcome outcome = Explain({"--start=outer-ip", frame});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("here the data plane is hns, which has its own rules\n"));
+}
+
 TEST_F(ExplainTest, TheStartCanBeForced) {
   const Outcome outcome = Explain({"--start", "inner-ip", HexOf(Good())});
   EXPECT_THAT(outcome.out, HasSubstr("read as inner-ip"));

@@ -9,6 +9,7 @@
 #include "control/emulator/remote/remote_server.h"
 #include "hns/client.h"
 #include "hns/overlay_plan.h"
+#include "nlohmann/json.hpp"
 #include "tests/control/cli/call.h"
 #include "tests/support/ethernet_node.h"
 #include "tests/support/test_path.h"
@@ -64,6 +65,45 @@ TEST_F(HnsNetworksTest, ShowsOneWithItsRoutes) {
   const Outcome json =
       Call({"hns", "show", "flannel.4096", "-o", "json", "--hns=emulator:" + path_});
   EXPECT_THAT(json.out, HasSubstr("\"DestinationPrefix\": \"10.244.1.0/24\""));
+}
+
+// Schema 2 has members of which hns::Network knows nothing.
+TEST_F(HnsNetworksTest, AsADocumentItHasEveryMemberThatHnsReturns) {
+  hns::Client client(node_.hns());
+  std::vector<std::string> documents;
+  ASSERT_EQ(client.Networks("flannel.4096", nullptr, &documents).value().size(), 1u);
+  const Outcome json =
+      Call({"hns", "show", "flannel.4096", "-o", "json", "--hns=emulator:" + path_});
+  EXPECT_EQ(nlohmann::json::parse(json.out), nlohmann::json::parse(documents.front()));
+  EXPECT_THAT(json.out, HasSubstr("\"MacPool\": {\n    \"Ranges\""));
+}
+
+TEST_F(HnsNetworksTest, ShowTakesANameAsListShowsItAndAnId) {
+  hns::Client client(node_.hns());
+  std::uint32_t number = 4096;
+  const auto make = [&](const char* name) {
+    ++number;
+    const auto subnet = IpPrefix::Parse("10." + std::to_string(number - 4000) + ".0.0/24");
+    return client
+        .Create(hns::OverlayNetwork({name, *subnet, *hns::IsolationId::From(number), 4789,
+                                     "Ethernet", *IpAddress::Parse("192.168.1.10"), false}))
+        .status();
+  };
+  ASSERT_TRUE(make("Default Switch").ok());
+  const auto show = [&](const std::string& name) {
+    return Call({"hns", "show", name, "--hns=emulator:" + path_});
+  };
+  const std::string listed = Call({"hns", "list", "--hns=emulator:" + path_}).out;
+  ASSERT_THAT(listed, HasSubstr("\nDefault_Switch "));
+  EXPECT_EQ(show("Default_Switch").out, show("Default Switch").out);
+  EXPECT_THAT(show("Default_Switch").out, HasSubstr("network Default Switch, "));
+  const std::string id = client.Networks("Default Switch").value().front().id.ToString();
+  EXPECT_EQ(show(id).out, show("Default Switch").out);
+  ASSERT_TRUE(make("Default_Switch").ok());
+  EXPECT_THAT(show("Default_Switch").out, HasSubstr("network Default_Switch, ")) << "its own name";
+  ASSERT_TRUE(make("Default\tSwitch").ok());
+  ASSERT_TRUE(client.DeleteNetwork(client.Networks("Default_Switch").value().front().id, "").ok());
+  EXPECT_THAT(show("Default_Switch").err, HasSubstr("2 networks are shown as Default_Switch"));
 }
 
 TEST_F(HnsNetworksTest, AMissingOneIsAFinding) {

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "absl/strings/str_replace.h"
 #include "control/admin/admin_server.h"
 #include "control/admin/schema.h"
 #include "gmock/gmock.h"
@@ -113,6 +114,33 @@ TEST_F(LeasesOfFileTest, WithoutANodeNameNoLeaseIsOurs) {
 
 TEST_F(LeasesOfFileTest, AnotherVniMakesAllPeersMismatch) {
   EXPECT_THAT(Leases({"--node-name", "win-1", "--vni", "4097"}).out, HasSubstr("vni-mismatch"));
+}
+
+// Judged by the backend that our Node has published; without our Node, by that of most.
+TEST_F(LeasesOfFileTest, TheBackendIsReadFromTheFile) {
+  const std::string vxlan = "\"flannel.alpha.coreos.com/backend-type\": \"vxlan\"";
+  std::string nodes = SampleNodes();
+  ASSERT_THAT(nodes, HasSubstr(vxlan));
+  Write(absl::StrReplaceAll(nodes, {{vxlan, absl::StrReplaceAll(vxlan, {{"vxlan", "host-gw"}})}}));
+  for (const std::vector<std::string>& own :
+       {std::vector<std::string>(), std::vector<std::string>{"--node-name", "win-1"}}) {
+    const std::string out = Leases(own).out;
+    EXPECT_THAT(out, HasSubstr(" usable\n"));
+    EXPECT_THAT(out, ::testing::Not(HasSubstr("foreign-backend")));
+  }
+  // win-1 is the first; it alone differs from the others.
+  nodes.replace(nodes.find(vxlan), vxlan.size(),
+                absl::StrReplaceAll(vxlan, {{"vxlan", "host-gw"}}));
+  Write(nodes);
+  const auto state = [&](const std::vector<std::string>& own, const std::string& node) {
+    const std::string out = Leases(own).out;
+    const std::string line =
+        out.substr(out.find(node), out.find('\n', out.find(node)) - out.find(node));
+    return line.substr(line.rfind(' ') + 1);
+  };
+  EXPECT_EQ(state({}, "win-1"), "foreign-backend");
+  EXPECT_EQ(state({}, "linux-1"), "usable");
+  EXPECT_EQ(state({"--node-name", "win-1"}, "linux-1"), "foreign-backend");
 }
 
 TEST_F(LeasesOfFileTest, AMistypedNodeNameIsDistinguishedFromAnEmptyView) {

@@ -236,6 +236,24 @@ TEST(KubeconfigTest, AnExecPlugin) {
   EXPECT_THAT(http->warnings, SizeIs(1));
 }
 
+// As client-go: with a separator relative to the kubeconfig's folder, a name is found in PATH.
+TEST(KubeconfigTest, AnExecPluginsCommandRelativeToTheKubeconfig) {
+  const auto command = [](const std::string& text) {
+    const auto access = Parse(With("server: https://api",
+                                   "exec: {apiVersion: client.authentication.k8s.io/v1beta1, "
+                                   "command: '" +
+                                       text + "'}"));
+    return access.ok() && access->exec ? access->exec->command
+                                       : std::string(access.status().message());
+  };
+  const std::string separator(1, static_cast<char>(std::filesystem::path::preferred_separator));
+  const std::string relative = "." + separator + "plugin";
+  EXPECT_EQ(command(relative), InFolder(relative));
+  EXPECT_EQ(command("bin" + separator + "plugin"), InFolder("bin" + separator + "plugin"));
+  EXPECT_EQ(command(InFolder("plugin")), InFolder("plugin"));
+  EXPECT_EQ(command("plugin"), "plugin");
+}
+
 // client-go makes JSON of it with sigs.k8s.io/yaml.
 TEST(KubeconfigTest, TheClustersExtensionForTheExecPlugin) {
   const auto config = [](const std::string& extension, const std::string& provides = "true") {
