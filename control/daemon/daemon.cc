@@ -34,11 +34,6 @@ constexpr steady_clock::duration kMostRecheckPause = std::chrono::seconds(1);
 constexpr std::size_t kHealthConnections = 256;
 constexpr auto kHealthDeadline = std::chrono::seconds(3);
 
-std::int64_t UnixSeconds() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
-}
-
 control::ReconcilerOptions WithKnown(const DaemonConfig& config) {
   control::OwnFacts known;
   known.node.name = config.options.node_name;
@@ -65,7 +60,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
                kube::AnnotationKeys keys)
     : loop_(loop),
       config_(std::move(config)),
-      started_(UnixSeconds()),
+      started_(control::UnixSecondsAt(steady_clock::now())),
       reconciler_(clock_, control::SystemRandom(), Hooks(), WithKnown(config_)),
       node_name_(config_.options.node_name),
       source_timer_(loop),
@@ -320,6 +315,8 @@ void Daemon::ArmHousekeeping() {
     net_conf_.Poll();
     Identify();
     CheckVni();
+    if (member_) member_->Poll(reconciler_.report().condition.has_value());
+    LogRestored();
     log_condition_.Set(control::PollLogFile(steady_clock::now()));
     network_.Poll();
     network_.PollPodRules(steady_clock::now());
@@ -376,6 +373,16 @@ void Daemon::CheckVni() {
   if (now == vni_seen_) return;
   vni_seen_ = now;
   vni_condition_.Set(VniCondition(config_.conf, reconciler_.table(), now.first));
+}
+
+// What the limit suppresses is counted in the line that follows.
+void Daemon::LogRestored() {
+  const hns::Repairs::Last last = hns_repairs_->ReadLast(clock_.Now());
+  if (last.all == restored_logged_) return;
+  const std::string line = last.Text();
+  if (!limit_.Allows(control::WithoutNumbers(line), clock_.Now())) return;
+  restored_logged_ = last.all;
+  control::LogWarning(line);
 }
 
 void Daemon::Settle() {

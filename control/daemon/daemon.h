@@ -132,6 +132,8 @@ class Daemon final : public admin::StateProvider {
   // What remains in force while the source has not answered; empty: it has, or there is no journal.
   std::string RecalledText() const;
   void CheckVni();
+  // Logs what HNS lost and flanneld restored.
+  void LogRestored();
   // Reports the state of the sinks to the node's network, the API server and admin clients; logs
   // readiness.
   void Settle();
@@ -193,7 +195,8 @@ class Daemon final : public admin::StateProvider {
   std::chrono::steady_clock::time_point last_round_{};    // of Schedule
   std::chrono::steady_clock::time_point next_recheck_{};  // of RecheckRoutes, not before
   int rounds_ = 0;                                        // of housekeeping
-  control::LogLimit limit_;                               // of ready and not ready
+  control::LogLimit limit_;                               // of ready, not ready, and restored
+  std::uint64_t restored_logged_ = 0;                     // Repairs::Last::all
   bool unready_logged_ = true;                            // true: the first "ready" is logged
 };
 
