@@ -4,12 +4,20 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 namespace weft::control {
 
 // For deadlines and ages. Never goes backwards; has no relation to the date.
 using TimePoint = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::steady_clock::duration;
+
+// When that is or was, in Unix seconds, by the system's clocks as they are now.
+inline std::int64_t UnixSecondsAt(TimePoint at) {
+  const auto date =
+      std::chrono::system_clock::now().time_since_epoch() + (at - std::chrono::steady_clock::now());
+  return std::chrono::duration_cast<std::chrono::seconds>(date).count();
+}
 
 class Clock {
  public:

@@ -41,8 +41,17 @@ void LeaseLog::LogNode(const lease::NodeKey& node) {
   }
 }
 
-void LeaseLog::Forget(const lease::NodeKey& node) {
-  for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) logged_.erase(KeyOf(node, family));
+void LeaseLog::LogGone(const lease::NodeKey& node) {
+  for (const lease::LeaseRow& row : table_.RowsOf(node)) {
+    logged_.erase(KeyOf(node, row.family));
+    Notice(Severity::kInfo,
+           absl::StrCat("the lease of node ", Quoted(node.name), " (", row.lease.subnet.ToString(),
+                        ") is gone: the node was deleted or withdrew it"));
+  }
+}
+
+void LeaseLog::GatherGone(const lease::NodeKey& node) {
+  if (++gone_lines_ <= kMaxLines) LogGone(node);
 }
 
 void LeaseLog::LogRefused(const lease::RefusedNode& node) {
@@ -64,6 +73,7 @@ void LeaseLog::LogNotJoined(const lease::NotJoinedNode& node) {
 }
 
 void LeaseLog::LogGathered() {
+  LogRest(std::exchange(gone_lines_, 0), "leases are gone");
   LogRest(std::exchange(refused_lines_, 0), "nodes are refused");
   LogRest(std::exchange(not_joined_lines_, 0), "nodes have not joined");
 }

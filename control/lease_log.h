@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs leases that are not plainly usable, and nodes that are refused: each once, and only the
-// first of many.
+// Logs leases that are not plainly usable, leases that go, and nodes that are refused: each once,
+// and only the first of many.
 #pragma once
 
 #include <cstddef>
@@ -26,14 +26,15 @@ class LeaseLog {
   // Logs what is not in the log yet, of the whole table or of one node.
   void LogAll();
   void LogNode(const lease::NodeKey& node);
-  // The node was deleted: if it comes back, it is logged again.
-  void Forget(const lease::NodeKey& node);
+  // The table is about to lose this node's lease: if it comes back, it is judged again.
+  void LogGone(const lease::NodeKey& node);
   // The table has not changed since LogAll.
   bool logged_all() const { return table_.generation() == logged_generation_; }
 
   void LogRefused(const lease::RefusedNode& node);
   void LogNotJoined(const lease::NotJoinedNode& node);
   // For one of perhaps many: logs the first ones. LogGathered logs how many were left out.
+  void GatherGone(const lease::NodeKey& node);
   void GatherRefused(const lease::RefusedNode& node);
   void GatherNotJoined(const lease::NotJoinedNode& node);
   void LogGathered();
@@ -51,7 +52,8 @@ class LeaseLog {
   OnNotice on_notice_;
   Logged logged_;
   std::uint64_t logged_generation_ = 0;  // of the table, at the last LogAll
-  std::size_t refused_lines_ = 0;        // since the last LogGathered
+  std::size_t gone_lines_ = 0;           // since the last LogGathered
+  std::size_t refused_lines_ = 0;
   std::size_t not_joined_lines_ = 0;
 };
 

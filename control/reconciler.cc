@@ -83,7 +83,15 @@ void Reconciler::Settle(Attached& at, lease::SinkReport report) {
   is_new(report.pending, before.pending, at.pending_logged);
   if (is_new(report.notes, before.notes, at.notes_logged)) ++at.status.note_changes;
   if (is_new(report.refused, before.refused, at.refused_logged)) ++at.status.refusal_changes;
+  if (at.restored == 0) at.restored_one = std::move(report.restored_one);
+  at.restored += report.restored;
   at.status.report = std::move(report);
+  if (at.restored > 0 && at.limit.Allows("restored", clock_.Now())) {
+    const std::size_t more = std::exchange(at.restored, 0) - 1;
+    Notice(Severity::kWarning, absl::StrCat(at.status.name, ": restored ", at.restored_one,
+                                            more > 0 ? absl::StrCat(" and ", more, " more") : "",
+                                            ", which another program or the system had removed"));
+  }
   LogItems(at, at.status.report.notes, at.notes_logged);
   LogItems(at, at.status.report.refused, at.refused_logged);
   if (at.status.report.more) {
@@ -282,7 +290,7 @@ void Reconciler::OnSnapshotBegin() {
 
 void Reconciler::OnSnapshotEnd() {
   in_snapshot_ = false;
-  table_.EndSnapshot();
+  table_.EndSnapshot([this](const lease::NodeKey& node) { log_.GatherGone(node); });
   log_.LogGathered();
   const bool first = !source_synced_;
   source_synced_ = true;
@@ -316,10 +324,8 @@ void Reconciler::OnUpsert(const lease::Lease& lease) {
 
 void Reconciler::OnDelete(const lease::NodeKey& node) {
   const std::uint64_t before = table_.generation();
-  if (table_.Remove(node)) {
-    log_.Forget(node);
-    FlushSoon();
-  }
+  log_.LogGone(node);
+  if (table_.Remove(node)) FlushSoon();
   ChangedSince(before);
 }
 

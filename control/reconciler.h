@@ -149,6 +149,9 @@ class Reconciler final : public lease::SourceListener {
     // Whether the current value is in the log, or empty. A line that the limit suppressed is tried
     // again.
     bool pending_logged = true, refused_logged = true, notes_logged = true;
+    // SinkReport::restored that is not in the log yet.
+    std::size_t restored = 0;
+    std::string restored_one{};
   };
 
   // The leases that the sinks have.

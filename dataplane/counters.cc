@@ -27,6 +27,7 @@ void Counters::Direction::Count(const Batch& batch) {
       forwarded_bytes += InnerBytes(packet);
     } else {
       AddShared(packets[static_cast<std::size_t>(packet.verdict)], wire_packets - packet.left);
+      samples.Offer(packet, packet.verdict, batch.now);
       forwarded += packet.left;
       forwarded_bytes += std::uint64_t{packet.left} * (packet.segment_size - packet.inner_offset);
     }

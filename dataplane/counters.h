@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "dataplane/drop_samples.h"
 #include "dataplane/packet.h"
 #include "dataplane/verdict.h"
 
@@ -30,15 +31,17 @@ struct CounterValues {
 class Counters {
  public:
   struct Direction {
+    explicit Direction(bool from_wire = false) : samples(from_wire) {}
     std::array<std::atomic<std::uint64_t>, kVerdictCount> packets{};
     std::atomic<std::uint64_t> bytes{0};
+    DropSamples samples;
 
-    // Counts every packet of `batch` by its verdict. Bytes before a packet's inner_offset do not
-    // count as inner bytes.
+    // Counts every packet of `batch` by its verdict, and offers the dropped ones as samples. Bytes
+    // before a packet's inner_offset do not count as inner bytes.
     void Count(const Batch& batch);
   };
   Direction to_wire;
-  Direction to_pods;
+  Direction to_pods{/*from_wire=*/true};
   std::atomic<std::uint64_t> icmp_errors_sent{0};
   // Received packets that PeerCheck::kLease accepted and kStrict would have dropped.
   std::atomic<std::uint64_t> strict_would_drop{0};

@@ -142,6 +142,8 @@ void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now,
     // The ICMP error has overwritten the headers; the packet still counts as its number of
     // segments.
     if (is_superframe) {
+      if (packet.verdict != Verdict::kTooBig)
+        counters.to_wire.samples.Offer(packet, packet.verdict, now);
       packet.Pull(largest - packet.segment_size);
       packet.segmentation = Segmentation::kDatagrams;
     }
@@ -210,6 +212,7 @@ Verdict Forwarder::Impl::AnswerTooBig(const Packet& packet, std::uint32_t limit,
   reply.length = static_cast<std::uint32_t>(length);
   reply.headroom = packet.headroom - kAnswerHeaders;
   reply.tailroom = packet.tailroom + packet.length + kAnswerHeaders - reply.length;
+  counters.to_wire.samples.Offer(packet, Verdict::kTooBig, now);  // while it has its headers
   std::memcpy(reply.data, answer.data(), length);
   replies.Add(reply);
   AddShared(counters.icmp_errors_sent, 1);

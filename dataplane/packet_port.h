@@ -40,6 +40,16 @@ struct PathMtuNotice {
   std::uint32_t outer_mtu = 0;
 };
 
+// ICMP errors about packets to one address.
+struct IcmpErrors {
+  IpAddress destination;
+  std::uint64_t count = 0;
+  // Of the last one.
+  std::uint8_t type = 0, code = 0;
+  IpAddress from;
+  Timestamp at{};
+};
+
 // A counter of the port or of the kernel, e.g. {"socket-overflow", 12}.
 struct NamedCount {
   std::string name;
@@ -49,8 +59,8 @@ struct NamedCount {
 // A file descriptor, or a Windows handle, that becomes ready when Receive has something.
 using WaitHandle = std::intptr_t;
 
-// Used by one thread at a time (the worker); only Counts may be called from any thread. Nothing
-// here blocks, allocates or throws once the port is open. The destructor closes it.
+// Used by one thread at a time (the worker); only Counts and Errors may be called from any thread.
+// Nothing here blocks, allocates or throws once the port is open. The destructor closes it.
 class PacketPort {
  public:
   virtual ~PacketPort() = default;
@@ -107,6 +117,9 @@ class PacketPort {
 
   // Counters of this port and the kernel. Any thread.
   virtual std::vector<NamedCount> Counts() const { return {}; }
+  // Received since the port was opened, by destination; of many the latest. Wire ports only. Any
+  // thread.
+  virtual std::vector<IcmpErrors> Errors() const { return {}; }
 };
 
 }  // namespace weft::dataplane

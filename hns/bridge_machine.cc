@@ -26,7 +26,8 @@ void BridgeMachine::SetSpec(const BridgeSpec& spec) {
   if (spec == spec_) return;
   spec_ = spec;
   adapter_.Forget();
-  inspected_ = synced_ = false;
+  inspected_ = synced_ = had_network_ = lost_ = false;
+  recreation_ = RecreationDelay();
 }
 
 Sequence<BridgeOutcome> BridgeMachine::Round(TimePoint now) {
@@ -57,7 +58,7 @@ Sequence<BridgeMachine::Wait> BridgeMachine::Work(TimePoint now) {
     if (auto wait = co_await FindNetwork(now)) co_return *wait;
   }
   if (auto wait = co_await AwaitManagementIp(now)) co_return *wait;
-  if (auto wait = co_await PutEndpoint()) co_return *wait;
+  if (auto wait = co_await PutEndpoint(now)) co_return *wait;
   if (auto wait = co_await AwaitAdapter(now)) co_return *wait;
   if (!former_inspected_) co_await RemoveFormers();
   synced_ = true;
@@ -93,6 +94,14 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::FindNetwork(TimePoint now) {
     co_return Wait{BridgeState::kNetwork, spec_.ambiguous, kRefusalPeriod};
   if (plan.network == BridgeAction::kRefuse)
     co_return Wait{BridgeState::kNetwork, plan.reason, kRefusalPeriod};
+  // The round ends before it is created again, so that its loss is seen.
+  const bool missing = plan.network == BridgeAction::kCreate;
+  const bool lost_now = missing && had_network_;
+  had_network_ = !missing;
+  lost_ = missing && (lost_ || lost_now);
+  if (lost_now) recreation_.Lost(now);
+  if (lost_now || (missing && now < recreation_.due()))
+    co_return AwaitsRecreation<BridgeState>(spec_.name, recreation_, now);
   if (plan.network == BridgeAction::kAdopt) {
     network_ = plan.existing;
     ledger_->Confirm(NetworkObject(), network_->id);
@@ -136,7 +145,11 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutNetwork(const BridgePlan& p
                               absl::DataLossError(absl::StrCat("HNS created the network ",
                                                                spec_.name, " and returned no id")));
   }
-  if (std::exchange(synced_, false)) ++repairs_->networks;
+  had_network_ = true;
+  recreation_.Created(now);
+  const bool was_synced = std::exchange(synced_, false);
+  if (std::exchange(lost_, false) || was_synced)
+    repairs_->Add(Repairs::Kind::kNetwork, 1, absl::StrCat("the network ", spec_.name), now);
   network_ = made->front();
   made_shape_ = NetworkObject().shape;
   ledger_->Confirm(NetworkObject(), network_->id);
@@ -182,7 +195,7 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::AwaitManagementIp(TimePoint no
   }
   if (!without_ip_since_) without_ip_since_ = now;
   // HNS 7.2 assigns it only once the host has an endpoint in the network.
-  if (auto wait = co_await PutEndpoint()) co_return wait;
+  if (auto wait = co_await PutEndpoint(now)) co_return wait;
   co_return Wait{BridgeState::kManagementIp,
                  AwaitsText(spec_.name, "management IP", now - *without_ip_since_),
                  kManagementIpPeriod};
@@ -197,7 +210,7 @@ Sequence<absl::Status> BridgeMachine::DeleteEndpoint() {
   co_return absl::OkStatus();
 }
 
-Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutEndpoint() {
+Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutEndpoint(TimePoint now) {
   if (endpoint_ && !endpoint_right_) {
     const absl::Status status = co_await DeleteEndpoint();
     if (!status.ok()) co_return co_await Failed(BridgeState::kEndpoint, status);
@@ -213,7 +226,10 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutEndpoint() {
       co_return co_await Failed(BridgeState::kEndpoint,
                                 absl::DataLossError(absl::StrCat(what, ": HNS returned no id")));
     }
-    if (std::exchange(synced_, false)) ++repairs_->endpoints;
+    if (std::exchange(synced_, false)) {
+      repairs_->Add(Repairs::Kind::kEndpoint, 1,
+                    absl::StrCat("the endpoint ", spec_.endpoint_name()), now);
+    }
     endpoint_ = made->front();
     endpoint_right_ = true;
     ledger_->Confirm(EndpointObject(), endpoint_->id);
@@ -246,7 +262,7 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::AwaitAdapter(TimePoint now) {
     again_at_ = now + adapter_delay_.Next();
     const absl::Status status = co_await DeleteEndpoint();
     if (!status.ok()) co_return co_await Failed(BridgeState::kEndpoint, status);
-    if (auto wait = co_await PutEndpoint()) co_return wait;
+    if (auto wait = co_await PutEndpoint(now)) co_return wait;
   }
   co_return Wait{BridgeState::kEndpoint,
                  absl::StrCat("no adapter has ", spec_.endpoint_address().ToString(),

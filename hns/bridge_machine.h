@@ -54,6 +54,11 @@ class BridgeMachine {
     Recheck();
     attached_.reset();
   }
+  // The same, and what waits for its next try is tried now.
+  void RetryNow() {
+    OnServiceGone();
+    recreation_ = RecreationDelay();
+  }
   // The next Round reads everything again.
   void Recheck() { inspected_ = former_inspected_ = false; }
   // Whether the host has an adapter with the endpoint's address. HNS's attached state is not
@@ -71,7 +76,7 @@ class BridgeMachine {
   Sequence<MaybeWait> FindNetwork(TimePoint now);
   Sequence<MaybeWait> PutNetwork(const BridgePlan& plan, TimePoint now);
   Sequence<MaybeWait> AwaitManagementIp(TimePoint now);
-  Sequence<MaybeWait> PutEndpoint();
+  Sequence<MaybeWait> PutEndpoint(TimePoint now);
   Sequence<MaybeWait> AwaitAdapter(TimePoint now);
   bool WasMade();
   Sequence<Nothing> RemoveFormers();
@@ -86,6 +91,9 @@ class BridgeMachine {
   std::shared_ptr<Repairs> repairs_ = std::make_shared<Repairs>();
   bool synced_ = false;  // with this spec, and nothing was repaired since
   bool inspected_ = false;
+  bool had_network_ = false;  // the network of spec_ existed when it was looked for last
+  bool lost_ = false;         // it did, and does not any more
+  RecreationDelay recreation_;
   std::optional<BridgeNetwork> network_;
   std::optional<BridgeEndpoint> endpoint_;  // to be deleted unless endpoint_right_
   bool endpoint_right_ = false;

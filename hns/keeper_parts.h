@@ -2,6 +2,7 @@
 // Shared by OverlayMachine and BridgeMachine.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -39,6 +40,43 @@ class FailureDelay {
   bool failed_ = false;
   RetryDelay delay_{std::chrono::milliseconds(500), std::chrono::seconds(10)};
 };
+
+// When a network that was lost is created again: the first three times at once, then 5 s after its
+// last creation, doubled each time up to a minute. Ten minutes without a loss start over.
+class RecreationDelay {
+ public:
+  static constexpr int kAtOnce = 3;
+  static constexpr Duration kQuiet = std::chrono::minutes(10);
+
+  void Created(TimePoint now) { created_at_ = now; }
+  void Lost(TimePoint now) {
+    if (losses_ > 0 && now - due_ >= kQuiet) *this = RecreationDelay();
+    due_ = ++losses_ > kAtOnce ? std::max(now, created_at_ + delay_.Next()) : now;
+  }
+  int losses() const { return losses_; }
+  TimePoint due() const { return due_; }
+
+ private:
+  RetryDelay delay_{std::chrono::seconds(5), std::chrono::seconds(60)};
+  TimePoint created_at_{}, due_{};
+  int losses_ = 0;  // none of them ten minutes after the one before
+};
+
+// The network was lost, and is created again when `delay` permits it.
+template <typename State>
+Wait<State> AwaitsRecreation(std::string_view network, const RecreationDelay& delay,
+                             TimePoint now) {
+  const Duration pause = std::max(delay.due() - now, Duration::zero());
+  std::string sentence =
+      absl::StrCat("the HNS network ", network, " is gone: another program or HNS deleted it");
+  if (delay.losses() > RecreationDelay::kAtOnce) {
+    absl::StrAppend(&sentence, ", ", delay.losses(), " times in a short time; it is created again ",
+                    "after a pause of up to a minute; find the program that deletes it");
+  } else {
+    absl::StrAppend(&sentence, "; it is created again at once");
+  }
+  return {State::kNetwork, std::move(sentence), pause};
+}
 
 // "HNS has not given the network flannel.4096 its management IP for 2 min: ..." In whole minutes,
 // because a sentence that changes in every round fills the log.

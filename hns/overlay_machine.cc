@@ -30,6 +30,9 @@ void OverlayMachine::SetSpec(const OverlaySpec& spec) {
   if (spec.name != spec_.name) MoveToFormer(spec.name);
   spec_ = spec;
   synced_version_.reset();
+  lost_routes_ = 0;
+  had_network_ = lost_ = false;
+  recreation_ = RecreationDelay();
   Forget();
   reading_.reset();
   adapter_.Forget();
@@ -221,7 +224,8 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::PutHostRoute(TimePoint now) 
     const bool gone = code && !lost && co_await call::IsGone(status);
     if (!code || lost || gone) co_return co_await Failed(OverlayState::kNetwork, status);
   }
-  if (status.ok() && synced_version_ && host_route_.note.empty()) ++repairs_->host_routes;
+  if (status.ok() && synced_version_ && host_route_.note.empty())
+    repairs_->Add(Repairs::Kind::kHostRoute, 1, absl::StrCat("HostRoute of ", spec_.name), now);
   host_route_.again = now + host_route_.delay.Next();
   host_route_.note =
       absl::StrCat("this node may not reach its own pods, HostRoute is missing: ",
@@ -268,6 +272,13 @@ Sequence<OverlayMachine::Wait> OverlayMachine::WriteRoutes(TimePoint now) {
   const std::vector<std::string> pending = writer_.Pending();
   if (pending.empty()) {
     synced_version_ = planned_version_;
+    if (const std::size_t lost = std::exchange(lost_routes_, 0)) {
+      repairs_->Add(Repairs::Kind::kRoute, lost,
+                    absl::StrCat("the route to ", lost_route_,
+                                 lost > 1 ? absl::StrCat(" and ", lost - 1, " more") : "", " of ",
+                                 spec_.name),
+                    now);
+    }
     co_return Wait{OverlayState::kInSync,
                    absl::StrCat("the HNS network ", spec_.name, " has ", desired_,
                                 desired_ == 1 ? " route" : " routes")};
@@ -284,7 +295,8 @@ void OverlayMachine::Plan(TimePoint now) {
   RoutePlan plan =
       PlanRoutes(desired.routes, reading_->policies, spec_.isolation_id, desired.may_remove);
   if (synced_version_ == desired.version && !plan.changes.empty()) {
-    repairs_->routes += plan.changes.size();
+    lost_routes_ = plan.changes.size();
+    lost_route_ = plan.changes.front().destination;
     synced_version_.reset();
   }
   planned_version_ = desired.version;

@@ -92,6 +92,11 @@ class OverlayMachine {
 
   // HNS stopped or restarts: the next Round reads everything again before it changes anything.
   void OnServiceGone();
+  // The same, and what waits for its next try is tried now.
+  void RetryNow() {
+    OnServiceGone();
+    recreation_ = RecreationDelay();
+  }
   // Something may have changed: the next Round reads everything again.
   void Recheck();
 
@@ -156,6 +161,12 @@ class OverlayMachine {
   // what differs now was not in sync before, or is counted already.
   std::optional<std::uint64_t> synced_version_;
   std::uint64_t planned_version_ = 0;
+  // Routes that were in sync, were not any more, and are a repair once they are again.
+  std::size_t lost_routes_ = 0;
+  std::string lost_route_;    // the first one's destination
+  bool had_network_ = false;  // the network of spec_ existed when it was looked for last
+  bool lost_ = false;         // it did, and does not any more
+  RecreationDelay recreation_;
   OverlaySpec spec_;
   const std::shared_ptr<DesiredRoutes> routes_;
 

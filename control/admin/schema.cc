@@ -85,6 +85,7 @@ void Fields(V& visit, Described<V, SourceStatus>& source) {
   visit.Required("description", source.description);
   visit.Required("inSync", source.in_sync);
   visit.Optional("condition", source.condition);
+  visit.Optional("lastAnswerAge", source.last_answer_age);
   visit.Optional("servers", source.servers);
 }
 
@@ -125,10 +126,23 @@ void Fields(V& visit, Described<V, SinkStatus>& sink) {
 }
 
 template <class V>
+void Fields(V& visit, Described<V, DropExample>& example) {
+  visit.Time("at", example.at);
+  visit.Optional("outer", example.outer);
+  visit.Optional("peer", example.peer);
+  visit.Optional("vni", example.vni);
+  visit.Optional("sourceMAC", example.source_mac);
+  visit.Optional("destinationMAC", example.destination_mac);
+  visit.Optional("innerSource", example.inner_source);
+  visit.Optional("innerDestination", example.inner_destination);
+}
+
+template <class V>
 void Fields(V& visit, Described<V, VerdictCount>& count) {
   visit.Required("name", count.name);
   visit.Required("sentence", count.sentence);
   visit.Required("packets", count.packets);
+  visit.Optional("example", count.example);
 }
 
 template <class V>
@@ -162,6 +176,15 @@ void Fields(V& visit, Described<V, TunnelStatus>& tunnel) {
 }
 
 template <class V>
+void Fields(V& visit, Described<V, IcmpErrors>& errors) {
+  visit.Required("count", errors.count);
+  visit.Required("type", errors.type);
+  visit.Required("code", errors.code);
+  visit.Required("from", errors.from);
+  visit.Time("at", errors.at);
+}
+
+template <class V>
 void Fields(V& visit, Described<V, PeerStatus>& peer) {
   visit.Required("node", peer.node);
   visit.Required("device", peer.device);
@@ -174,6 +197,14 @@ void Fields(V& visit, Described<V, PeerStatus>& peer) {
   visit.Optional("sentWithoutDF", peer.sent_without_df);
   visit.Optional("otherSource", peer.other_source);
   visit.Optional("otherSourcePackets", peer.other_source_packets);
+  visit.Optional("icmpErrors", peer.icmp_errors);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, Restored>& restored) {
+  visit.Required("count", restored.count);
+  visit.Time("last", restored.last);
+  visit.Required("what", restored.what);
 }
 
 template <class V>
@@ -188,6 +219,7 @@ void Fields(V& visit, Described<V, HnsStatus>& hns) {
   visit.Required("calls", hns.calls);
   visit.Required("modifyingCalls", hns.modifying_calls);
   visit.Required("notes", hns.notes);
+  visit.Optional("restored", hns.restored);
 }
 
 template <class V>

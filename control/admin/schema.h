@@ -46,8 +46,9 @@
 //   ipv4?, ipv6?        |        | own facts: {subnet?, publicIP?, vtepMAC?}
 //   sourceVIP?          | string | the address that is reserved for kube-proxy on an overlay
 //                       |        | network
-//   source              |        | {description, inSync, condition?, servers[]?}
+//   source              |        | {description, inSync, condition?, lastAnswerAge?, servers[]?}
 //     condition         | string | a sentence, while it lasts
+//     lastAnswerAge     | number | seconds since the API server sent anything; omitted below 70
 //     servers[]         |        | {server, inUse, text}: the API servers, where there are several;
 //                       |        | text: why it is in use or not, with its last error
 //   conditions[]        |        | {subject, condition, times}: those that last and fail no check
@@ -56,7 +57,7 @@
 //                       |        | "vtep-mac", "own-lease", "masquerade",
 //                       |        | "forward-rules", "hns", "ledger", "options", "static-ip",
 //                       |        | "static-routes", "left-routes", "firewall", "node-name",
-//                       |        | "publish", "source-vip", "trace", or a sink's name
+//                       |        | "publish", "api-server", "source-vip", "trace", or a sink's name
 //     condition         | string | a sentence that names its object
 //     times             | number | how often it began or changed
 //   leases[]            |        | address-family halves by state: {state, sentence, count,
@@ -76,7 +77,12 @@
 //     device, family    | string | "flannel.4096"; "ipv4" or "ipv6": the outer family
 //     vni, port, mtu    | number | mtu: of the device, inner bytes
 //     toWire, toPods    |        | {bytes, packets[]}; bytes: inner ones, forwarded
-//       packets[]       |        | {name, sentence, packets} by verdict, "forward" included
+//       packets[]       |        | {name, sentence, packets, example?} by verdict, "forward"
+//                       |        |  included
+//         example       |        | a late packet of that drop: {at, outer?, peer?, vni?,
+//                       |        |  sourceMAC?, destinationMAC?, innerSource?, innerDestination?};
+//                       |        |  at: RFC 3339; outer: the other node's address in the outer
+//                       |        |  header; peer: whose lease has that address, or an inner one
 //     icmpErrors        | number | ICMP errors sent to own pods
 //     kernel[]          |        | {name, value}: counts kept below the data plane
 //     workers?          | number | threads that carry its packets
@@ -96,9 +102,12 @@
 //     routerMAC?        | string | distributed router MAC, which peers get as VTEP MAC
 //     calls             | number | into HNS since the start; modifyingCalls: those that change
 //     notes[]           | string | remarks that delay nothing
+//     restored?         |        | {count, last, what}: of the last 24 hours: how many objects were
+//                       |        |  lost or changed in HNS and written again, when the last one was
+//                       |        |  (RFC 3339), and what it was
 //   peers[]             |        | those in use: {node, device, sentPackets?, sentBytes?,
 //                       |        |  receivedPackets?, receivedBytes?, heard?, pathMTU?,
-//                       |        |  sentWithoutDF?, otherSource?, otherSourcePackets?}
+//                       |        |  sentWithoutDF?, otherSource?, otherSourcePackets?, icmpErrors?}
 //     device            | string | a tunnel's; else HNS's network or the interface of the host
 //                       |        | routes, where packets are not counted
 //     heard             | bool   | whether packets came from it in the last minute, to 5 s
@@ -109,6 +118,8 @@
 //                       |        | address that is not its public IP
 //     otherSourcePackets| number | how many came from such addresses; peerCheck decides whether
 //                       |        | they are dropped
+//     icmpErrors        |        | {count, type, code, from, at}: ICMP errors about packets to the
+//                       |        |  peer; of the last one type, code, sender, and time (RFC 3339)
 //
 //   Plan                | type   | meaning
 //   apiVersion, kind    | string | "weft/v2", "Plan"
@@ -192,7 +203,8 @@ struct ServerStatus {
 struct SourceStatus {
   std::string description;
   bool in_sync = false;
-  std::string condition;                // empty: none
+  std::string condition;  // empty: none
+  std::optional<std::uint64_t> last_answer_age{};
   std::vector<ServerStatus> servers{};  // empty: there is only one
   friend bool operator==(const SourceStatus&, const SourceStatus&) = default;
 };
@@ -233,11 +245,22 @@ struct SinkStatus {
   friend bool operator==(const SinkStatus&, const SinkStatus&) = default;
 };
 
+struct DropExample {
+  std::int64_t at = 0;  // Unix seconds
+  std::optional<IpAddress> outer{};
+  std::string peer{};  // empty: no lease's
+  std::optional<std::uint32_t> vni{};
+  std::optional<MacAddress> source_mac{}, destination_mac{};
+  std::optional<IpAddress> inner_source{}, inner_destination{};
+  friend bool operator==(const DropExample&, const DropExample&) = default;
+};
+
 // Packets with one verdict; every verdict but "forward" is a drop.
 struct VerdictCount {
   std::string name;
   std::string sentence;
   std::uint64_t packets = 0;
+  std::optional<DropExample> example{};
   friend bool operator==(const VerdictCount&, const VerdictCount&) = default;
 };
 
@@ -271,6 +294,14 @@ struct TunnelStatus {
   friend bool operator==(const TunnelStatus&, const TunnelStatus&) = default;
 };
 
+struct IcmpErrors {
+  std::uint64_t count = 0;
+  std::uint32_t type = 0, code = 0;
+  IpAddress from;
+  std::int64_t at = 0;  // Unix seconds
+  friend bool operator==(const IcmpErrors&, const IcmpErrors&) = default;
+};
+
 struct PeerStatus {
   std::string node;
   std::string device;
@@ -280,7 +311,15 @@ struct PeerStatus {
   std::optional<std::uint64_t> sent_without_df{};
   std::optional<IpAddress> other_source{};
   std::optional<std::uint64_t> other_source_packets{};
+  std::optional<IcmpErrors> icmp_errors{};
   friend bool operator==(const PeerStatus&, const PeerStatus&) = default;
+};
+
+struct Restored {
+  std::uint64_t count = 0;
+  std::int64_t last = 0;  // Unix seconds
+  std::string what;
+  friend bool operator==(const Restored&, const Restored&) = default;
 };
 
 struct HnsStatus {
@@ -294,6 +333,7 @@ struct HnsStatus {
   std::uint64_t calls = 0;
   std::uint64_t modifying_calls = 0;
   std::vector<std::string> notes;
+  std::optional<Restored> restored{};
   friend bool operator==(const HnsStatus&, const HnsStatus&) = default;
 };
 

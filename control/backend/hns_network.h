@@ -65,7 +65,7 @@ absl::StatusOr<admin::Plan> ReadPlan(Keeper& keeper, const std::string& network,
   if (!drift.ok()) return drift.status();
   admin::Plan plan = PlanOf(network, *drift);
   if (!repair || !plan.refused.empty()) return plan;
-  keeper.OnServiceGone();  // retries refused items now, not after their pause
+  keeper.RetryNow();
   for (int rounds = 0; rounds < kMostRounds; ++rounds) {
     const auto outcome = keeper.Round(Clock::now());
     plan.causes = CausesOf(outcome);

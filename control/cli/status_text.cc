@@ -2,6 +2,7 @@
 #include "control/cli/status_text.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -75,12 +76,40 @@ std::string DirectionLine(const admin::DirectionStatus& direction) {
                       " dropped");
 }
 
+std::string TimeText(std::int64_t unix_seconds) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromUnixSeconds(unix_seconds),
+                          absl::UTCTimeZone());
+}
+
+// "; the last at ...: from 10.0.0.7 (node w2), VNI 1, MAC a to b, 10.244.1.2 to 10.244.0.5"
+std::string ExampleText(const admin::DropExample& example, bool from_wire) {
+  const auto pair = [](const auto& from, const auto& to) {
+    return absl::StrCat(Text(from), " to ", Text(to));
+  };
+  std::vector<std::string> facts;
+  const std::string peer = example.peer.empty() ? "" : absl::StrCat("node ", example.peer);
+  if (example.outer) {
+    facts.push_back(absl::StrCat(from_wire ? "from " : "to ", example.outer->ToString(),
+                                 peer.empty() ? "" : absl::StrCat(" (", peer, ")")));
+  } else if (!peer.empty()) {
+    facts.push_back(peer);
+  }
+  if (example.vni) facts.push_back(absl::StrCat("VNI ", *example.vni));
+  if (example.source_mac)
+    facts.push_back(absl::StrCat("MAC ", pair(example.source_mac, example.destination_mac)));
+  if (example.inner_source) facts.push_back(pair(example.inner_source, example.inner_destination));
+  return absl::StrCat("; one at ", TimeText(example.at), facts.empty() ? "" : ": ",
+                      absl::StrJoin(facts, ", "));
+}
+
 void AddDrops(TextTable& table, const std::string& device, std::string_view direction,
               const admin::DirectionStatus& counts) {
   for (const admin::VerdictCount& count : counts.packets) {
     if (count.name == Name(dataplane::Verdict::kForward) || count.packets == 0) continue;
-    table.Add(
-        {device, std::string(direction), absl::StrCat(count.packets), count.name, count.sentence});
+    const std::string example =
+        count.example ? ExampleText(*count.example, direction == "to-pods") : "";
+    table.Add({device, std::string(direction), absl::StrCat(count.packets), count.name,
+               absl::StrCat(count.sentence, example)});
   }
 }
 
@@ -94,6 +123,35 @@ std::string_view KernelSentence(std::string_view name) {
   if (name == "icmp-unexpected")
     return "an ICMP error that matches no packet sent recently, perhaps forged; ignored";
   return "counted by the kernel";
+}
+
+// RFC 792, RFC 4443.
+std::string IcmpText(const admin::IcmpErrors& errors) {
+  const bool v4 = errors.from.is_v4();
+  const bool port = errors.type == (v4 ? 3u : 1u) && errors.code == (v4 ? 3u : 4u);
+  return absl::StrCat("type ", errors.type, ", code ", errors.code,
+                      port ? " (port unreachable: no program receives there)" : "");
+}
+
+// Of the peers with the most errors.
+std::string IcmpLines(const Status& status) {
+  std::vector<const admin::PeerStatus*> peers;
+  for (const admin::PeerStatus& peer : status.peers)
+    if (peer.icmp_errors) peers.push_back(&peer);
+  std::ranges::stable_sort(peers, std::greater(),
+                           [](const auto* p) { return p->icmp_errors->count; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(peers.size(), kPeersShown); ++i) {
+    const admin::IcmpErrors& errors = *peers[i]->icmp_errors;
+    absl::StrAppend(&text, "  peer ", peers[i]->node, ": ", errors.count, " ICMP errors, one from ",
+                    errors.from.ToString(), " at ", TimeText(errors.at), ": ", IcmpText(errors),
+                    "\n");
+  }
+  if (peers.size() > kPeersShown) {
+    absl::StrAppend(&text, "  ", peers.size() - kPeersShown,
+                    " more peers; \"flannelctl status -o json\" lists them\n");
+  }
+  return text;
 }
 
 // Counts since the data plane began; a restart begins again at zero.
@@ -243,11 +301,7 @@ std::string StatusText(const Status& status, bool peers) {
                                  : status.ready ? "ready, but degraded"
                                                 : "NOT READY",
                                  "\n");
-  Line(out, "running",
-       absl::StrCat("since ",
-                    absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromUnixSeconds(status.started),
-                                     absl::UTCTimeZone()),
-                    ", process ", status.pid));
+  Line(out, "running", absl::StrCat("since ", TimeText(status.started), ", process ", status.pid));
   Line(out, "backend", absl::StrCat(status.backend, ", data plane ", status.dataplane));
   if (!status.interface_name.empty())
     Line(out, "interface", absl::StrCat(status.interface_name, ", inner MTU ", status.mtu));
@@ -257,7 +311,10 @@ std::string StatusText(const Status& status, bool peers) {
   Line(
       out, "source",
       absl::StrCat(status.source.description, status.source.in_sync ? ", in sync" : ", NOT in sync",
-                   status.source.condition.empty() ? "" : ", failing"));
+                   status.source.condition.empty() ? "" : ", failing",
+                   status.source.last_answer_age
+                       ? absl::StrCat(", last answer ", *status.source.last_answer_age, " s ago")
+                       : ""));
   for (const admin::ServerStatus& each : status.source.servers)
     Line(out, "server", absl::StrCat(each.server, ": ", each.text));
   for (const admin::ConditionStatus& each : status.conditions) {
@@ -311,10 +368,16 @@ std::string StatusText(const Status& status, bool peers) {
     }
     if (hns.router_mac)
       Line(out, "", "before its first pod a node's HNS lists routes that carry no packets yet");
+    if (hns.restored) {
+      Line(out, "",
+           absl::StrCat("restored ", hns.restored->count, " in 24 h, last ",
+                        TimeText(hns.restored->last), ": ", hns.restored->what));
+    }
     for (const std::string& note : hns.notes) Line(out, "", note);
   }
   if (HasDrops(status))
-    absl::StrAppend(&out, "\nDropped since the tunnel came up:\n", Drops(status));
+    absl::StrAppend(&out, "\nDropped since the tunnel came up:\n", Drops(status),
+                    IcmpLines(status));
   if (const std::vector<std::string> steps = NextSteps(status); !steps.empty()) {
     absl::StrAppend(&out, "\nNext steps:\n");
     for (const std::string& step : steps) absl::StrAppend(&out, "  ", step, "\n");

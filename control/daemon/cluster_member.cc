@@ -20,6 +20,7 @@ kube::ApiStatus StatusOf(const kube::ApiAnswer& answer) {
   if (answer.status >= 300)
     status = kube::DecodeApiStatus(answer.status, answer.content_type, answer.body);
   if (answer.retry_after) status.retry_after = answer.retry_after;
+  status.credentials = answer.credentials;
   return status;
 }
 
@@ -29,7 +30,7 @@ std::string Refusal(const kube::ApiStatus& status) {
                                         status.message.empty() ? status.reason : status.message);
   switch (status.code) {
     case 401:
-      return absl::StrCat(text, "; check the credentials");
+      return absl::StrCat(text, "; it does not accept ", status.credentials);
     case 403:
       return absl::StrCat(text, "; let this account `get` pods, or set NODE_NAME");
     default:
@@ -124,6 +125,14 @@ void ClusterMember::SetReady(bool ready) {
   if (!publisher_) return;
   publisher_->SetReady(ready);
   Publish();
+}
+
+kube::Silence ClusterMember::silence() const {
+  return source_ ? kube::JudgeSilence(source_->counts(), clock_.Now()) : kube::Silence();
+}
+
+void ClusterMember::Poll(bool source_fails) {
+  silence_condition_.Set(source_fails ? "" : silence().condition);
 }
 
 void ClusterMember::Publish() {

@@ -43,6 +43,8 @@ class ClusterMember {
   // Our Node as last reported, and the annotations to publish in it (empty: not known yet).
   void Update(const std::optional<lease::OwnNode>& node, std::optional<kube::Publication> desired);
   void SetReady(bool ready);  // the node's network works
+  // About every second. `source_fails`: the source reports a condition, which says more.
+  void Poll(bool source_fails);
 
   std::string Describe() const;  // the source, for display
   // With why each is used or not.
@@ -51,6 +53,8 @@ class ClusterMember {
   // Why our name is not known; empty when it is.
   const control::Condition& name_condition() const { return name_condition_; }
   const control::Condition& publish_condition() const { return publish_condition_; }
+  const control::Condition& silence_condition() const { return silence_condition_; }
+  kube::Silence silence() const;
   std::optional<control::TimePoint> synced_at() const;
   void AddMetrics(metrics::Exposition& exposition) const;
   bool published() const { return publisher_ && publisher_->published(); }
@@ -73,7 +77,7 @@ class ClusterMember {
   lease::SourceListener* listener_ = nullptr;
   Timer timer_;  // of the name's next try, then of the publisher
   control::Backoff name_backoff_;
-  control::Condition name_condition_, publish_condition_;
+  control::Condition name_condition_, publish_condition_, silence_condition_;
   std::uint64_t name_errors_ = 0, publish_errors_ = 0;
   std::unique_ptr<kube::Publisher> publisher_;  // once the name is known
   std::unique_ptr<control::KubeSource> source_;

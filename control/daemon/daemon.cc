@@ -35,11 +35,6 @@ constexpr int kCheckShare = 50;  // of the time between checks of all leases: it
 constexpr std::size_t kHealthConnections = 256;
 constexpr auto kHealthDeadline = std::chrono::seconds(3);
 
-std::int64_t UnixSeconds() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
-}
-
 control::ReconcilerOptions WithKnown(const DaemonConfig& config) {
   control::OwnFacts known;
   known.node.name = config.options.node_name;
@@ -66,7 +61,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
                kube::AnnotationKeys keys)
     : loop_(loop),
       config_(std::move(config)),
-      started_(UnixSeconds()),
+      started_(control::UnixSecondsAt(steady_clock::now())),
       reconciler_(clock_, control::SystemRandom(), Hooks(), WithKnown(config_)),
       node_name_(config_.options.node_name),
       source_timer_(loop),
@@ -331,6 +326,8 @@ void Daemon::ArmHousekeeping() {
     net_conf_.Poll();
     Identify();
     CheckLeases();
+    if (member_) member_->Poll(reconciler_.report().condition.has_value());
+    LogRestored();
     log_condition_.Set(control::PollLogFile(steady_clock::now()));
     network_.Poll();
     if (network_.is_due(steady_clock::now())) Schedule();
@@ -398,6 +395,16 @@ void Daemon::CheckLeases() {
   }
   lease_condition_.Set(refused);
   next_check_ = begin + kCheckShare * (steady_clock::now() - begin);
+}
+
+// What the limit suppresses is counted in the line that follows.
+void Daemon::LogRestored() {
+  const hns::Repairs::Last last = hns_repairs_->ReadLast(clock_.Now());
+  if (last.all == restored_logged_) return;
+  const std::string line = last.Text();
+  if (!limit_.Allows(control::WithoutNumbers(line), clock_.Now())) return;
+  restored_logged_ = last.all;
+  control::LogWarning(line);
 }
 
 void Daemon::Settle() {

@@ -139,6 +139,8 @@ class Daemon final : public admin::StateProvider {
   std::string RecalledText() const;
   // Conditions that follow from the leases; at most a fiftieth of the time is spent on them.
   void CheckLeases();
+  // Logs what HNS lost and flanneld restored.
+  void LogRestored();
   // Reports the state of the sinks to the node's network, the API server and admin clients; logs
   // readiness.
   void Settle();
@@ -203,7 +205,8 @@ class Daemon final : public admin::StateProvider {
   std::chrono::steady_clock::time_point last_round_{};    // of Schedule
   std::chrono::steady_clock::time_point next_recheck_{};  // of RecheckRoutes, not before
   int rounds_ = 0;                                        // of housekeeping
-  control::LogLimit limit_;                               // of ready and not ready
+  control::LogLimit limit_;                               // of ready, not ready, and restored
+  std::uint64_t restored_logged_ = 0;                     // Repairs::Last::all
   bool unready_logged_ = true;                            // true: the first "ready" is logged
 };
 

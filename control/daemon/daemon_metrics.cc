@@ -75,10 +75,11 @@ std::string Daemon::ReadMetrics() const {
   if (member_) member_->AddMetrics(exposition);
   if (hns_calls_) {
     hns_calls_->AddTo(exposition);
-    exposition.Add(Metric::kHnsDriftRepairs, {"network"}, hns_repairs_->networks);
-    exposition.Add(Metric::kHnsDriftRepairs, {"host-route"}, hns_repairs_->host_routes);
-    exposition.Add(Metric::kHnsDriftRepairs, {"route"}, hns_repairs_->routes);
-    exposition.Add(Metric::kHnsDriftRepairs, {"endpoint"}, hns_repairs_->endpoints);
+    using Kind = hns::Repairs::Kind;
+    for (const auto& [name, kind] :
+         {std::pair("network", Kind::kNetwork), std::pair("host-route", Kind::kHostRoute),
+          std::pair("route", Kind::kRoute), std::pair("endpoint", Kind::kEndpoint)})
+      exposition.Add(Metric::kHnsDriftRepairs, {name}, hns_repairs_->Count(kind));
   }
   network_.AddMetrics(exposition);
   return exposition.Text();

@@ -107,6 +107,7 @@ std::vector<backend::NamedCondition> Daemon::NamedConditions() const {
   if (member_) {
     conditions.push_back({"node-name", member_->name_condition()});
     conditions.push_back({"publish", member_->publish_condition()});
+    conditions.push_back({"api-server", member_->silence_condition()});
   }
   return conditions;
 }
@@ -134,6 +135,9 @@ void Daemon::ReportHealth() {
     health.reason = absl::StrCat(failing->name, failing->text.empty() ? "" : ": ", failing->text);
   for (admin::ConditionStatus& each : Conditions(report))
     health.conditions.emplace_back(std::move(each.subject), std::move(each.condition));
+  const hns::Repairs::Last restored = hns_repairs_->ReadLast(clock_.Now());
+  health.restored = restored.all;
+  health.last_restored = restored.Text();
   config_.on_health(health);
 }
 
@@ -149,6 +153,9 @@ admin::Status Daemon::ReadStatus() {
   status.checks = Checks(report);
   status.ready = AllOk(status.checks);
   network_.FillStatus(status);
+  const hns::Repairs::Last restored = hns_repairs_->ReadLast(clock_.Now());
+  if (status.hns && restored.recent > 0)
+    status.hns->restored = {restored.recent, control::UnixSecondsAt(restored.at), restored.what};
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     if (!config_.conf.enabled(family)) continue;
     admin::OwnFacts own;
@@ -161,6 +168,10 @@ admin::Status Daemon::ReadStatus() {
     (family == IpFamily::kV4 ? status.v4 : status.v6) = own;
   }
   status.source = {DescribeSource(), report.source_synced, report.condition.value_or("")};
+  if (member_) {
+    if (const auto age = member_->silence().age)
+      status.source.last_answer_age = static_cast<std::uint64_t>(age->count());
+  }
   if (member_ && member_->Servers().size() > 1) {
     for (const kube::ServerState& each : member_->Servers())
       status.source.servers.push_back({each.server, each.in_use, each.text});

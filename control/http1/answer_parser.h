@@ -21,6 +21,8 @@ struct HttpHead {
   std::string content_type;  // as the server wrote it, with parameters; empty if absent
   std::optional<std::chrono::seconds> retry_after;  // as a number of seconds; dates are ignored
   std::optional<std::uint64_t> content_length = {};
+  // Of a 401, for people: what was not accepted. The sender of the request fills it in.
+  std::string credentials = {};
 };
 
 // Receives the answer. False: stop parsing.

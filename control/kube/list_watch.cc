@@ -41,6 +41,7 @@ constexpr minutes kMostRetryAfter(5);
 constexpr int kTries = 3;  // before another list mode is tried
 constexpr int kSilentWatches = 2;
 constexpr std::size_t kMaxErrorText = std::size_t{64} << 10;
+constexpr char kNoList[] = "it answers 200 with what is no list of Nodes";
 constexpr std::size_t kMaxToken = std::size_t{16} << 10;
 
 }  // namespace
@@ -77,7 +78,7 @@ Action ListWatch::SendRequest() {
   phase_ = Phase::kRequested;
   requested_at_ = now;
   until_ = now + (KindOf(kind_) == AnswerKind::kList ? kListHead : kStreamHead);
-  return Send{MakeNodesRequest(request), until_};
+  return Send{MakeNodesRequest(request), until_, std::exchange(fault_, {})};
 }
 
 RequestKind ListWatch::BeginSnapshot() {
@@ -109,7 +110,7 @@ Action ListWatch::Pause(Duration pause) {
   phase_ = Phase::kNone;
   emitter_.Close();
   until_ = clock_.Now() + pause;
-  return Wait{until_};
+  return Wait{until_, std::exchange(fault_, {})};
 }
 
 Action ListWatch::WatchAgain() {
@@ -215,6 +216,7 @@ Action ListWatch::Expired(const absl::Status& why) {
 // The body is not what its Content-Type announces.
 Action ListWatch::Unreadable(const absl::Status& broken) {
   const absl::Status why = Why(absl::StatusCode::kDataLoss, broken.message());
+  if (!answer().emitted_anything) fault_ = kNoList;
   // A single bad frame may be an accident; many, or one at the start of an answer, are not.
   if (answer().encoding == Encoding::kProtobuf && !json_only_ &&
       (!answer().emitted_anything || tries_ + 1 >= kTries)) {
@@ -237,6 +239,7 @@ Action ListWatch::Cut(const absl::Status& why) {
 
 void ListWatch::BeginWatch() {
   watching_since_ = clock_.Now();
+  bookmark_at_.reset();
   settled_ = false;
   watched_ = true;
 }
@@ -289,6 +292,12 @@ std::optional<Action> ListWatch::Digest() {
     if (answer().watched_anything) counts_.synced_at = received_at_;
     if (!answer().version.empty()) version_ = answer().version;
     if (answer().watched_anything) silent_watches_ = 0;
+    if (answer().bookmark) {
+      if (bookmark_at_)
+        counts_.bookmark_interval =
+            std::max(counts_.bookmark_interval, received_at_ - *bookmark_at_);
+      bookmark_at_ = received_at_;
+    }
   }
   if (answer().error_event) return Refused(*answer().error_event);
   if (answer().list_end) return ListEnded(*answer().list_end);
@@ -316,6 +325,7 @@ Action ListWatch::OnHead(const HttpHead& head) {
   if (phase_ != Phase::kRequested) return Continue();
   head_ = head;
   received_at_ = clock_.Now();
+  counts_.answered_at = received_at_;
   if (head_.status != 200) {
     phase_ = Phase::kRefused;
     error_text_.clear();
@@ -345,7 +355,7 @@ Action ListWatch::OnBody(std::string_view bytes) {
   const absl::Status read = emitter_.Read(bytes);
   // Before the end mark only ADDED events count as progress. The clock is read only once per Node,
   // which arrives in about three pieces.
-  if (!answer().initial || answer().added) received_at_ = clock_.Now();
+  if (!answer().initial || answer().added) counts_.answered_at = received_at_ = clock_.Now();
   if (std::optional<Action> next = Digest()) return *std::move(next);
   if (!read.ok()) return Unreadable(read);
   return Continue();
@@ -357,6 +367,9 @@ Action ListWatch::OnEnd(const absl::Status& status) {
       return Continue();
     case Phase::kRequested:
       if (status.ok()) return TryAgain(Why(absl::StatusCode::kUnavailable, "no answer"));
+      // A list may be too long to be answered in time.
+      if (absl::IsDeadlineExceeded(status) && KindOf(kind_) == AnswerKind::kList)
+        return TryAndCount(Why(status.code(), status.message()));
       return TryAgain(Why(status.code(), status.message()));
     case Phase::kRefused:
       return RefusedByHead();
@@ -367,6 +380,7 @@ Action ListWatch::OnEnd(const absl::Status& status) {
   if (!status.ok()) return Cut(status);
   const absl::Status finished = emitter_.Finish();
   if (std::optional<Action> next = Digest()) return *std::move(next);
+  if (!watching() && !answer().emitted_anything) fault_ = kNoList;
   return Cut(finished.ok() ? absl::UnavailableError("the server has ended it") : finished);
 }
 
@@ -386,28 +400,51 @@ Action ListWatch::OnTime() {
     case Phase::kAnswered:
       break;
   }
-  if (watching()) return Silence();
+  if (watching()) return WatchIsSilent();
+  const bool stalls = clock_.Now() < requested_at_ + kSnapshotLimit;
+  // A streamed list is silent too where the server does not know such lists, or not the version.
+  if (stalls && (kind_ != RequestKind::kStream || (!answer().emitted_anything && version_.empty())))
+    fault_ = absl::StrCat("no byte for ", kListIdle.count(), " s within its answer");
   if (kind_ == RequestKind::kStream) {  // the server does not know streamed lists, or stalls
     no_stream_until_ = clock_.Now() + kRefusalLasts;
     return SendRequest();
   }
-  const bool stalls = clock_.Now() < requested_at_ + kSnapshotLimit;
   return TryAndCount(Why(absl::StatusCode::kDeadlineExceeded,
                          stalls ? "the answer stalls" : "the answer takes more than 3 minutes"));
 }
 
 Action ListWatch::RefusedByHead() {
-  return Refused(DecodeApiStatus(head_.status, head_.content_type, error_text_));
+  ApiStatus status = DecodeApiStatus(head_.status, head_.content_type, error_text_);
+  status.credentials = head_.credentials;
+  return Refused(std::move(status));
 }
 
 // The connection may be dead, or nothing happens in the cluster. Or the version is ahead of the
 // server's (etcd was restored): a watch then has no events until the server reaches that version.
-Action ListWatch::Silence() {
+Action ListWatch::WatchIsSilent() {
   if (!answer().watched_anything && ++silent_watches_ >= kSilentWatches) {
     silent_watches_ = 0;
     snapshot_desired_ = true;
   }
   return SendRequest();
+}
+
+Silence JudgeSilence(const ListWatch::Counts& counts, TimePoint now) {
+  Silence silence;
+  if (!counts.answered_at) return silence;
+  const auto age = std::chrono::duration_cast<seconds>(now - *counts.answered_at);
+  if (age >= Silence::kFact) silence.age = age;
+  // Half an interval later than the second one is due.
+  const Duration two = counts.bookmark_interval * 5 / 2;
+  const Duration patience = two == Duration::zero()
+                                ? Duration(Silence::kCondition)
+                                : std::clamp<Duration>(two, Silence::kLeast, Silence::kCondition);
+  if (age >= patience) {
+    silence.condition =
+        absl::StrCat("the API server has sent nothing for ", age.count(),
+                     " s: leases stay as they are; check the API server and what lies between");
+  }
+  return silence;
 }
 
 }  // namespace weft::kube

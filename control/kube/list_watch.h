@@ -31,6 +31,8 @@
 // - Silence ends an exchange: 30 s (lists: 60 s) before the answer, 30 s during a list, 120 s in a
 //   watch, whose bookmarks arrive each minute. A whole list, and a streamed one up to its end mark,
 //   has three minutes, however steadily its bytes arrive.
+// - Bytes are an answer, whatever they say (Counts::answered_at). `Silence` turns their age into a
+//   fact, then a condition; what may be missing are bookmarks, whose interval is measured.
 // - A condition is reported after a failed attempt, not for the ordinary end of a watch, and only
 //   once while it stays the same.
 #pragma once
@@ -58,12 +60,16 @@ namespace weft::kube {
 struct Send {  // call OnTime at `deadline` if nothing has arrived
   HttpRequest request;
   control::TimePoint deadline;
+  // Why the server of the exchange that this ends has failed; empty: it has not, or its status and
+  // its connection show that.
+  std::string fault{};
 };
 struct Read {  // the exchange continues; same rule for the deadline
   control::TimePoint deadline;
 };
 struct Wait {
   control::TimePoint until;
+  std::string fault{};  // as Send's
 };
 using Action = std::variant<Send, Read, Wait>;
 
@@ -82,6 +88,10 @@ class ListWatch {
     // When the listener had the state of the server last: at a snapshot's end, or when a watch
     // brought an event or a bookmark. Empty: there was no snapshot.
     std::optional<control::TimePoint> synced_at{};
+    // When the server sent anything last.
+    std::optional<control::TimePoint> answered_at{};
+    // The longest time between two bookmarks of one watch; zero: there were no two yet.
+    control::Duration bookmark_interval{};
   };
   const Counts& counts() const { return counts_; }
 
@@ -123,7 +133,7 @@ class ListWatch {
   Action Expired(const absl::Status& why);
   Action Unreadable(const absl::Status& broken);
   Action Cut(const absl::Status& why);
-  Action Silence();
+  Action WatchIsSilent();
 
   void BeginWatch();
   void SettleIfTime();
@@ -163,9 +173,23 @@ class ListWatch {
   bool settled_ = false;
   HttpHead head_;
   std::string error_text_;
+  std::string fault_;                              // of the next action
+  std::optional<control::TimePoint> bookmark_at_;  // of the last bookmark in this watch
 
   Counts counts_;
   bool watched_ = false;  // a watch has begun
 };
+
+// What the silence of the API server means `now`.
+struct Silence {
+  static constexpr std::chrono::seconds kFact{70};   // one bookmark is late
+  static constexpr std::chrono::seconds kLeast{30};  // as within any other answer
+  static constexpr std::chrono::seconds kCondition{150};
+
+  std::optional<std::chrono::seconds> age{};  // of its last answer, from kFact on
+  // After kCondition, or two bookmarks that did not come if their interval is shorter. Empty: none.
+  std::string condition{};
+};
+Silence JudgeSilence(const ListWatch::Counts& counts, control::TimePoint now);
 
 }  // namespace weft::kube

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/kube/list_watch_request.h"
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/http1/percent.h"
 
 namespace weft::kube {
 namespace {
 
-constexpr std::string_view kProtobuf = "application/vnd.kubernetes.protobuf";
-constexpr std::string_view kJson = "application/json";
 constexpr int kPageSize = 500;  // client-go's
 
 // "" or "&resourceVersion=..."
@@ -59,14 +55,6 @@ HttpRequest MakeNodesRequest(const NodesRequest& nodes) {
 AnswerKind KindOf(RequestKind kind) {
   return kind == RequestKind::kStream || kind == RequestKind::kWatch ? AnswerKind::kWatch
                                                                      : AnswerKind::kList;
-}
-
-std::optional<Encoding> EncodingOf(std::string_view content_type) {
-  const std::string_view type =
-      absl::StripAsciiWhitespace(content_type.substr(0, content_type.find(';')));
-  if (absl::EqualsIgnoreCase(type, kProtobuf)) return Encoding::kProtobuf;
-  if (absl::EqualsIgnoreCase(type, kJson)) return Encoding::kJson;
-  return std::nullopt;
 }
 
 }  // namespace weft::kube

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,7 +33,5 @@ HttpRequest MakeNodesRequest(const NodesRequest& nodes);
 
 // The kind of the answer, for its reader.
 AnswerKind KindOf(RequestKind kind);
-// The encoding of the media type, whatever its parameters; empty: not JSON or protobuf.
-std::optional<Encoding> EncodingOf(std::string_view content_type);
 
 }  // namespace weft::kube

@@ -29,10 +29,13 @@ absl::StatusCode CodeOf(int http) {
   }
 }
 
-std::string_view NextStep(int http) {
-  switch (http) {
+std::string NextStep(const ApiStatus& status) {
+  switch (status.code) {
     case 401:
-      return "it does not accept our token or certificate; they are read again for every try";
+      if (status.credentials.empty())
+        return "it does not accept our token or certificate; they are read again for every try";
+      return absl::StrCat("it does not accept ", status.credentials,
+                          "; credentials are read again for every try");
     case 403:
       return "give this account the verbs get, list and watch on nodes (deploy/rbac.yaml)";
     case 404:
@@ -84,7 +87,7 @@ absl::Status Condition(RequestKind kind, const ApiStatus& status) {
   std::string text = absl::StrCat("cannot ", Spec(kind), ": the API server answers ", status.code);
   if (!status.reason.empty()) absl::StrAppend(&text, " (", Quoted(status.reason, kMaxReason), ")");
   if (!status.message.empty()) absl::StrAppend(&text, ": ", Quoted(status.message, kMaxMessage));
-  absl::StrAppend(&text, "; ", NextStep(status.code));
+  absl::StrAppend(&text, "; ", NextStep(status));
   return {CodeOf(status.code), text};
 }
 

@@ -18,7 +18,7 @@ void NodeEmitter::Open(RequestKind request, bool begins, Encoding encoding) {
 }
 
 absl::Status NodeEmitter::Read(std::string_view bytes) {
-  answer_->added = false;
+  answer_->added = answer_->bookmark = false;
   return answer_->reader->Read(bytes);
 }
 
@@ -35,7 +35,10 @@ void NodeEmitter::OnNode(NodeChange change, const DecodedNode& node,
 void NodeEmitter::OnBookmark(std::string_view resource_version, bool initial_events_end) {
   if (answer_->error_event) return;
   answer_->emitted_anything = true;
-  if (!answer_->initial) return Watched(resource_version);
+  if (!answer_->initial) {
+    answer_->bookmark = true;
+    return Watched(resource_version);
+  }
   // Before the end mark versions are in no order, and an ordinary bookmark proves nothing.
   if (!initial_events_end) return;
   answer_->initial = false;

@@ -47,6 +47,7 @@ class NodeEmitter final : AnswerListener {
     bool initial;                   // a streamed list whose end mark has not come yet
     bool emitted_anything = false;  // at least one item could be read
     bool added = false;             // the last piece had ADDED events
+    bool bookmark = false;          // the last piece had one, after the end mark
     // In a watch, or in a streamed list after its end mark: there were events or bookmarks.
     bool watched_anything = false;
     std::string version = {};                   // to continue the watch from; empty: none yet

@@ -123,8 +123,9 @@ void NodeLeave::OnAnswer(const absl::StatusOr<ApiAnswer>& answer) {
     return Retry(text, status.retry_after);
   }
   if (status.code == 401) {
-    return End(absl::UnauthenticatedError(absl::StrCat(
-        Subject(), ": ", text, "; check the credentials that --kubeconfig-file names")));
+    return End(absl::UnauthenticatedError(
+        absl::StrCat(Subject(), ": ", text, "; it does not accept ", answer->credentials,
+                     "; check the credentials that --kubeconfig-file names")));
   }
   if (status.code == 403 && phase_ == Phase::kPods) {
     return End(absl::PermissionDeniedError(absl::StrCat(

@@ -59,10 +59,12 @@ namespace {
 constexpr std::size_t kLongestMessage = 300;  // bytes
 
 // The next step for a failed patch.
-std::string_view NextStepOfPatch(int code) {
-  switch (code) {
+std::string NextStepOfPatch(const ApiStatus& status) {
+  switch (status.code) {
     case 401:
-      return "its credentials are not accepted: renew the token or the client certificate";
+      return absl::StrCat("the API server does not accept ",
+                          status.credentials.empty() ? "its credentials" : status.credentials,
+                          ": renew the token or the client certificate");
     case 403:
       return "its role lacks a rule: allow \"patch\" of \"nodes/status\" to the account that "
              "flanneld runs as";
@@ -88,7 +90,7 @@ std::string PatchFailure(std::string_view node_name, std::string_view subject,
   return absl::StrCat(what, answer->code, answer->reason.empty() ? "" : " ", answer->reason,
                       answer->message.empty() ? "" : " ",
                       answer->message.empty() ? "" : Quoted(answer->message, kLongestMessage), "; ",
-                      NextStepOfPatch(answer->code));
+                      NextStepOfPatch(*answer));
 }
 
 }  // namespace weft::kube

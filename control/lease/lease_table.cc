@@ -128,19 +128,19 @@ void LeaseTable::BeginSnapshot() {
   }
 }
 
-bool LeaseTable::EndSnapshot() {
+bool LeaseTable::EndSnapshot(absl::FunctionRef<void(const NodeKey&)> gone) {
   if (!in_snapshot_) return false;
   in_snapshot_ = false;
   const std::size_t before = nodes_.size() + refused_.size() + not_joined_.size();
   for (Remarks* const remarks : {&refused_, &not_joined_})
     std::erase_if(*remarks, [](const auto& at) { return !at.second.reported; });
-  if (reported_count_ < nodes_.size()) Sweep();
+  if (reported_count_ < nodes_.size()) Sweep(gone);
   if (nodes_.size() + refused_.size() + not_joined_.size() == before) return false;
   ++generation_;
   return true;
 }
 
-void LeaseTable::Sweep() {
+void LeaseTable::Sweep(absl::FunctionRef<void(const NodeKey&)> gone) {
   // Names that were reported both as refused and with a lease: the lease counts.
   absl::flat_hash_set<std::string_view> readable;
   if (!refused_.empty()) {
@@ -157,7 +157,9 @@ void LeaseTable::Sweep() {
     const auto refusal = refused_.empty() ? refused_.end() : refused_.find(lease.name());
     const bool kept = refusal != refused_.end() && !readable.contains(lease.name()) &&
                       (refusal->second.uid.empty() || refusal->second.uid == lease.node().uid);
-    if (!kept) Forget(record);
+    if (kept) return;
+    gone(lease.node());
+    Forget(record);
   });
   AdmitWaiting();
 }

@@ -91,8 +91,8 @@ class LeaseTable {
   void BeginSnapshot();
   // Removes what was not reported since BeginSnapshot, except that a refused node keeps the lease
   // it had under its UID: the Node exists, but is not readable now. True if anything changed; then
-  // O(n).
-  bool EndSnapshot();
+  // O(n). `gone` is called for each lease before it is removed, and may read the table.
+  bool EndSnapshot(absl::FunctionRef<void(const NodeKey&)> gone = [](const NodeKey&) {});
   // Adds or replaces by key. True if the value changed.
   bool Upsert(const Lease& lease);
   // True if the lease existed.
@@ -195,7 +195,7 @@ class LeaseTable {
   bool Put(const Lease& lease);
   void Forget(RecordId lease);
   void Mark(RecordId lease, bool reported);
-  void Sweep();
+  void Sweep(absl::FunctionRef<void(const NodeKey&)> gone);
   // False if nothing changed.
   bool PutRemark(Remarks& remarks, const NodeKey& node, const std::string& reason);
   bool EraseRemarks(const NodeKey& node);

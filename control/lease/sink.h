@@ -51,6 +51,9 @@ struct SinkReport {
   bool more = false;
   // Foreign changes that cause no failure now, for people.
   std::vector<std::string> notes{};
+  // Since the report before: how many entries were in place, were lost and were put back, and one.
+  std::size_t restored = 0;
+  std::string restored_one{};
 };
 
 // One thread (control). Idempotent: each call compares with the actual state and changes only what

@@ -79,6 +79,11 @@ constexpr MetricRow kTable[] = {
      {"family", "dir", "reason"},
      "Packets that the userspace data plane dropped, by drop reason."},
     {"weft_icmp_errors_sent_total", Type::kCounter, {"family"}, "ICMP errors sent to own pods."},
+    {"weft_kernel_events_total",
+     Type::kCounter,
+     {"family", "event"},
+     "What the kernel and the userspace data plane's ports count, as \"flannelctl status\" names "
+     "it: socket-overflow, icmp-refused, ..."},
 };
 static_assert(sizeof(kTable) / sizeof(kTable[0]) == kMetrics);
 

@@ -33,6 +33,7 @@ enum class Metric : std::uint8_t {
   kEncapBytes,
   kDropPackets,
   kIcmpErrors,
+  kKernelEvents,
   kCount,
 };
 

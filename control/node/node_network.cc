@@ -377,8 +377,10 @@ void NodeNetwork::Settle(bool ready, control::TimePoint now) {
   const std::string text = Text(env);
   const bool first = !subnet_file_.written(), matched = !first && subnet_file_.Matches(text);
   file_condition_.Set(subnet_file_.Keep(text, now).message(), now);
-  if (!matched && subnet_file_.Matches(text))
-    control::LogInfo(absl::StrCat(first ? "wrote " : "restored ", subnet_file_.path()));
+  if (const std::string& was = subnet_file_.replaced(); !was.empty())
+    control::LogWarning(absl::StrCat("restored ", subnet_file_.path(), ": ", was));
+  else if (!matched && subnet_file_.Matches(text))
+    control::LogInfo(absl::StrCat(first ? "wrote " : "replaced ", subnet_file_.path()));
 }
 
 }  // namespace weft::node

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/file_io.h"
 #include "control/own_files.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::node {
 namespace {
@@ -41,6 +42,17 @@ absl::StatusOr<std::string> Read(const std::string& path) {
 std::string FolderOf(const std::string& path) {
   const std::size_t end = path.find_last_of("/\\");
   return end == std::string::npos ? "" : path.substr(0, end);
+}
+
+// What is at `path` in place of `text`.
+std::string Describe(const std::string& path, const std::string& text) {
+  constexpr std::size_t kShown = 300;  // bytes; ours has at most about 250
+  std::error_code error;
+  if (!fs::exists(control::PathOf(path), error)) return "it was missing";
+  const std::optional<std::string> found = Read(path);
+  if (!found) return "it could not be read";
+  if (*found == text) return "another user could alter it";
+  return absl::StrCat("it had ", Quoted(*found, kShown));
 }
 
 // The operator's text of `aside` (own_files.h).
@@ -94,13 +106,16 @@ std::vector<IpPrefix> SubnetFile::Subnets() const {
 
 absl::Status SubnetFile::Keep(const std::string& text, control::TimePoint now) {
   const bool matches = Matches(text);
+  replaced_.clear();
   if (matches && text_ == text) {
     const auto rest = std::min<control::Duration>(2 * pause_ + kRest, kMostRest);
     if (changes_ > 0 && now - put_back_at_ >= rest) changes_ = 0;
   } else if (matches || text_ != text) {  // of an earlier process, or of our own change
     if (absl::Status status = Write(text); !status.ok()) return status;
   } else if (changes_ == 0 || now - put_back_at_ >= pause_) {
+    std::string was = Describe(path_, text);
     if (absl::Status status = Write(text); !status.ok()) return status;
+    replaced_ = std::move(was);
     pause_ = changes_++ == 0 ? kFirstYield : std::min<control::Duration>(2 * pause_, kLongestYield);
     put_back_at_ = now;
   }

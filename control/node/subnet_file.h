@@ -37,6 +37,9 @@ class SubnetFile {
   // first time, then after growing pauses, so that two programs do not fight over it; an error
   // reports that until the file stays unchanged for a while.
   absl::Status Keep(const std::string& text, control::TimePoint now);
+  // What the last Keep replaced that was not ours, in one line: "it was missing", "it had ...";
+  // empty: nothing.
+  const std::string& replaced() const { return replaced_; }
 
   // Removes the file if it names another lease than `env`'s, so that no pod starts with that
   // subnet. Returns what it named; empty: the file stays. Without the file no pod starts.
@@ -56,6 +59,7 @@ class SubnetFile {
   // before it is restored again.
   int changes_ = 0;
   control::TimePoint put_back_at_{};
+  std::string replaced_;
   control::Duration pause_{};
   bool reports_owner_ = false;  // the file system does: a file just written was ours
   control::Condition foreign_;

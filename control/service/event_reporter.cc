@@ -57,6 +57,9 @@ void EventReporter::Ended(int status, std::string_view cause) {
 void EventReporter::Report(const Health& health, control::TimePoint now) {
   ReportReadiness(health, now);
   ReportConditions(health, now);
+  if (health.restored == restored_ || !Allows(now)) return;
+  restored_ = health.restored;
+  Write(Event::kRestored, {health.last_restored});
 }
 
 void EventReporter::ReportReadiness(const Health& health, control::TimePoint now) {

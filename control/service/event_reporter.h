@@ -2,6 +2,7 @@
 // Decides which events a service writes: few, and always the latest state.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -31,7 +32,7 @@ class EventReporter {
   void Running(std::string_view description);
   void Ended(int status, std::string_view cause);
   // Ready and not ready at once, but not ready at the start, and conditions, when they have lasted
-  // kLasting.
+  // kLasting. What was restored, the latest of it, at once.
   void Report(const Health& health, control::TimePoint now);
 
  private:
@@ -51,6 +52,7 @@ class EventReporter {
   std::optional<bool> ready_;                        // as written
   std::optional<control::TimePoint> unready_since_;  // before the first event of readiness
   std::map<std::string, Condition> conditions_;      // by subject
+  std::uint64_t restored_ = 0;                       // as written
   int burst_ = kBurst;
   std::optional<control::TimePoint> refilled_;
 };

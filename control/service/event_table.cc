@@ -17,6 +17,7 @@ constexpr EventRow kTable[] = {
     {Event::kNotReady, kWarning, "not-ready", "This node's pod network is not ready: %1"},
     {Event::kCondition, kWarning, "condition", "For more than a minute: %1: %2"},
     {Event::kConditionOver, kInfo, "condition-over", "No longer: %1: %2"},
+    {Event::kRestored, kWarning, "restored", "flanneld %1"},
 };
 
 }  // namespace

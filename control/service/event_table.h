@@ -20,6 +20,7 @@ enum class Event : std::uint8_t {
   kNotReady = 5,
   kCondition = 6,
   kConditionOver = 7,
+  kRestored = 8,
 };
 
 struct EventRow {

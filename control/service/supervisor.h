@@ -2,6 +2,7 @@
 // What started this process and watches it: systemd, Windows' service manager, or nothing.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ struct Health {
   bool ready = false;
   std::string reason{};                                           // why it is not ready
   std::vector<std::pair<std::string, std::string>> conditions{};  // subject and text of each
+  // What was lost in HNS and restored: how much since the start, and the last as a sentence.
+  std::uint64_t restored = 0;
+  std::string last_restored{};
 };
 
 // Control thread, unless it says otherwise.

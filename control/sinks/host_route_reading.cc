@@ -99,7 +99,10 @@ absl::Status HostRouteSink::Read() {
   }
   FindPreceding(*found);
   FindContests(ours);
+  const auto missing_before = routes_.pending_upserts();
   routes_.ReplaceActual(std::move(ours));
+  for (const Way& way : routes_.pending_upserts())
+    if (!missing_before.contains(way)) lost_.insert(way);
   return absl::OkStatus();
 }
 

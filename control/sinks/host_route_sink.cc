@@ -221,6 +221,7 @@ void HostRouteSink::Put(const std::vector<Way>& ways, bool over) {
   for (std::size_t i = 0; i < ways.size(); ++i) {
     if (results[i].ok()) {
       routes_.SetActual(ways[i], Form());
+      if (lost_.erase(ways[i]) > 0 && restored_++ == 0) restored_one_ = Text(ways[i]);
       continue;
     }
     failures_[ways[i]] = results[i].message();
@@ -336,10 +337,14 @@ void HostRouteSink::Apply() {
   std::size_t room = kSlice;
   PutSome(room);
   if (!more_) RemoveSome(room);
+  // What is not desired any more is not to be put back.
+  std::erase_if(lost_, [&](const Way& way) { return !routes_.pending_upserts().contains(way); });
 }
 
-lease::SinkReport HostRouteSink::Report() const {
+lease::SinkReport HostRouteSink::Report() {
   lease::SinkReport report;
+  report.restored = std::exchange(restored_, 0);
+  report.restored_one = std::exchange(restored_one_, "");
   if (!read_error_.empty()) {
     report.desired = peers_.size();
     report.pending.push_back(read_error_);

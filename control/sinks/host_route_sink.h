@@ -155,7 +155,7 @@ class HostRouteSink final : public lease::Sink {
   void Apply();
   lease::SinkReport ReadApplyAndVerify();
   lease::SinkReport ApplyAndVerify();
-  lease::SinkReport Report() const;
+  lease::SinkReport Report();
 
   host::Host& host_;
   HostRouteConfig config_;
@@ -180,6 +180,10 @@ class HostRouteSink final : public lease::Sink {
   bool more_ = false;                    // the next Retry continues the attempt
   bool verify_ = false;  // read the host at the end of the attempt if something was written
   bool wrote_ = false;
+  std::set<Way> lost_;  // were in place, are not, and are to be put back
+  // Since the last report.
+  std::size_t restored_ = 0;
+  std::string restored_one_;
 };
 
 }  // namespace weft::control

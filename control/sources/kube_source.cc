@@ -25,11 +25,15 @@ void KubeSource::Start(lease::SourceListener& listener) {
 }
 
 void KubeSource::Do(kube::Action action) {
-  if (auto* send = std::get_if<kube::Send>(&action)) {
+  auto* const send = std::get_if<kube::Send>(&action);
+  const auto* const wait = std::get_if<kube::Wait>(&action);
+  const std::string fault = send ? send->fault : wait ? wait->fault : "";
+  if (exchange_ && !fault.empty()) exchange_->Fail(fault);
+  if (send) {
     exchange_.reset();  // first: two connections would need two buffers
     exchange_ = client_.Start(std::move(send->request), *this);
     deadline_ = send->deadline;
-  } else if (const auto* wait = std::get_if<kube::Wait>(&action)) {
+  } else if (wait) {
     exchange_.reset();
     deadline_ = wait->until;
   } else {

@@ -154,6 +154,7 @@ class TracePort final : public PacketPort {
   }
   std::span<const WaitHandle> wait_handles() const override { return inner_->wait_handles(); }
   std::vector<NamedCount> Counts() const override { return inner_->Counts(); }
+  std::vector<IcmpErrors> Errors() const override { return inner_->Errors(); }
 
  private:
   void WriteReceived() {

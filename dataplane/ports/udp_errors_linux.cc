@@ -21,14 +21,26 @@ namespace {
 // Maximum number of errors read at a time, so that a flood of ICMP does not block the worker.
 constexpr std::size_t kMaxErrorsPerDrain = 256;
 
-std::optional<sock_extended_err> ExtendedError(msghdr& header) {
+struct QueuedError : sock_extended_err {
+  IpAddress from;  // of an ICMP error, its sender
+};
+
+std::optional<QueuedError> ExtendedError(msghdr& header) {
   for (cmsghdr* control = CMSG_FIRSTHDR(&header); control != nullptr;
        control = CMSG_NXTHDR(&header, control)) {
     const bool v4 = control->cmsg_level == IPPROTO_IP && control->cmsg_type == IP_RECVERR;
     const bool v6 = control->cmsg_level == IPPROTO_IPV6 && control->cmsg_type == IPV6_RECVERR;
     if (!v4 && !v6) continue;
-    sock_extended_err error;
-    std::memcpy(&error, CMSG_DATA(control), sizeof error);
+    QueuedError error{};
+    std::memcpy(static_cast<sock_extended_err*>(&error), CMSG_DATA(control),
+                sizeof(sock_extended_err));
+    // SO_EE_OFFENDER
+    sockaddr_storage from{};
+    const std::size_t length = v4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (control->cmsg_len >= CMSG_LEN(sizeof(sock_extended_err) + length)) {
+      std::memcpy(&from, CMSG_DATA(control) + sizeof(sock_extended_err), length);
+      error.from = AddressOf(from);
+    }
     return error;
   }
   return std::nullopt;
@@ -91,6 +103,8 @@ std::size_t UdpErrors::Drain(int socket, Timestamp now) {
       Add(unexpected_, 1);
       continue;
     }
+    if (error->ee_origin != SO_EE_ORIGIN_LOCAL)
+      Record({to, 1, error->ee_type, error->ee_code, error->from, now});
     switch (error->ee_errno) {
       case EMSGSIZE:
         Note({to, error->ee_info});
@@ -108,6 +122,32 @@ std::size_t UdpErrors::Drain(int socket, Timestamp now) {
     }
   }
   return drained;
+}
+
+void UdpErrors::Record(const IcmpErrors& error) {
+  // The worker waits for no reader: this one is then missing in its peer's count.
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return;
+  // The destination's, or else the one that was used last the longest ago.
+  IcmpErrors* place = errors_.data();
+  for (IcmpErrors& each : errors_) {
+    if (each.count > 0 && each.destination == error.destination) {
+      place = &each;
+      break;
+    }
+    if (each.at < place->at) place = &each;
+  }
+  const std::uint64_t before = place->destination == error.destination ? place->count : 0;
+  *place = error;
+  place->count += before;
+}
+
+std::vector<IcmpErrors> UdpErrors::Errors() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<IcmpErrors> errors;
+  for (const IcmpErrors& each : errors_)
+    if (each.count > 0) errors.push_back(each);
+  return errors;
 }
 
 void UdpErrors::Note(const PathMtuNotice& notice) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -17,8 +18,8 @@
 
 namespace weft::dataplane {
 
-// Worker's thread, except AppendCounts. An ICMP error is accepted only if `paths` has a packet that
-// it may answer, because its sender need not be on the path.
+// Worker's thread, except AppendCounts and Errors. An ICMP error is accepted only if `paths` has a
+// packet that it may answer, because its sender need not be on the path.
 class UdpErrors {
  public:
   // `paths` outlives this object. `destination_port`: of all packets.
@@ -45,6 +46,9 @@ class UdpErrors {
 
   std::size_t TakeNotices(std::span<PathMtuNotice> out);
   void AppendCounts(std::vector<NamedCount>& out) const;
+  // Adds one ICMP error, with count 1.
+  void Record(const IcmpErrors& error);
+  std::vector<IcmpErrors> Errors() const;
 
  private:
   const UdpPaths& paths_;
@@ -52,6 +56,8 @@ class UdpErrors {
   FileDescriptor epoll_;
   std::array<PathMtuNotice, 64> notices_;  // one for each destination, in order of arrival
   std::size_t notice_count_ = 0;
+  mutable std::mutex mutex_;
+  std::array<IcmpErrors, 64> errors_{};  // guarded; those with a count
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<std::uint64_t> unreachable_{0};
   std::atomic<std::uint64_t> other_{0};

@@ -89,6 +89,8 @@ class UdpPort final : public PacketPort {
   // "receive-error", "send-error": other errors of the kernel. "notice-overflow": path MTU notices
   // not drained in time.
   std::vector<NamedCount> Counts() const override;
+  // Those that answer a sent packet, about up to 64 destinations. Linux only.
+  std::vector<IcmpErrors> Errors() const override;
 
  private:
   struct Impl;

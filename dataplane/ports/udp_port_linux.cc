@@ -92,6 +92,8 @@ std::size_t UdpPort::DrainPathMtuNotices(std::span<PathMtuNotice> out) {
   return impl_->sender->errors().TakeNotices(out);
 }
 
+std::vector<IcmpErrors> UdpPort::Errors() const { return impl_->sender->errors().Errors(); }
+
 std::vector<NamedCount> UdpPort::Counts() const {
   std::vector<NamedCount> counts = {{"socket-overflow", impl_->receiver.KernelDrops()},
                                     {"receive-error", impl_->receiver.errors()},

@@ -332,6 +332,8 @@ void UdpPort::Send(Batch& batch) {
 
 std::size_t UdpPort::DrainPathMtuNotices(std::span<PathMtuNotice>) { return 0; }
 
+std::vector<IcmpErrors> UdpPort::Errors() const { return {}; }
+
 std::vector<NamedCount> UdpPort::Counts() const {
   return {{"receive-error", impl_->receive_errors.load(std::memory_order_relaxed)},
           {"empty-datagram", impl_->empty.load(std::memory_order_relaxed)},

@@ -69,7 +69,9 @@ TEST_F(LeaseLogTest, ARemovedLeaseIsLoggedAgainWhenItReturns) {
   table.Upsert(a);
   log.LogNode(a.node);
   Take();
-  log.Forget(a.node);
+  log.LogGone(a.node);
+  EXPECT_THAT(Take(), ElementsAre("the lease of node \"a\" (10.244.1.0/24) is gone: the node was "
+                                  "deleted or withdrew it"));
   log.LogNode(a.node);
   EXPECT_THAT(Take(), ElementsAre(HasSubstr("missing-mac")));
   table.Remove(a.node);
@@ -151,6 +153,18 @@ TEST_F(LeaseLogTest, WhatIsUsedIsNoWarning) {
   EXPECT_THAT(heard, ElementsAre(::testing::Pair(Severity::kInfo, HasSubstr("duplicate-public-ip")),
                                  ::testing::Pair(Severity::kWarning, HasSubstr("host-changed")),
                                  ::testing::Pair(Severity::kWarning, HasSubstr("vni-mismatch"))));
+}
+
+TEST_F(LeaseLogTest, OfManyLeasesThatGoTwentyAreNamed) {
+  for (int i = 0; i < 25; ++i) {
+    const lease::Lease each =
+        MakeLease("n" + std::to_string(i), "10.245." + std::to_string(i) + ".0/24", "192.0.2.1");
+    table.Upsert(each);
+    log.GatherGone(each.node);
+  }
+  EXPECT_EQ(Take().size(), 20u);
+  log.LogGathered();
+  EXPECT_THAT(Take(), ElementsAre("and 5 more leases are gone; see: flannelctl leases"));
 }
 
 TEST_F(LeaseLogTest, WorksWithoutAListener) {

@@ -401,7 +401,8 @@ TEST_F(ReconcilerTest, ConditionKeepsWhatWasKnown) {
   source.Recover();
   EXPECT_EQ(reconciler.report().condition, std::nullopt);
   EXPECT_THAT(World(sink), ElementsAre("10.244.2.0/24"));
-  EXPECT_THAT(log, ElementsAre("line 3, column 1: not JSON", "the lease source can be read again"));
+  EXPECT_THAT(log, ElementsAre("line 3, column 1: not JSON", HasSubstr("is gone"),
+                               "the lease source can be read again"));
 }
 
 TEST_F(ReconcilerTest, BatchWindowGathersEvents) {
@@ -721,7 +722,8 @@ TEST_F(ReconcilerTest, ALeaseThatFailsAgainIsReportedAgain) {
   log.clear();
   source.Delete(a.node);
   source.Put(a);
-  EXPECT_THAT(log, ElementsAre(HasSubstr("missing-mac"))) << "a node that was removed and returned";
+  EXPECT_THAT(log, ElementsAre(HasSubstr("is gone"), HasSubstr("missing-mac")))
+      << "a node that was removed and returned";
   log.clear();
   a.v4->vtep_mac = good.v4->vtep_mac;
   a.v4->vni = 7;
@@ -735,7 +737,21 @@ TEST_F(ReconcilerTest, ANodeThatVanishedInASnapshotIsForgotten) {
   testing::ReportSnapshot(reconciler, {a}, {});
   testing::ReportSnapshot(reconciler, {}, {});
   testing::ReportSnapshot(reconciler, {a}, {});
-  EXPECT_THAT(log, ElementsAre(HasSubstr("missing-mac"), HasSubstr("missing-mac")));
+  EXPECT_THAT(
+      log, ElementsAre(HasSubstr("missing-mac"), HasSubstr("is gone"), HasSubstr("missing-mac")));
+}
+
+TEST_F(ReconcilerTest, ALeaseThatGoesIsReported) {
+  source.Put(a);
+  source.Put(b);
+  Ready();
+  reconciler.OnDelete(a.node);
+  EXPECT_THAT(log, ElementsAre(HasSubstr("the lease of node \"a\" (10.244.1.0/24) is gone")));
+  reconciler.OnDelete(a.node);
+  testing::ReportSnapshot(reconciler, {b}, {});
+  EXPECT_EQ(log.size(), 1u) << "nothing went";
+  testing::ReportSnapshot(reconciler, {}, {});
+  EXPECT_THAT(log.back(), HasSubstr("the lease of node \"b\" (10.244.2.0/24) is gone"));
 }
 
 TEST_F(ReconcilerTest, LeasesAreReportedOnlyOnceOurIdentityIsKnown) {
@@ -854,6 +870,29 @@ TEST_F(ReconcilerTest, ForeignChangesInASinkAreReportedWhenTheyDiffer) {
   EXPECT_TRUE(reconciler.report().in_sync) << "it fails nothing";
   reconciler.OnSinkReport(sink, {});
   EXPECT_THAT(log, ::testing::SizeIs(1));
+}
+
+TEST_F(ReconcilerTest, WhatASinkPutBackIsReportedAndWhatTheLimitSuppressesIsCounted) {
+  Ready();
+  const auto restored = [&](std::size_t count, const char* one) {
+    lease::SinkReport report;
+    report.restored = count;
+    report.restored_one = one;
+    reconciler.OnSinkReport(sink, report);
+  };
+  restored(1, "route A");
+  EXPECT_THAT(log, ElementsAre("fake: restored route A, which another program or the system had "
+                               "removed"));
+  restored(0, "");
+  restored(2, "route B");
+  restored(3, "route C");
+  EXPECT_EQ(log.size(), 1u);
+  clock.Advance(LogLimit::kPeriod);
+  restored(0, "");
+  EXPECT_THAT(log.back(), HasSubstr("restored route B and 4 more, "));
+  clock.Advance(LogLimit::kPeriod);
+  restored(0, "");
+  EXPECT_EQ(log.size(), 2u);
 }
 
 TEST_F(ReconcilerTest, OneSinkIsRechecked) {

@@ -138,7 +138,7 @@ def test_service_without_answer(cluster):
     command.expect_equal(users, {"system:serviceaccount:kube-flannel:flannel"}, "who a is to the API server")
     service, kubelets = a.status()["source"]["servers"]
     # The limits of one address and of all of them end together.
-    silent = "failed: no answer" in service["text"] or "failed: no connection within 5 s" in service["text"]
+    silent = "failed: no answer" in service["text"] or "failed: no connection within 10 s" in service["text"]
     command.expect(silent and not service["inUse"], f"the service: {service}")
     command.expect(kubelets["inUse"] and kubelets["server"].startswith(control.url) and "/etc/kubernetes/kubelet.conf" in kubelets["server"],
                    f"the kubelet's server: {kubelets}")

@@ -182,7 +182,7 @@ TEST(BridgeKeeperTest, AnEndpointWithoutItsAdapterIsMadeAgain) {
   const auto repairs = std::make_shared<Repairs>();
   stage.keeper->SetRepairs(repairs);
   stage.Drive();
-  EXPECT_EQ(repairs->networks + repairs->endpoints, 0u) << "the first ones are no repairs";
+  EXPECT_EQ(repairs->ReadLast(stage.Now()).all, 0u) << "the first ones are no repairs";
   const Guid before = stage.Endpoints()[0].id;
   stage.keeper->SetAdapterPresent(false);
   BridgeOutcome outcome = stage.Round();
@@ -199,8 +199,8 @@ TEST(BridgeKeeperTest, AnEndpointWithoutItsAdapterIsMadeAgain) {
   EXPECT_GT(*outcome.next, stage.Now() + 30s) << "with a growing delay";
   stage.keeper->SetAdapterPresent(true);
   EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
-  EXPECT_EQ(repairs->networks, 0u);
-  EXPECT_EQ(repairs->endpoints, 1u);
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kNetwork), 0u);
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kEndpoint), 1u);
 }
 
 TEST(BridgeKeeperTest, ALostNetworkIsMadeAgainWithItsEndpoint) {
@@ -211,12 +211,23 @@ TEST(BridgeKeeperTest, ALostNetworkIsMadeAgainWithItsEndpoint) {
   const BridgeNetwork before = stage.Networks()[0];
   ASSERT_TRUE(stage.stranger.DeleteNetwork(before.id, before.name).ok());
   stage.keeper->Recheck();
-  const BridgeOutcome outcome = stage.Drive(1min);
+  BridgeOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, BridgeState::kNetwork);
+  EXPECT_THAT(outcome.sentence, StartsWith("the HNS network cbr0 is gone: "));
+  outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
   EXPECT_NE(outcome.network_id, before.id);
   EXPECT_TRUE(stage.IsInSync());
-  EXPECT_EQ(repairs->networks, 1u);
-  EXPECT_EQ(repairs->endpoints, 0u) << "it went with its network";
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kNetwork), 1u);
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kEndpoint), 0u) << "it went with its network";
+
+  for (const std::int64_t pause : {0, 0, 5, 10}) {
+    const BridgeNetwork again = stage.Networks()[0];
+    ASSERT_TRUE(stage.stranger.DeleteNetwork(again.id, again.name).ok());
+    stage.keeper->Recheck();
+    EXPECT_EQ(stage.Round().next, stage.Now() + std::chrono::seconds(pause));
+    EXPECT_EQ(stage.Drive(1min).state, BridgeState::kInSync);
+  }
 }
 
 TEST(BridgeKeeperTest, NeverUnderRunningPods) {

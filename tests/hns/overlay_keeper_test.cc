@@ -326,6 +326,7 @@ TEST(OverlayKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
   // Again, for a network that replaced it: the content of the old one is no longer used.
   ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
   stage.keeper->Recheck();
+  stage.Round();
   outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kManagementIp);
   EXPECT_EQ(outcome.applied, 0u);
@@ -377,6 +378,7 @@ TEST(OverlayKeeperTest, AfterADeleteHnsMaySettle) {
   stage.Drive();
   ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
   stage.keeper->Recheck();
+  stage.Round();
   OverlayOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kNetwork);
   EXPECT_THAT(outcome.sentence, HasSubstr("may still be finishing a delete"));
@@ -498,6 +500,7 @@ TEST(OverlayKeeperTest, HostRouteWaitsForTheHostsAdapter) {
     // The next one's adapter is another.
     ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, stage.spec.name).ok());
     stage.keeper->Recheck();
+    stage.Round();
     EXPECT_TRUE(stage.Round().awaits_adapter);
     EXPECT_FALSE(stage.Overlay()->Has(policy_type::kHostRoute));
   }
@@ -583,7 +586,10 @@ TEST(OverlayKeeperTest, RepairsAreCountedOnce) {
   const auto repairs = std::make_shared<Repairs>();
   stage.keeper->SetRepairs(repairs);
   const auto counts = [&] {
-    return std::vector<std::uint64_t>{repairs->networks, repairs->host_routes, repairs->routes};
+    using Kind = Repairs::Kind;
+    return std::vector<std::uint64_t>{repairs->Count(Kind::kNetwork),
+                                      repairs->Count(Kind::kHostRoute),
+                                      repairs->Count(Kind::kRoute)};
   };
   const auto repaired = [&] {
     stage.keeper->Recheck();
@@ -597,14 +603,137 @@ TEST(OverlayKeeperTest, RepairsAreCountedOnce) {
   stage.SetRoutes(stage.routes);
   EXPECT_THAT(repaired(), ElementsAre(0, 0, 0)) << "the same peers again";
 
+  const auto last = [&] { return repairs->ReadLast(stage.Now()).what; };
   stage.RemovePolicy(RemoteSubnetRoutePolicy(stage.routes.begin()->second));
   EXPECT_THAT(repaired(), ElementsAre(0, 0, 1)) << "a route";
+  EXPECT_EQ(last(), "the route to 10.244.1.0/24 of flannel.4096");
   EXPECT_THAT(repaired(), ElementsAre(0, 0, 1));
   stage.RemovePolicy(HostRoutePolicy());
   EXPECT_THAT(repaired(), ElementsAre(0, 1, 1)) << "the HostRoute";
   ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
   EXPECT_THAT(repaired(), ElementsAre(1, 1, 1)) << "the network with all it has";
+  EXPECT_EQ(last(), "the network flannel.4096");
   EXPECT_THAT(repaired(), ElementsAre(1, 1, 1));
+}
+
+TEST(OverlayKeeperTest, ARouteThatHnsDoesNotTakeBackIsNoRepair) {
+  OverlayStage stage;
+  const auto repairs = std::make_shared<Repairs>();
+  stage.keeper->SetRepairs(repairs);
+  stage.Drive();
+  stage.RemovePolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24")));
+  stage.RemovePolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.2.0/24")));
+  stage.api.before = [](const Step& step) -> MaybeRefused {
+    if (step.function != "HcnModifyNetwork") return std::nullopt;
+    return hresult::kInvalidPolicy;
+  };
+  stage.keeper->Recheck();
+  EXPECT_EQ(stage.Round().state, OverlayState::kRoutes);
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kRoute), 0u);
+  const auto refuse = std::exchange(stage.api.before, nullptr);
+  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  stage.keeper->Recheck();
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kRoute), 0u) << "they went with the network";
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kNetwork), 1u);
+
+  stage.RemovePolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24")));
+  stage.RemovePolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.2.0/24")));
+  stage.api.before = refuse;
+  stage.keeper->Recheck();
+  EXPECT_EQ(stage.Round().state, OverlayState::kRoutes);
+  stage.api.before = nullptr;
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kRoute), 2u);
+  EXPECT_EQ(repairs->ReadLast(stage.Now()).what,
+            "the route to 10.244.1.0/24 and 1 more of flannel.4096");
+}
+
+TEST(OverlayKeeperTest, ALostNetworkIsReportedBeforeItIsMadeAgain) {
+  OverlayStage stage;
+  stage.Drive();
+  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  stage.keeper->Recheck();
+  const OverlayOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kNetwork);
+  EXPECT_THAT(outcome.sentence, StartsWith("the HNS network flannel.4096 is gone: "));
+  EXPECT_EQ(outcome.network_id, std::nullopt);
+  EXPECT_EQ(outcome.next, stage.Now()) << "at once";
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
+}
+
+// The second program acts a second after each creation.
+TEST(OverlayKeeperTest, ANetworkThatIsDeletedAgainAndAgainIsMadeAgainAfterPauses) {
+  OverlayStage stage;
+  stage.Drive();
+  const auto pause_after_a_loss = [&] {
+    EXPECT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+    stage.keeper->Recheck();
+    const TimePoint lost = stage.Now();
+    const OverlayOutcome outcome = stage.Round();
+    EXPECT_EQ(outcome.state, OverlayState::kNetwork);
+    EXPECT_EQ(stage.Round().state == OverlayState::kNetwork, outcome.next > lost)
+        << "not before its time";
+    EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
+    return std::chrono::duration_cast<std::chrono::seconds>(stage.Now() - lost).count();
+  };
+  std::vector<std::int64_t> pauses;
+  for (int i = 0; i < 9; ++i) {
+    stage.clock.now += 1s;
+    pauses.push_back(pause_after_a_loss());
+  }
+  EXPECT_THAT(pauses, ElementsAre(0, 0, 0, 4, 9, 19, 39, 59, 59));
+
+  stage.clock.now += 1s;
+  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  stage.keeper->Recheck();
+  EXPECT_THAT(stage.Round().sentence, AllOf(HasSubstr(", 10 times in a short time; "),
+                                            HasSubstr("find the program that deletes it")));
+  stage.keeper->RetryNow();
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync) << "an operator's repair does not wait";
+
+  for (int i = 0; i < 4; ++i) pause_after_a_loss();
+  stage.clock.now += 10min;
+  EXPECT_EQ(pause_after_a_loss(), 0) << "ten quiet minutes";
+  EXPECT_EQ(pause_after_a_loss(), 0);
+}
+
+TEST(OverlayKeeperTest, AChangedSpecIsNoLoss) {
+  OverlayStage stage;
+  stage.Drive();
+  stage.spec.name = "flannel.4097";
+  stage.keeper->SetSpec(stage.spec);
+  EXPECT_THAT(stage.Round().sentence, ::testing::Not(HasSubstr("is gone")));
+  // Nor does another network's pause concern it.
+  stage.Drive();
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+    stage.keeper->Recheck();
+    if (i < 3) EXPECT_EQ(stage.Drive(1s).state, OverlayState::kInSync);
+  }
+  EXPECT_GT(stage.Round().next, stage.Now());
+  stage.spec.name = "flannel.4098";
+  stage.keeper->SetSpec(stage.spec);
+  EXPECT_THAT(stage.Round().sentence, ::testing::Not(HasSubstr("is gone")));
+}
+
+TEST(RepairsTest, TheLastDayIsCounted) {
+  using std::chrono::hours;
+  Repairs repairs;
+  const TimePoint start{hours(100)};
+  repairs.Add(Repairs::Kind::kRoute, 2, "a", start);
+  repairs.Add(Repairs::Kind::kRoute, 1, "b", start + 30s);
+  repairs.Add(Repairs::Kind::kNetwork, 1, "c", start + hours(23));
+  const auto recent = [&](TimePoint now) { return repairs.ReadLast(now).recent; };
+  EXPECT_EQ(recent(start + hours(23)), 4u);
+  EXPECT_EQ(recent(start + hours(24)), 1u);
+  EXPECT_EQ(recent(start + hours(47)), 0u);
+  repairs.Add(Repairs::Kind::kEndpoint, 1, "d", start + hours(48));
+  const Repairs::Last last = repairs.ReadLast(start + hours(48));
+  EXPECT_EQ(last.recent, 1u);
+  EXPECT_EQ(last.all, 5u);
+  EXPECT_EQ(last.what, "d");
+  EXPECT_EQ(last.at, start + hours(48));
 }
 
 TEST(OverlayKeeperTest, NeverUnderRunningPods) {

@@ -175,6 +175,12 @@ def test_frames():
                 now = a.drops("toPods")
                 return {name: now.get(name, 0) - before.get(name, 0) for name in expected}
             command.wait_until(lambda: counted() == expected, lambda: f"drops by name: got {counted()}, expected {expected}", timeout=20)
+            tunnel = a.tunnel()
+            example = next(each["example"] for each in tunnel["toPods"]["packets"] if each["name"] == "foreign-mac")
+            command.expect(example.pop("destinationMAC") in ("02:11:22:33:44:55", "ff:ff:ff:ff:ff:ff"), f"the MAC of the example: {example}")
+            command.expect(example.pop("at"), "the example has no time")
+            command.expect_equal(example, {"outer": b.lease.public_ip, "peer": "b", "vni": tunnel["vni"], "sourceMAC": b.lease.mac,
+                                           "innerSource": b.pod_ip, "innerDestination": a.pod_ip}, "an example of foreign-mac")
             underlay.send(good(a, b, b"last"))
             command.expect_equal(pod.until(b"last"), [b"last"], "what reached the pod after bad frames")
         expect_alive(lab)

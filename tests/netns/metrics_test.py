@@ -95,6 +95,28 @@ def test_values():
         command.expect_equal(falling, [], "counters that fell when the tunnel was made again")
 
 
+def test_icmp_errors_name_their_peer():
+    """A peer whose flannel is gone: the kernel's count is a metric without the peer's name, which status has."""
+    with topology.pair(node.WeftNode, node.KernelNode) as lab:
+        lab.up()
+        a, b = lab.nodes
+        traffic.ping(a.pod, b.pod_ip)
+        b.host.ip(f"link delete {node.DEVICE}")
+
+        def errors():
+            a.pod.run("ping", "-c", "1", "-W", "1", b.pod_ip, check=False)
+            return next(each for each in a.status()["peers"] if each["node"] == "b").get("icmpErrors")
+        command.wait_until(errors, "the peer has ICMP errors", timeout=20)
+        found = errors()
+        command.expect_equal((found["from"], found["type"], found["code"]), (b.lease.public_ip, 3, 3), "the last ICMP error")
+        command.expect(found["count"] >= 1 and found["at"], f"count and time: {found}")
+        text = a.host.run(lab.program("flannelctl"), "status", "--admin", a.path("admin.sock"), check=False)
+        command.expect(f"one from {b.lease.public_ip}" in text and "port unreachable" in text, f"status does not say who: {text}")
+        samples = scrape(a)
+        command.expect(total(samples, "weft_kernel_events_total", event="icmp-refused", family="ipv4") >= 1, "the kernel's count is no metric")
+        command.expect(not any(b.lease.public_ip in str(key) or ("node", "b") in key for key in samples), "a metric names a peer")
+
+
 def test_promtool():
     """Prometheus' own parser and linter have nothing to say."""
     promtool = os.path.join(peers.CACHE, "promtool")

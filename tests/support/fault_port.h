@@ -48,6 +48,7 @@ class FaultPort final : public PacketPort {
   // The inner port's, and "fault-lost", "fault-duplicated", "fault-reordered", "fault-corrupted",
   // "fault-truncated" of both directions together.
   std::vector<NamedCount> Counts() const override;
+  std::vector<IcmpErrors> Errors() const override { return inner_->Errors(); }
 
  private:
   // One direction's dice and buffers.

@@ -25,6 +25,8 @@ class ListWatchCarrier {
   std::function<bool()> on_send;
   // Called with the status of each answer; 0: the connection was refused.
   std::function<void(int)> on_answer;
+  // Called with each fault that an action names, before the exchange ends.
+  std::function<void(const std::string&)> on_fault;
 
   void Start() { Do(machine_.Start()); }
 
@@ -110,6 +112,9 @@ class ListWatchCarrier {
   void Do(kube::Action action) {
     action_ = std::move(action);
     if (std::holds_alternative<kube::Read>(action_)) return;
+    const auto* const sent = std::get_if<kube::Send>(&action_);
+    const std::string& fault = sent ? sent->fault : std::get<kube::Wait>(action_).fault;
+    if (on_fault && !fault.empty()) on_fault(fault);
     answer_.reset();
     bytes_.clear();
     head_carried_ = false;

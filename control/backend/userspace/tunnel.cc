@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/backend/userspace/pod_device.h"
 #include "control/backend/userspace/superframes.h"
+#include "control/clock.h"
 #include "control/sinks/dataplane_sink.h"
 #include "dataplane/edge/edge.h"
 #include "dataplane/ports/pcap_port.h"
@@ -109,13 +110,31 @@ absl::StatusOr<std::uint32_t> PrepareDevice(const TunnelConfig& config, host::Ho
   return device->index;
 }
 
-admin::DirectionStatus DirectionOf(const dataplane::DirectionCounts& counts) {
+std::int64_t UnixSecondsAt(dataplane::Timestamp at) {
+  return control::UnixSecondsAt(control::TimePoint(at));
+}
+
+admin::DropExample ExampleOf(const dataplane::DropSample& sample) {
+  return {UnixSecondsAt(sample.at),
+          sample.outer,
+          "",
+          sample.vni,
+          sample.source_mac,
+          sample.destination_mac,
+          sample.source,
+          sample.destination};
+}
+
+admin::DirectionStatus DirectionOf(const dataplane::DirectionCounts& counts,
+                                   const dataplane::DropSamples& samples) {
   admin::DirectionStatus out;
   out.bytes = counts.bytes;
   for (std::size_t i = 0; i < dataplane::kVerdictCount; ++i) {
     const auto verdict = static_cast<dataplane::Verdict>(i);
-    out.packets.push_back({std::string(dataplane::Name(verdict)),
-                           std::string(dataplane::Sentence(verdict)), counts.packets[i]});
+    admin::VerdictCount& count = out.packets.emplace_back(
+        admin::VerdictCount{std::string(dataplane::Name(verdict)),
+                            std::string(dataplane::Sentence(verdict)), counts.packets[i]});
+    if (const auto sample = samples.Read(verdict)) count.example = ExampleOf(*sample);
   }
   return out;
 }
@@ -254,8 +273,8 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
   status.port = config_.port;
   status.mtu = config_.mtu.bytes();
   const dataplane::CounterValues counters = parts_->counts->Read();
-  status.to_wire = DirectionOf(counters.to_wire);
-  status.to_pods = DirectionOf(counters.to_pods);
+  status.to_wire = DirectionOf(counters.to_wire, parts_->counts->to_wire.samples);
+  status.to_pods = DirectionOf(counters.to_pods, parts_->counts->to_pods.samples);
   status.icmp_errors = counters.icmp_errors_sent;
   status.superframes = parts_->superframes ? parts_->superframes->Way() : "cut";
   if (parts_->superframes) status.superframes_whole = parts_->superframes->Sent();
@@ -275,6 +294,20 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
   }
   AddCounts(KernelCounts(config_.device, config_.family), status.kernel);
   return status;
+}
+
+std::map<IpAddress, admin::IcmpErrors> Tunnel::IcmpErrors() const {
+  std::map<IpAddress, admin::IcmpErrors> all;
+  for (const auto& each : parts_->workers) {
+    for (const dataplane::IcmpErrors& errors : each->wire->Errors()) {
+      admin::IcmpErrors& sum = all[errors.destination];
+      const std::int64_t at = UnixSecondsAt(errors.at);
+      const std::uint64_t count = sum.count + errors.count;
+      if (at >= sum.at) sum = {0, errors.type, errors.code, errors.from, at};
+      sum.count = count;
+    }
+  }
+  return all;
 }
 
 void Tunnel::AppendPeers(std::vector<admin::PeerStatus>& out, control::TimePoint now) const {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -77,6 +78,8 @@ class Tunnel {
   admin::TunnelStatus ReadStatus() const;
   // One row for each peer that has a slot.
   void AppendPeers(std::vector<admin::PeerStatus>& out, control::TimePoint now) const;
+  // ICMP errors about packets to peers, by their address.
+  std::map<IpAddress, admin::IcmpErrors> IcmpErrors() const;
 
  private:
   struct Parts;

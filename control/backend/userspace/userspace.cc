@@ -2,6 +2,7 @@
 #include "control/backend/userspace/userspace.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,37 @@ namespace {
 constexpr char kWithoutHns[] =
     "with --dataplane=userspace there is no network in HNS, so kube-proxy and the CNI plugins, "
     "which need one, do not work on this node";
+
+// Names the node of each example, and what concerns a peer in its row.
+void AddPeerFacts(const lease::LeaseTable& table, IpFamily family, admin::TunnelStatus& tunnel,
+                  const std::map<IpAddress, admin::IcmpErrors>& errors,
+                  std::span<admin::PeerStatus> rows) {
+  std::vector<admin::DropExample*> examples;
+  for (admin::DirectionStatus* direction : {&tunnel.to_wire, &tunnel.to_pods}) {
+    for (admin::VerdictCount& count : direction->packets)
+      if (count.example) examples.push_back(&*count.example);
+  }
+  if (examples.empty() && errors.empty()) return;
+  const std::vector<lease::Peer> peers = table.Snapshot(family);
+  std::map<std::string_view, const admin::IcmpErrors*> by_node;
+  for (const lease::Peer& peer : peers) {
+    for (admin::DropExample* const each : examples) {
+      const auto inside = [&](const std::optional<IpAddress>& inner) {
+        return inner && peer.subnet.Contains(*inner);
+      };
+      // The outer address says more than the inner ones, which any sender chooses.
+      if (each->outer == peer.public_ip ||
+          (each->peer.empty() && (inside(each->inner_source) || inside(each->inner_destination))))
+        each->peer = peer.node;
+    }
+    if (const auto found = errors.find(peer.public_ip); found != errors.end())
+      by_node.emplace(peer.node, &found->second);
+  }
+  for (admin::PeerStatus& row : rows) {
+    if (const auto found = by_node.find(row.node); found != by_node.end())
+      row.icmp_errors = *found->second;
+  }
+}
 
 }  // namespace
 
@@ -197,8 +229,11 @@ std::string Userspace::TunnelsText(bool up) const {
 
 void Userspace::FillStatus(admin::Status& status) const {
   for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) {
+    const std::size_t others = status.peers.size();
     status.tunnels.push_back(tunnel->ReadStatus());
     tunnel->AppendPeers(status.peers, std::chrono::steady_clock::now());
+    AddPeerFacts(context_.reconciler.table(), tunnel->config().family, status.tunnels.back(),
+                 tunnel->IcmpErrors(), std::span(status.peers).subspan(others));
   }
 }
 
@@ -220,6 +255,17 @@ void Userspace::AddMetrics(metrics::Exposition& exposition) const {
                      counts.packets[i]);
     }
   };
+  for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) {
+    const admin::TunnelStatus status = tunnel->ReadStatus();
+    for (const admin::KernelCount& count : status.kernel) {
+      if (count.name == "neighbours") continue;  // a gauge
+      KernelSum& sum = kernel_sums_[{status.family, count.name}];
+      if (count.value < sum.now) sum.before += sum.now;  // it began again with the tunnel
+      sum.now = count.value;
+    }
+  }
+  for (const auto& [key, sum] : kernel_sums_)
+    exposition.Add(Metric::kKernelEvents, {key.first, key.second}, sum.before + sum.now);
   for (const auto& [family, counters] : {std::pair(std::string_view("ipv4"), v4_counters_.get()),
                                          std::pair(std::string_view("ipv6"), v6_counters_.get())}) {
     if (!counters) continue;

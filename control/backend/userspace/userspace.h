@@ -3,10 +3,13 @@
 // them.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "control/backend/backend.h"
@@ -56,6 +59,12 @@ class Userspace final : public Backend {
   std::vector<std::unique_ptr<Tunnel>> tunnels_;  // after Inspect each has one of `configs_`
   // By family: they outlive the tunnels, so that they never decrease. Null: there was no tunnel.
   std::shared_ptr<dataplane::Counters> v4_counters_, v6_counters_;
+  // Likewise, by family and name: counts of the kernel and the ports, as AddMetrics saw them: of
+  // this tunnel, and of those before it.
+  struct KernelSum {
+    std::uint64_t now = 0, before = 0;
+  };
+  mutable std::map<std::pair<std::string, std::string>, KernelSum> kernel_sums_;
   std::shared_ptr<dataplane::TraceFile> trace_;  // null: none is written
   control::Condition trace_condition_;
   TunnelFirewall firewall_;  // Windows

@@ -5,6 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "control/kube/codec/answer_reader.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 
@@ -15,6 +17,7 @@ struct ApiCall::Impl final : ExchangeHandler {
     answer.status = head.status;
     answer.content_type = head.content_type;
     answer.retry_after = head.retry_after;
+    answer.credentials = head.credentials;
   }
 
   void OnBody(std::string_view bytes) override {
@@ -29,11 +32,10 @@ struct ApiCall::Impl final : ExchangeHandler {
 
   void OnEnd(const absl::Status& status) override {
     const Done then = std::move(done);
-    if (status.ok()) {
-      then(std::move(answer));
-    } else {
-      then(status);
-    }
+    if (!status.ok()) return then(status);
+    if (answer.status != 200 || EncodingOf(answer.content_type)) return then(std::move(answer));
+    then(absl::UnavailableError(absl::StrCat(server, ": the answer's Content-Type is ",
+                                             Quoted(answer.content_type), ", not the API's")));
   }
 
   std::string server;

@@ -21,6 +21,7 @@ struct ApiAnswer {
   std::string content_type;
   std::optional<std::chrono::seconds> retry_after;
   std::string body;
+  std::string credentials{};  // HttpHead::credentials
 };
 
 // Destroying it ends the request; `done` is not called then.
@@ -28,7 +29,8 @@ class ApiCall {
  public:
   static constexpr std::size_t kMaxBody = std::size_t{1} << 20;
   // Called once, later; the call may be destroyed within. An error is one of ExchangeHandler::OnEnd
-  // (kDeadlineExceeded: not complete within the limit), or kResourceExhausted: a longer body.
+  // (kDeadlineExceeded: not complete within the limit), kResourceExhausted: a longer body, or
+  // kUnavailable: a 200 that is not an API server's.
   using Done = std::function<void(absl::StatusOr<ApiAnswer>)>;
 
   ApiCall(ApiClient& client, HttpRequest request, std::chrono::milliseconds limit, Done done,

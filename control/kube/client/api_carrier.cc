@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "control/kube/client/api_carrier_request.h"
 
 namespace weft::kube {
@@ -99,9 +100,20 @@ void Carrier::Close() {
 }
 
 bool Carrier::OnHead(const HttpHead& head) {
-  if (head.status == 401 && exec_result_ && exec_result_->ok())
+  dial_timer_.cancel();
+  if (head.status != 401) {
+    handler_->OnHead(head);
+    return !over();
+  }
+  HttpHead refused = head;
+  if (exec_result_ && exec_result_->ok()) {
     options_.exec->Refused(**exec_result_);
-  handler_->OnHead(head);
+    refused.credentials =
+        absl::StrCat("what the exec plugin of ", options_.access->origin, " gave");
+  } else {
+    refused.credentials = DescribeCredentials(*options_.access, absl::Now());
+  }
+  handler_->OnHead(refused);
   return !over();
 }
 
@@ -159,6 +171,11 @@ Carrier::Task<absl::Status> Carrier::Carry() {
     if (!status.ok()) co_return status;
   }
   dial_timer_.cancel();
+  if (options_.head_limit) {
+    Arm(dial_timer_, *options_.head_limit,
+        absl::DeadlineExceededError(
+            absl::StrCat("no answer within ", Seconds(*options_.head_limit))));
+  }
   status = co_await Send(WriteRequest(request_, access, options_.user_agent, *authorization));
   if (!status.ok()) co_return status;
   AnswerParser parser(AnswerParser::To::kRequest, *this);

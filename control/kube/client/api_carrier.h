@@ -41,7 +41,9 @@ struct CarrierOptions {
   std::string server;  // for people, in front of every error
   std::string user_agent;
   std::chrono::milliseconds dial_limit;
-  std::chrono::milliseconds limit;          // milliseconds::max(): none
+  std::chrono::milliseconds limit;  // milliseconds::max(): none
+  // From the request until the answer begins; empty: no limit.
+  std::optional<std::chrono::milliseconds> head_limit{};
   std::shared_ptr<ExecCredentials> exec{};  // if `access` has a plugin
   std::shared_ptr<std::string> reached{};   // shared by all exchanges: the last connected address
 };

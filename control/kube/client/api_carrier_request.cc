@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/kube/client/credentials_file.h"
 #include "control/kube/client/url.h"
+#include "control/kube/codec/token_expiry.h"
 
 namespace weft::kube {
 namespace {
@@ -49,6 +50,27 @@ absl::StatusOr<std::string> AuthorizationLine(const ClusterAccess& access) {
   }
   if (access.username.empty() && access.password.empty()) return std::string();
   return "Authorization: " + Basic(access.username, access.password);
+}
+
+std::string DescribeCredentials(const ClusterAccess& access, absl::Time now) {
+  const auto named = [&](std::string_view what, const Secret& secret) {
+    return secret.text.empty() ? absl::StrCat("the ", what, " in the file ", secret.file)
+                               : absl::StrCat("the ", what, " of ", access.origin);
+  };
+  if (!access.token.empty()) {
+    std::string text = named("token", access.token);
+    const auto token = ReadSecret(access.token, "token");
+    const auto expiry =
+        token.ok() ? DecodeTokenExpiry(absl::StripAsciiWhitespace(*token)) : std::nullopt;
+    if (!expiry) return absl::StrCat(text, ", which names no expiry");
+    const absl::Time at = absl::FromUnixSeconds(*expiry);
+    return absl::StrCat(text, at <= now ? ", which expired on " : ", which expires on ",
+                        absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", at, absl::UTCTimeZone()));
+  }
+  if (!access.username.empty()) return absl::StrCat("the user name of ", access.origin);
+  if (!access.client_certificate.empty())
+    return named("client certificate", access.client_certificate);
+  return absl::StrCat("a request without credentials, as ", access.origin, " has none");
 }
 
 std::string WriteRequest(const HttpRequest& request, const ClusterAccess& access,

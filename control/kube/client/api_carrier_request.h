@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "control/kube/client/cluster_access.h"
 #include "control/kube/client/http_exchange.h"
 
@@ -13,6 +14,10 @@ namespace weft::kube {
 // The authorization field lines, each with its CRLF; empty without credentials, which are read now.
 // Errors: kUnauthenticated or kInvalidArgument, as in http_exchange.h.
 absl::StatusOr<std::string> AuthorizationLine(const ClusterAccess& access);
+
+// What `access` authenticates with, for people and without its secrets: "the token in the file
+// /var/run/.../token, which expired on 2026-11-27 10:00:00 UTC".
+std::string DescribeCredentials(const ClusterAccess& access, absl::Time now);
 
 // `authorization`: lines from AuthorizationLine.
 std::string WriteRequest(const HttpRequest& request, const ClusterAccess& access,

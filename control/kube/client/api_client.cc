@@ -10,7 +10,9 @@
 #include "absl/time/clock.h"
 #include "control/kube/client/api_carrier.h"
 #include "control/kube/client/url.h"
+#include "control/kube/codec/answer_reader.h"
 #include "control/kube/codec/api_status.h"
+#include "vxlan/text/printable.h"
 
 namespace weft::kube {
 namespace {
@@ -29,8 +31,29 @@ std::string NameOf(const ClusterAccess& access) {
                       access.path, " (", access.origin, ")");
 }
 
-// The server, or what it needs, is down; another server may answer the same request.
-bool CannotServe(int status) { return status == 500 || status == 502 || status == 503; }
+// Why another server may answer the same request better than the one that answers so; empty: it may
+// not. A 503 with Retry-After is a busy server's.
+std::string FaultOf(const HttpRequest& request, const HttpHead& head) {
+  constexpr std::string_view kNodes = "/api/v1/nodes";
+  const bool all_nodes =
+      std::string_view(request.target).substr(0, request.target.find('?')) == kNodes;
+  switch (head.status) {
+    case 200:
+      if (EncodingOf(head.content_type)) return "";
+      return absl::StrCat("it answers 200 with the Content-Type ", Quoted(head.content_type),
+                          ", not the API's");
+    case 404:
+      return all_nodes ? absl::StrCat("it answers 404 for ", kNodes) : "";
+    case 503:
+      if (head.retry_after) return "";
+      [[fallthrough]];
+    case 500:
+    case 502:
+      return absl::StrCat("it answers ", head.status);
+    default:
+      return "";
+  }
+}
 
 constexpr int kTimeout = 504;
 constexpr std::size_t kMostTimeoutText = std::size_t{64} << 10;
@@ -100,6 +123,7 @@ class Observed final : public Exchange, private ExchangeHandler {
            ExchangeHandler& handler, Reports reports)
       : handler_(handler),
         reports_(std::move(reports)),
+        request_(request),
         server_(options.server),
         limit_(kAnswerLimit * options.dial_limit) {
     carrier_ = std::make_shared<Carrier>(io, std::move(options), std::move(request),
@@ -114,6 +138,7 @@ class Observed final : public Exchange, private ExchangeHandler {
     reports_.failed(
         absl::StrCat("no answer within ", std::chrono::duration_cast<seconds>(age).count(), " s"));
   }
+  void Fail(const std::string& why) override { reports_.failed(why); }
 
  private:
   // The exchange may be destroyed within the handler's functions.
@@ -122,9 +147,9 @@ class Observed final : public Exchange, private ExchangeHandler {
     HttpHead shown = head;
     if (head.status == kTimeout) {
       timeout_ = head;
-    } else if (!CannotServe(head.status)) {
+    } else if (const std::string fault = FaultOf(request_, head); fault.empty()) {
       reports_.answered();
-    } else if (reports_.failed(absl::StrCat("it answers ", head.status))) {
+    } else if (reports_.failed(fault)) {
       shown.retry_after.reset();  // of that server
     }
     handler_.OnHead(shown);
@@ -137,7 +162,8 @@ class Observed final : public Exchange, private ExchangeHandler {
     ended_ = true;
     JudgeTimeout();
     const bool cut_soon = head_at_ && Clock::now() - *head_at_ < kCutSoon;
-    if (!status.ok() && carrier_->dialled() && (!head_at_ || cut_soon)) {
+    const bool too_late = absl::IsDeadlineExceeded(status);
+    if (!status.ok() && carrier_->dialled() && (!head_at_ || cut_soon || too_late)) {
       // The message begins with the server's name.
       std::string_view why = status.message();
       if (why.starts_with(server_)) why.remove_prefix(std::min(server_.size() + 2, why.size()));
@@ -159,6 +185,7 @@ class Observed final : public Exchange, private ExchangeHandler {
 
   ExchangeHandler& handler_;
   const Reports reports_;
+  const HttpRequest request_;
   const std::string server_;
   const std::chrono::milliseconds limit_;
   const Clock::time_point began_ = Clock::now();
@@ -177,6 +204,8 @@ ApiClient::ApiClient(boost::asio::io_context& io, ClusterServers servers, std::s
   impl_->options.user_agent = std::move(user_agent);
   impl_->options.dial_limit =
       impl_->choice.size() == 1 ? dial_limit : std::min(dial_limit, kDialLimitOfSeveral);
+  if (impl_->choice.size() > 1)
+    impl_->options.head_limit = kHeadLimitOfSeveral * impl_->options.dial_limit;
   impl_->options.reached = std::make_shared<std::string>();
 }
 

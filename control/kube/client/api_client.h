@@ -24,11 +24,14 @@ namespace weft::kube {
 class Exchange {
  public:
   virtual ~Exchange() = default;
+  // Only the receiver of the answer sees that its server fails: `why`, for people.
+  virtual void Fail(const std::string& why) = 0;
 };
 
 // With several servers, a request goes to the one in use (ServerChoice). A server fails by no
-// connection, a TLS error, no answer in time, 500, 502, 503, 504 (unless it says that the requested
-// version is too large) and an answer that is cut soon.
+// connection, a TLS error, no answer in time, an answer that does not end in time or is cut soon, a
+// 200 that is not an API server's (a proxy's page), 404 for all Nodes, 500, 502, 503 without
+// Retry-After, 504 (unless it says that the requested version is too large), and by Exchange::Fail.
 //
 // One thread: the io_context's.
 class ApiClient {
@@ -36,7 +39,9 @@ class ApiClient {
   // The limit from Start until the request can be sent: name resolution, connection, TLS.
   static constexpr std::chrono::milliseconds kDialLimit = std::chrono::seconds(30);
   // The same where another server could be used instead.
-  static constexpr std::chrono::milliseconds kDialLimitOfSeveral = std::chrono::seconds(5);
+  static constexpr std::chrono::milliseconds kDialLimitOfSeveral = std::chrono::seconds(10);
+  // There, the limit from the request until the answer begins, in times of the one before: 30 s.
+  static constexpr int kHeadLimitOfSeveral = 3;
   static constexpr std::chrono::milliseconds kNoLimit = std::chrono::milliseconds::max();
 
   // `io` outlives the client and its exchanges.

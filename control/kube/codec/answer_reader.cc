@@ -4,12 +4,22 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/kube/codec/answer_reader_json.h"
 #include "control/kube/codec/answer_reader_protobuf_list.h"
 #include "control/kube/codec/answer_reader_protobuf_watch.h"
 
 namespace weft::kube {
+
+std::optional<Encoding> EncodingOf(std::string_view content_type) {
+  const std::string_view type =
+      absl::StripAsciiWhitespace(content_type.substr(0, content_type.find(';')));
+  if (absl::EqualsIgnoreCase(type, kProtobuf)) return Encoding::kProtobuf;
+  if (absl::EqualsIgnoreCase(type, kJson)) return Encoding::kJson;
+  return std::nullopt;
+}
 
 std::unique_ptr<AnswerReader> MakeAnswerReader(Encoding encoding, AnswerKind kind,
                                                const AnnotationKeys& keys,

@@ -18,6 +18,12 @@
 namespace weft::kube {
 
 enum class Encoding : std::uint8_t { kProtobuf, kJson };
+// Their media types.
+inline constexpr std::string_view kProtobuf = "application/vnd.kubernetes.protobuf";
+inline constexpr std::string_view kJson = "application/json";
+// The encoding of an API server's Content-Type, whatever its parameters; empty: another program's.
+std::optional<Encoding> EncodingOf(std::string_view content_type);
+
 enum class AnswerKind : std::uint8_t { kList, kWatch };
 
 enum class NodeChange : std::uint8_t { kListed, kAdded, kModified, kDeleted };

@@ -17,6 +17,7 @@ struct ApiStatus {
   std::optional<std::chrono::seconds> retry_after;  // details.retryAfterSeconds
   // The server does not know the requested version yet, or (etcd was restored) never will.
   bool resource_version_too_large = false;
+  std::string credentials = {};  // HttpHead::credentials
   friend bool operator==(const ApiStatus&, const ApiStatus&) = default;
 };
 

@@ -173,6 +173,42 @@ TEST(SchemaTest, WrongValuesAreQuoted) {
   }
 }
 
+TEST(SchemaTest, FactsThatAreSeldomComeBackEqual) {
+  Status status = SampleStatus();
+  status.source.last_answer_age = 95;
+  status.hns->restored = {.count = 3, .last = 1'795'046'461, .what = "the network flannel.4096"};
+  status.peers[0].icmp_errors = {.count = 2,
+                                 .type = 3,
+                                 .code = 1,
+                                 .from = *IpAddress::Parse("192.0.2.1"),
+                                 .at = 1'795'046'461};
+  status.tunnels[0].to_pods.packets[1].example =
+      DropExample{.at = 1'795'046'461,
+                  .outer = IpAddress::Parse("192.0.2.1"),
+                  .peer = "linux-1",
+                  .vni = 7,
+                  .source_mac = MacAddress::Parse("02:00:00:00:00:09"),
+                  .destination_mac = MacAddress::Parse("02:00:00:00:00:07"),
+                  .inner_source = IpAddress::Parse("10.244.1.7"),
+                  .inner_destination = IpAddress::Parse("10.244.4.9")};
+  status.tunnels[0].to_wire.packets[1].example = DropExample{.at = 1'795'046'461};
+  const Json json = ToJson(status);
+  EXPECT_EQ(json["source"]["lastAnswerAge"], 95);
+  EXPECT_EQ(json["hns"]["restored"].dump(),
+            R"({"count":3,"last":"2026-11-19T00:01:01Z","what":"the network flannel.4096"})");
+  EXPECT_EQ(json["peers"][0]["icmpErrors"].dump(),
+            R"({"count":2,"type":3,"code":1,"from":"192.0.2.1","at":"2026-11-19T00:01:01Z"})");
+  EXPECT_EQ(json["tunnels"][0]["toPods"]["packets"][1]["example"].dump(),
+            R"({"at":"2026-11-19T00:01:01Z","outer":"192.0.2.1","peer":"linux-1","vni":7,)"
+            R"("sourceMAC":"02:00:00:00:00:09","destinationMAC":"02:00:00:00:00:07",)"
+            R"("innerSource":"10.244.1.7","innerDestination":"10.244.4.9"})");
+  EXPECT_EQ(json["tunnels"][0]["toWire"]["packets"][1]["example"].dump(),
+            R"({"at":"2026-11-19T00:01:01Z"})");
+  const absl::StatusOr<Status> back = ParseStatus(json.dump());
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(*back, status);
+}
+
 TEST(SchemaTest, OptionalPacketCountsAreWritten) {
   Status status = SampleStatus();
   status.tunnels[0].peer_check = "lease";

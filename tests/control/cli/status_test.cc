@@ -129,6 +129,82 @@ TEST(StatusTextTest, NodesThatNeedAttentionAreNamed) {
   EXPECT_THAT(text, Not(HasSubstr("Not enabled.")));
 }
 
+TEST(StatusTextTest, ADropHasAnExample) {
+  admin::Status status = SampleStatus();
+  admin::DropExample example{.at = 1'795'046'461,
+                             .outer = IpAddress::Parse("198.51.100.9"),
+                             .peer = "linux-1",
+                             .vni = 7,
+                             .source_mac = MacAddress::Parse("02:00:00:00:00:09"),
+                             .destination_mac = MacAddress::Parse("02:00:00:00:00:07"),
+                             .inner_source = IpAddress::Parse("10.244.1.7"),
+                             .inner_destination = IpAddress::Parse("10.244.4.9")};
+  status.tunnels[0].to_pods.packets[1].example = example;
+  status.tunnels[0].to_wire.packets[2].example = example;
+  example = {.at = 1'795'046'461,
+             .inner_source = IpAddress::Parse("10.244.4.9"),
+             .inner_destination = IpAddress::Parse("10.244.9.1")};
+  status.tunnels[0].to_wire.packets[1].example = example;
+  const std::string text = StatusText(status, false);
+  EXPECT_THAT(text, HasSubstr("the VNI is not ours; one at 2026-11-19 00:01:01 UTC: from "
+                              "198.51.100.9 (node linux-1), VNI 7, MAC 02:00:00:00:00:09 to "
+                              "02:00:00:00:00:07, 10.244.1.7 to 10.244.4.9\n"));
+  EXPECT_THAT(text, HasSubstr("no lease covers the destination; one at 2026-11-19 00:01:01 UTC: "
+                              "10.244.4.9 to 10.244.9.1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("too-big"))) << "there was none";
+}
+
+TEST(StatusTextTest, IcmpErrorsNameTheirPeersTheMostFirst) {
+  admin::Status status = SampleStatus();
+  status.peers[1].icmp_errors = {.count = 3,
+                                 .type = 3,
+                                 .code = 3,
+                                 .from = *IpAddress::Parse("192.0.2.5"),
+                                 .at = 1'795'046'461};
+  EXPECT_THAT(
+      StatusText(status, false),
+      HasSubstr("  peer win-2: 3 ICMP errors, one from 192.0.2.5 at 2026-11-19 00:01:01 UTC: "
+                "type 3, code 3 (port unreachable: no program receives there)\n"));
+  const struct {
+    const char* from;
+    std::uint32_t type, code;
+    const char* text;
+  } rows[] = {
+      {"192.0.2.1", 3, 1, ": type 3, code 1\n"},
+      {"192.0.2.1", 11, 3, ": type 11, code 3\n"},
+      {"2001:db8::1", 1, 4, ": type 1, code 4 (port unreachable: no program receives there)\n"},
+      {"2001:db8::1", 3, 3, ": type 3, code 3\n"},
+  };
+  for (const auto& row : rows) {
+    status.peers[0].icmp_errors = {.count = 9,
+                                   .type = row.type,
+                                   .code = row.code,
+                                   .from = *IpAddress::Parse(row.from),
+                                   .at = 0};
+    const std::string text = StatusText(status, false);
+    EXPECT_THAT(text, HasSubstr(row.text));
+    EXPECT_LT(text.find("peer linux-1: 9"), text.find("peer win-2: 3"));
+  }
+  status.peers.resize(7, status.peers[0]);
+  EXPECT_THAT(StatusText(status, false), HasSubstr("  2 more peers; "));
+}
+
+TEST(StatusTextTest, WhatWasRestoredInHnsIsAFact) {
+  admin::Status status = SampleStatus();
+  status.hns->restored = {.count = 3, .last = 1'795'046'461, .what = "the network flannel.4096"};
+  EXPECT_THAT(StatusText(status, false),
+              HasSubstr("restored 3 in 24 h, last 2026-11-19 00:01:01 UTC: the network "
+                        "flannel.4096\n"));
+  EXPECT_TRUE(IsWell(status));
+}
+
+TEST(StatusTextTest, AnOldAnswerOfTheApiServerIsAFact) {
+  admin::Status status = SampleStatus();
+  status.source.last_answer_age = 95;
+  EXPECT_THAT(StatusText(status, false), HasSubstr(", in sync, last answer 95 s ago\n"));
+  EXPECT_TRUE(IsWell(status));
+}
+
 TEST(StatusTextTest, DropsThatDidNotHappenAreNotShown) {
   const std::string text = StatusText(SampleStatus(), false);
   EXPECT_THAT(text, HasSubstr("no-route"));

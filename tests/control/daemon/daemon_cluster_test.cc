@@ -312,6 +312,27 @@ TEST_F(DaemonClusterTest, WaitsForItsNode) {
   EXPECT_EQ(server_.requests().size(), 1u) << "there is nothing to write to";
 }
 
+// As of a proxy that has a JSON document for everything.
+TEST_F(DaemonClusterTest, AServerWhoseAnswerIsNoListIsLeftForTheNext) {
+  weft::testing::ScriptedServer next(loop_.io(), {});
+  kube::ClusterAccess access = config_.cluster->servers[0];
+  access.port = next.port();
+  config_.cluster->servers.push_back(access);
+  Answer("200 OK", R"(["moved"])");
+  next.Answer({.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
+                        weft::testing::NodeEventJson("ADDED", Published()) +
+                        weft::testing::BookmarkJson("9", /*initial_events_end=*/true),
+               .ending = Ending::kHold});
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntil([&] { return CheckNamed("source").ok; }));
+  const admin::SourceStatus source = daemon_->ReadStatus().source;
+  ASSERT_EQ(source.servers.size(), 2u);
+  EXPECT_EQ(source.servers[0].text, "failed: it answers 200 with what is no list of Nodes");
+  EXPECT_TRUE(source.servers[1].in_use);
+  EXPECT_EQ(source.last_answer_age, std::nullopt) << "it is young";
+  daemon_.reset();  // before the server
+}
+
 TEST_F(DaemonClusterTest, ARefusalIsReportedWithoutSecretsWhileHealthAnswers) {
   Answer("401 Unauthorized", Refusal(401, "Unauthorized", "Unauthorized"));
   ASSERT_TRUE(StartDefault().ok());

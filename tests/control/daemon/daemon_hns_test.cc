@@ -199,6 +199,44 @@ TEST_F(DaemonHnsTest, MetricsShowRoutesCallsAndRepairs) {
   EXPECT_EQ(Sample("weft_hns_drift_repairs_total{kind=\"host-route\"}"), 0);
 }
 
+TEST_F(DaemonHnsTest, WhatWasRestoredIsInStatusAndReportedToTheSupervisor) {
+  service::Health health;
+  config_.on_health = [&](const service::Health& now) { health = now; };
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_EQ(daemon_->ReadStatus().hns->restored, std::nullopt);
+  const hns::Network network = Network();
+  ASSERT_TRUE(hns::Client(emulation_->hns).DeleteNetwork(network.id, network.name).ok());
+  ASSERT_TRUE(RunUntil([&] { return health.restored == 1 && Ready(); }));
+  EXPECT_EQ(health.last_restored,
+            "restored the network flannel.4096 in HNS, which another program or HNS had deleted or "
+            "changed; 1 restored in 24 h");
+  const admin::Restored restored = daemon_->ReadStatus().hns->restored.value();
+  EXPECT_EQ(restored.count, 1u);
+  EXPECT_EQ(restored.what, "the network flannel.4096");
+  EXPECT_NEAR(static_cast<double>(restored.last),
+              static_cast<double>(control::UnixSecondsAt(std::chrono::steady_clock::now())), 100);
+}
+
+TEST_F(DaemonHnsTest, NotReadyWhileANetworkThatIsDeletedAgainAndAgainIsMissing) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  ASSERT_TRUE(RunUntilReady());
+  for (int i = 0; i < 4; ++i) {
+    const hns::Network network = Network();
+    ASSERT_TRUE(hns::Client(emulation_->hns).DeleteNetwork(network.id, network.name).ok());
+    ASSERT_TRUE(RunUntil([&] { return daemon_->ReadStatus().hns->id != network.id.ToString(); }));
+    if (i < 3) ASSERT_TRUE(RunUntil([&] { return Ready() && Routes().size() == 1; }));
+  }
+  EXPECT_FALSE(Ready());
+  EXPECT_THAT(
+      CheckNamed("hns").text,
+      HasSubstr("the HNS network flannel.4096 is gone: another program or HNS deleted it, 4 "
+                "times in a short time"));
+  EXPECT_THAT(Read("subnet.env"), HasSubstr("FLANNEL_SUBNET=10.244.1.1/24")) << "it stays";
+}
+
 // For any reason: it is a condition of that peer. If all of several fail, it is a condition of HNS.
 TEST_F(DaemonHnsTest, OneRefusedRouteDoesNotDelayReadiness) {
   for (const bool all : {false, true}) {

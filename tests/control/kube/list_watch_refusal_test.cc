@@ -403,6 +403,19 @@ TEST_F(ListWatchRefusal, AListWithoutAnAnswerSwitchesToPagesToo) {
   EXPECT_THAT(Requests(), ElementsAre("stream", "list", "list", "list", "page", "watch@2"));
 }
 
+// As the client ends it where another server could answer sooner.
+TEST_F(ListWatchRefusal, AListThatIsEndedBeforeItsAnswerSwitchesToPagesToo) {
+  server.streamed_list = StreamedList::kRefused;
+  carrier.Start();
+  for (int i = 0; i < 3; ++i) carrier.Step();
+  for (int i = 0; i < 3; ++i) {
+    carrier.Fail(absl::DeadlineExceededError("no answer within 30 s"));
+    carrier.ToDeadline();
+  }
+  carrier.Run();
+  EXPECT_THAT(Requests(), ElementsAre("stream", "list", "list", "list", "page", "watch@2"));
+}
+
 // ---- streams that break
 
 TEST_F(ListWatchRefusal, AWatchRefusedThreeTimesIsReplacedByASnapshot) {

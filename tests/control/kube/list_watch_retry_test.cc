@@ -226,6 +226,16 @@ TEST_F(ListWatchRetry, EveryInvalidAnswerIsAConditionUntilASuccess) {
   }
 }
 
+TEST_F(ListWatchRetry, ARefusedTokenIsNamed) {
+  carrier.Start();
+  HttpHead head{401, "application/json", std::nullopt};
+  head.credentials = "the token in the file /t";
+  machine.OnHead(head);
+  machine.OnEnd(absl::OkStatus());
+  EXPECT_THAT(source.condition.message(),
+              HasSubstr("; it does not accept the token in the file /t; "));
+}
+
 TEST_F(ListWatchRetry, TheSameConditionIsReportedOnce) {
   carrier.Start();
   for (int i = 0; i < 5; ++i) {
@@ -321,6 +331,146 @@ TEST_F(ListWatchRetry, AListThatIsCutNamesTheCause) {
   carrier.Cut();
   EXPECT_EQ(source.condition.message(),
             "cannot list nodes: cut during the answer: connection reset; trying again");
+}
+
+// What only the receiver of the answer sees: the client then asks another server.
+TEST_F(ListWatchRetry, AServerWhoseAnswerStallsHasFailed) {
+  std::vector<std::string> faults;
+  carrier.on_fault = [&](const std::string& fault) { faults.push_back(fault); };
+  const std::string stalled = "no byte for 30 s within its answer";
+  server.Put(Node("a", 1));
+  carrier.Start();
+  carrier.Step();
+  carrier.ToDeadline();
+  EXPECT_THAT(faults, ElementsAre(stalled)) << "the head of a streamed list, and then nothing";
+  carrier.Step();
+  carrier.ToDeadline();
+  EXPECT_THAT(faults, ElementsAre(stalled, stalled)) << "the same of a list";
+  EXPECT_EQ(source.condition.message(), "cannot list nodes: the answer stalls; trying again");
+}
+
+TEST_F(ListWatchRetry, AServerThatMayWorkHasNotFailed) {
+  std::vector<std::string> faults;
+  carrier.on_fault = [&](const std::string& fault) { faults.push_back(fault); };
+  server.Put(Node("a", 1));
+  server.streamed_list = testing::FakeApiServer::StreamedList::kIgnored;
+  carrier.Start();
+  carrier.RunFor(seconds(60));
+  EXPECT_THAT(Requests(), ElementsAre("stream", "list", "watch@1")) << "it does not know the mark";
+  carrier.RunFor(seconds(150));
+  EXPECT_THAT(Requests(), ElementsAre("watch@1")) << "a watch may be silent";
+  carrier.RunFor(seconds(150));
+  EXPECT_THAT(faults, IsEmpty());
+}
+
+// It may have come back from before the version (etcd was restored): another server would still
+// show the former state.
+TEST_F(ListWatchRetry, AStreamedListOfAVersionThatStallsIsNoFault) {
+  Synced();
+  std::vector<std::string> faults;
+  carrier.on_fault = [&](const std::string& fault) { faults.push_back(fault); };
+  Lines asked;
+  for (int i = 0; i < 20 && (asked.empty() || asked.back() != "stream@2"); ++i) {
+    carrier.Step();  // the head of a watch that stays silent
+    carrier.ToDeadline();
+    for (const std::string& request : Requests()) asked.push_back(request);
+  }
+  EXPECT_THAT(asked, ElementsAre("watch@2", "stream@2"));
+  carrier.Step();
+  carrier.ToDeadline();
+  EXPECT_THAT(Requests(), ElementsAre("list@2"));
+  EXPECT_THAT(faults, IsEmpty());
+}
+
+TEST_F(ListWatchRetry, AServerWhoseAnswerIsNoListHasFailed) {
+  std::vector<std::string> faults;
+  carrier.on_fault = [&](const std::string& fault) { faults.push_back(fault); };
+  server.protobuf = testing::FakeApiServer::Protobuf::kFeigned;
+  carrier.Start();
+  for (int i = 0; i < 2; ++i) carrier.Step();
+  const std::string no_list = "it answers 200 with what is no list of Nodes";
+  EXPECT_THAT(faults, ElementsAre(no_list));
+  server.protobuf = testing::FakeApiServer::Protobuf::kServed;
+  carrier.Step();
+  carrier.End(absl::OkStatus());
+  EXPECT_THAT(faults, ElementsAre(no_list, no_list)) << "nothing at all";
+}
+
+// ---- the age of the last answer
+
+TEST_F(ListWatchRetry, EachAnswerIsOne) {
+  EXPECT_FALSE(machine.counts().answered_at);
+  server.Put(Node("a", 1));
+  carrier.Start();
+  EXPECT_FALSE(machine.counts().answered_at);
+  carrier.Run();
+  EXPECT_EQ(machine.counts().answered_at, clock.Now());
+  carrier.RunFor(seconds(100));
+  const control::TimePoint before = clock.Now() - seconds(100);
+  EXPECT_EQ(machine.counts().answered_at, before);
+  server.SendBookmarks();
+  carrier.Run();
+  EXPECT_EQ(machine.counts().answered_at, clock.Now());
+  carrier.RunFor(seconds(10));
+  server.refusals = {Http(403)};
+  carrier.Cut();
+  carrier.Run();
+  EXPECT_EQ(machine.counts().answered_at, clock.Now()) << "a refusal is one too";
+}
+
+TEST_F(ListWatchRetry, TheIntervalOfBookmarksIsMeasuredWithinOneWatch) {
+  Synced();
+  const auto bookmark_after = [&](int pause) {
+    carrier.RunFor(seconds(pause));
+    server.SendBookmarks();
+    carrier.Run();
+    return std::chrono::duration_cast<seconds>(machine.counts().bookmark_interval).count();
+  };
+  EXPECT_EQ(bookmark_after(40), 0) << "the first one";
+  EXPECT_EQ(bookmark_after(50), 50);
+  EXPECT_EQ(bookmark_after(10), 50) << "the longest";
+  server.Put(Node("c", 3));
+  carrier.RunFor(seconds(20));
+  EXPECT_EQ(bookmark_after(40), 60) << "events are none";
+  carrier.RunFor(seconds(90));
+  carrier.Cut();
+  carrier.RunFor(seconds(10));
+  EXPECT_EQ(bookmark_after(1), 60) << "of another watch";
+}
+
+TEST(JudgeSilenceTest, AFactThenACondition) {
+  const control::TimePoint now{std::chrono::hours(10)};
+  const struct {
+    const char* description;
+    int age, interval;  // in seconds; age -1: no answer yet
+    bool fact, condition;
+  } rows[] = {
+      {"no answer yet", -1, 60, false, false},
+      {"just now", 0, 60, false, false},
+      {"a bookmark is due", 69, 60, false, false},
+      {"a bookmark is late", 70, 60, true, false},
+      {"two are about to be", 149, 60, true, false},
+      {"two are missing", 150, 60, true, true},
+      {"the interval is not known", 149, 0, true, false},
+      {"the interval is not known, for long", 150, 0, true, true},
+      {"a short interval, one is missing", 49, 20, false, false},
+      {"a short interval, two are missing", 50, 20, false, true},
+      {"no interval is so short", 29, 2, false, false},
+      {"a long interval", 150, 100, true, true},
+  };
+  for (const auto& row : rows) {
+    ListWatch::Counts counts;
+    if (row.age >= 0) counts.answered_at = now - seconds(row.age);
+    counts.bookmark_interval = seconds(row.interval);
+    const Silence silence = JudgeSilence(counts, now);
+    EXPECT_EQ(silence.age, row.fact ? std::optional(seconds(row.age)) : std::nullopt)
+        << row.description;
+    EXPECT_EQ(silence.condition.empty(), !row.condition) << row.description;
+  }
+  ListWatch::Counts counts;
+  counts.answered_at = now - seconds(155);
+  EXPECT_THAT(JudgeSilence(counts, now).condition,
+              HasSubstr("the API server has sent nothing for 155 s: leases stay as they are"));
 }
 
 TEST_F(ListWatchRetry, AWatchMayPauseForTwoMinutesAndIsThenReplaced) {

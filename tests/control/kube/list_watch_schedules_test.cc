@@ -122,6 +122,7 @@ class Schedule {
         choice_(std::vector<ServerChoice::Server>(servers_.size(), {"server"})) {
     carrier_.on_send = [this] { return Serve(); };
     carrier_.on_answer = [this](int status) { Judge(status); };
+    carrier_.on_fault = [this](const std::string& why) { choice_.Failed(choice_.current(), why); };
     reconciler_.SetOwn(testing::OwnIdentityOf("us"));
     reconciler_.AddSink(sink_);
   }

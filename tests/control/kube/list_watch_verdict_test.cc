@@ -60,6 +60,15 @@ TEST(ListWatchVerdict, EveryStatusHasItsVerdict) {
   }
 }
 
+TEST(ListWatchVerdict, A401SaysWhatWasNotAccepted) {
+  ApiStatus status = Status(401, "Unauthorized");
+  status.credentials = "the token in the file /t, which expired on 2026-11-27 10:00:00 UTC";
+  EXPECT_EQ(Condition(RequestKind::kWatch, status).message(),
+            "cannot watch nodes: the API server answers 401 (\"Unauthorized\"); it does not accept "
+            "the token in the file /t, which expired on 2026-11-27 10:00:00 UTC; credentials are "
+            "read again for every try");
+}
+
 TEST(ListWatchVerdict, WaysToRefuseAStreamedList) {
   struct Row {
     const char* description;

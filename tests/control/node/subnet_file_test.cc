@@ -214,9 +214,28 @@ class KeptSubnetFileTest : public SubnetFileTest {
 
 TEST_F(KeptSubnetFileTest, AChangedFileIsRestoredAtOnce) {
   ASSERT_TRUE(Keep());
-  Put("A=2\n");
+  EXPECT_EQ(file_.replaced(), "");
+  Put("A=2\nB=3\n");
   EXPECT_TRUE(Keep());
   EXPECT_EQ(condition_, "");
+  EXPECT_EQ(file_.replaced(), R"(it had "A=2\nB=3\n")");
+  EXPECT_TRUE(Keep());
+  EXPECT_EQ(file_.replaced(), "");
+  now_ += std::chrono::hours(1);
+  Keep();
+  fs::remove(path_);
+  EXPECT_TRUE(Keep());
+  EXPECT_EQ(file_.replaced(), "it was missing");
+  now_ += std::chrono::hours(1);
+  Keep();
+  Put(std::string(64 * 1024 + 1, 'A'));
+  EXPECT_TRUE(Keep());
+  EXPECT_EQ(file_.replaced(), "it could not be read");
+  now_ += std::chrono::hours(1);
+  Keep();
+  ASSERT_TRUE(weft::testing::AllowOtherUsersToWrite(path_.string()));
+  EXPECT_TRUE(Keep());
+  EXPECT_EQ(file_.replaced(), "another user could alter it");
 }
 
 TEST_F(KeptSubnetFileTest, OurOwnNewTextIsNoForeignChange) {

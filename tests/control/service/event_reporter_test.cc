@@ -127,6 +127,24 @@ TEST_F(EventReporterTest, ManyConditionsAreLimitedToo) {
   EXPECT_EQ(Written().size(), 1u) << "the others follow";
 }
 
+TEST_F(EventReporterTest, WhatWasRestoredIsReportedOnceAndOfManyTheLast) {
+  Ready();
+  const auto restored = [&](std::uint64_t count) {
+    Report({.ready = true,
+            .restored = count,
+            .last_restored = absl::StrCat("restored the network, number ", count)});
+  };
+  restored(1);
+  restored(1);
+  EXPECT_THAT(Written(), ElementsAre("ready", "restored restored the network, number 1"));
+  for (std::uint64_t i = 2; i < 100; ++i) restored(i);
+  EXPECT_EQ(Written().size(), static_cast<std::size_t>(EventReporter::kBurst) - 2);
+  clock_.Advance(EventReporter::kPause);
+  restored(99);
+  restored(99);
+  EXPECT_THAT(Written(), ElementsAre("restored restored the network, number 99"));
+}
+
 // Viewers replace %1 also inside of what is inserted.
 TEST_F(EventReporterTest, InsertedTextIsOneLineWithoutInsertions) {
   Ready();
@@ -144,7 +162,7 @@ TEST(EventTable, IdsAreThePlacesInTheTable) {
     EXPECT_EQ(MessageId(row) >> 30, static_cast<std::uint32_t>(row.severity));
     EXPECT_EQ(MessageId(row) & 0xffff, place);
   }
-  EXPECT_EQ(place, 7u);
+  EXPECT_EQ(place, 8u);
 }
 
 }  // namespace

@@ -417,6 +417,38 @@ TEST_F(HostRouteSinkTest, ResyncReadsBackAndReportsMissingRoutes) {
               ElementsAre("route 10.244.1.0/24 via 192.0.2.1 dev eth0: missing when read back"));
 }
 
+TEST_F(HostRouteSinkTest, ARouteThatWasLostAndPutBackIsReportedOnce) {
+  for (HostRouteSink* each : {&sink, &both}) {
+    host.routes.clear();
+    EXPECT_EQ(each->Resync(std::vector{a, b}).restored, 0u) << "the first routes";
+    EXPECT_EQ(each->Update({{far}, {}}).restored, 0u) << "a new peer";
+    std::erase_if(host.routes, [&](const auto& route) { return route.destination == a.subnet; });
+    lease::SinkReport report = each->Retry();
+    EXPECT_EQ(report.restored, 1u);
+    EXPECT_EQ(report.restored_one, "route 10.244.1.0/24 via 192.0.2.1 dev eth0");
+    EXPECT_EQ(each->Retry().restored, 0u);
+    host.routes.clear();
+    EXPECT_EQ(each->Resync(std::vector{a, b}).restored, 2u) << "far's is not desired any more";
+  }
+}
+
+TEST_F(HostRouteSinkTest, ALostRouteThatIsRefusedIsReportedOnceItIsBack) {
+  sink.Resync(std::vector{a});
+  host.routes.clear();
+  host.failing = {a.subnet};
+  EXPECT_EQ(sink.Retry().restored, 0u);
+  host.failing.clear();
+  EXPECT_EQ(sink.Retry().restored, 1u);
+
+  host.routes.clear();
+  host.failing = {a.subnet};
+  sink.Retry();
+  sink.Update({{}, {a.subnet}});
+  host.failing.clear();
+  EXPECT_EQ(sink.Update({{a}, {}}).restored, 0u) << "a peer that comes again";
+  EXPECT_THAT(host.routes, SizeIs(1));
+}
+
 TEST_F(HostRouteSinkTest, AnUpdateReadsNothing) {
   sink.Resync({});
   host.reads = 0;

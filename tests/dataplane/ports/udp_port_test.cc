@@ -420,6 +420,12 @@ TEST_P(UdpPortTest, AnIcmpErrorCountsOnlyAsTheAnswerToARecentPacket) {
   EXPECT_EQ(notices[0].destination, family.route);
   EXPECT_EQ(notices[0].outer_mtu, 1290u);
   EXPECT_EQ(Count(*port, "icmp-unexpected"), 3u);
+  const std::vector<IcmpErrors> errors = port->Errors();
+  ASSERT_EQ(errors.size(), 1u) << "the forged ones are no peer's";
+  EXPECT_EQ(errors[0].destination, family.route);
+  EXPECT_EQ(errors[0].from, v4 ? Ip("10.0.0.77") : Ip("fd00::77"));
+  EXPECT_EQ(errors[0].type, v4 ? 3 : 2);
+  EXPECT_EQ(errors[0].at, soon);
 
   // The kernel has believed every one of them; what it keeps of that must not stop our packets.
   out_.clear();
@@ -599,6 +605,13 @@ TEST_P(UdpPortTest, AnIcmpErrorWakesIsCountedAndSpoilsNoSend) {
   EXPECT_GE(near_->Receive(batch), 1u) << "it is consumed";
   EXPECT_TRUE(batch.empty());
   EXPECT_EQ(Count(*near_, "icmp-refused"), 1u);
+  const std::vector<IcmpErrors> errors = near_->Errors();
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].destination, unreachable);
+  EXPECT_EQ(errors[0].from, unreachable);
+  EXPECT_EQ(errors[0].type, GetParam().name == "v4" ? 3 : 1) << "destination unreachable";
+  EXPECT_EQ(errors[0].code, GetParam().name == "v4" ? 3 : 4) << "port unreachable";
+  EXPECT_EQ(errors[0].count, 1u);
   EXPECT_FALSE(IsReadable(*near_, std::chrono::milliseconds(0))) << "an idle worker may sleep";
 
   // Not drained before the next send, which would return it.
@@ -613,6 +626,7 @@ TEST_P(UdpPortTest, AnIcmpErrorWakesIsCountedAndSpoilsNoSend) {
   EXPECT_EQ(Receive(*near_, 1).size(), 1u);
   near_->Receive(batch);
   EXPECT_EQ(Count(*near_, "icmp-refused"), 2u);
+  EXPECT_EQ(near_->Errors()[0].count, 2u);
   EXPECT_EQ(Count(*near_, "send-error"), 0u);
 }
 
@@ -836,6 +850,29 @@ TEST(UdpErrors, OfSeveralPathMtusTheLeastIsKeptUntilItIsTaken) {
   errors.Note({Ip("10.0.0.2"), 1400});
   ASSERT_EQ(errors.TakeNotices(notices), 1u);
   EXPECT_EQ(notices[0].outer_mtu, 1400u);
+}
+
+TEST(UdpErrors, TheLatestDestinationsAreKept) {
+  const UdpPaths paths(kVxlanPort);
+  UdpErrors errors(paths, kVxlanPort);
+  const auto record = [&](std::uint32_t host, std::uint8_t code, int at) {
+    errors.Record({IpAddress::V4(host), 1, 3, code, Ip("10.0.0.1"), std::chrono::seconds(at)});
+  };
+  for (std::uint32_t host = 1; host <= 64; ++host) record(host, 1, static_cast<int>(host));
+  record(1, 3, 100);
+  const auto of = [&](std::uint32_t host) {
+    const auto all = errors.Errors();
+    const auto found = std::ranges::find(all, IpAddress::V4(host), &IcmpErrors::destination);
+    return found == all.end() ? IcmpErrors() : *found;
+  };
+  EXPECT_EQ(of(1).count, 2u);
+  EXPECT_EQ(of(1).code, 3) << "of the last one";
+  EXPECT_EQ(of(1).at, std::chrono::seconds(100));
+  record(65, 1, 101);
+  EXPECT_EQ(errors.Errors().size(), 64u);
+  EXPECT_EQ(of(65).count, 1u);
+  EXPECT_EQ(of(2).count, 0u) << "the oldest made room";
+  EXPECT_EQ(of(1).count, 2u);
 }
 
 TEST(UdpReceiver, A32BitCountIsExtended) {

@@ -54,6 +54,14 @@ TEST_F(ApiCallTest, ABodyThatIsTooLong) {
   EXPECT_THAT(std::string(answer.status().message()), HasSubstr("is longer than 1 MiB"));
 }
 
+TEST_F(ApiCallTest, AProxysPageIsNoAnswer) {
+  server.Answer({"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nok"});
+  const auto answer = Call();
+  EXPECT_EQ(answer.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(answer.status().message()),
+              HasSubstr("the answer's Content-Type is \"text/html\", not the API's"));
+}
+
 TEST_F(ApiCallTest, TooLate) {
   server.Answer({.bytes = "HTTP/1.1 200 OK\r\n\r\n", .ending = Ending::kHold});
   EXPECT_EQ(Call(milliseconds(50)).status().code(), absl::StatusCode::kDeadlineExceeded);

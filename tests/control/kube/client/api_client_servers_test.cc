@@ -16,17 +16,19 @@ using ::testing::SizeIs;
 
 class ApiClientServersTest : public ClientFixture {
  protected:
-  static std::string Answer(int status, const std::string& fields = "") {
-    return absl::StrCat("HTTP/1.1 ", status, " x\r\nContent-Length: 2\r\n", fields, "\r\nok");
+  static std::string Answer(int status, const std::string& fields = "",
+                            const std::string& type = "application/json") {
+    return absl::StrCat("HTTP/1.1 ", status, " x\r\nContent-Length: 2\r\nContent-Type: ", type,
+                        "\r\n", fields, "\r\nok");
   }
   ClusterServers Both() const {
     ClusterServers both;
     both.servers = {To(first.port(), false), To(second.port(), false)};
     return both;
   }
-  Listener Request(ApiClient& client) {
+  Listener Request(ApiClient& client, const std::string& target = "/api/v1/nodes?watch=1") {
     Listener listener;
-    const auto exchange = client.Start(Get(), listener);
+    const auto exchange = client.Start(Get(target), listener);
     RunUntil([&] { return listener.ends > 0; });
     return listener;
   }
@@ -37,7 +39,7 @@ class ApiClientServersTest : public ClientFixture {
 };
 
 TEST_F(ApiClientServersTest, TheAnswerDecidesWhetherAnotherServerIsUsed) {
-  for (const int status : {200, 304, 400, 401, 403, 404, 409, 410, 422, 429, 501}) {
+  for (const int status : {200, 304, 400, 401, 403, 409, 410, 422, 429, 501}) {
     ApiClient client(io, Both(), "x");
     first.Answer({Answer(status)});
     Request(client);
@@ -50,6 +52,86 @@ TEST_F(ApiClientServersTest, TheAnswerDecidesWhetherAnotherServerIsUsed) {
     EXPECT_EQ(client.Servers()[0].text, absl::StrCat("failed: it answers ", status));
     EXPECT_TRUE(client.Servers()[1].in_use) << status;
   }
+}
+
+TEST_F(ApiClientServersTest, WhatIsNoApiServersAnswerIsAFailure) {
+  const struct {
+    const char* description;
+    std::string answer;
+    const char* target;
+    const char* text;
+  } rows[] = {
+      {"a proxy's page", Answer(200, "", "text/html; charset=utf-8"), "/api/v1/nodes?watch=1",
+       "failed: it answers 200 with the Content-Type \"text/html; charset=utf-8\", not the API's"},
+      {"a proxy's page instead of a Pod", Answer(200, "", "text/plain"),
+       "/api/v1/namespaces/a/pods/b",
+       "failed: it answers 200 with the Content-Type \"text/plain\", not the API's"},
+      {"another path", Answer(404), "/api/v1/nodes", "failed: it answers 404 for /api/v1/nodes"},
+      {"a Node that does not exist", Answer(404), "/api/v1/nodes/a", "in use"},
+      {"protobuf", Answer(200, "", "application/vnd.kubernetes.protobuf;stream=watch"),
+       "/api/v1/nodes?watch=1", "in use"},
+      {"busy", Answer(503, "Retry-After: 1\r\n"), "/api/v1/nodes?watch=1", "in use"},
+  };
+  for (const auto& row : rows) {
+    ApiClient client(io, Both(), "x");
+    first.Answer({row.answer});
+    Request(client, row.target);
+    EXPECT_EQ(client.Servers()[0].text, row.text) << row.description;
+  }
+}
+
+// Only the list-and-watch knows when a piece of its answer is due.
+TEST_F(ApiClientServersTest, TheReceiverOfAnAnswerMayReportAFailure) {
+  ApiClient client(io, Both(), "x");
+  first.Answer({.bytes = Answer(200).substr(0, 70), .ending = Ending::kHold});
+  Listener listener;
+  auto exchange = client.Start(Get(), listener);
+  RunUntil([&] { return listener.heads > 0; });
+  exchange->Fail("no byte for 30 s within its answer");
+  exchange.reset();
+  EXPECT_EQ(client.Servers()[0].text, "failed: no byte for 30 s within its answer");
+  EXPECT_TRUE(client.Servers()[1].in_use);
+}
+
+// As of a call, which has a limit for the whole answer.
+TEST_F(ApiClientServersTest, AnAnswerThatDoesNotEndInTimeIsAFailure) {
+  ApiClient client(io, Both(), "x");
+  first.Answer({.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{",
+                .ending = Ending::kHold});
+  Listener listener;
+  const auto exchange = client.Start(Get(), listener, std::chrono::milliseconds(300));
+  RunUntil([&] { return listener.ends > 0; });
+  EXPECT_THAT(client.Servers()[0].text, HasSubstr("no complete answer within 0.3 s"));
+  EXPECT_TRUE(client.Servers()[1].in_use);
+}
+
+// 10 s for the connection, 30 s for the begin of the answer.
+TEST_F(ApiClientServersTest, OfSeveralNoneHasMoreTimeForTheBeginOfItsAnswer) {
+  EXPECT_EQ(ApiClient::kDialLimitOfSeveral, std::chrono::seconds(10));
+  EXPECT_EQ(ApiClient::kHeadLimitOfSeveral, 3);
+  ApiClient client(io, Both(), "x", std::chrono::milliseconds(100));
+  first.Answer({.bytes = "", .ending = Ending::kHold});
+  const Listener listener = Request(client);
+  EXPECT_EQ(listener.end.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(client.Servers()[0].text, "failed: no answer within 0.3 s");
+  EXPECT_TRUE(client.Servers()[1].in_use);
+
+  second.Answer({.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n",
+                 .ending = Ending::kHold});
+  Listener begun;
+  auto watch = client.Start(Get(), begun);
+  RunUntil([&] { return begun.heads > 0; });
+  io.run_for(std::chrono::milliseconds(400));
+  EXPECT_EQ(begun.ends, 0) << "a watch lasts longer";
+  watch.reset();
+
+  ApiClient single(io, To(second.port(), false), "x", std::chrono::milliseconds(100));
+  second.Answer({.bytes = "", .ending = Ending::kHold});
+  Listener patient;
+  const auto exchange = single.Start(Get(), patient);
+  RunUntil([&] { return !second.requests().empty(); });
+  io.run_for(std::chrono::milliseconds(400));
+  EXPECT_EQ(patient.ends, 0) << "there is no other to ask";
 }
 
 // After a restore of etcd another server may still have the former, higher versions in its cache.
@@ -81,10 +163,10 @@ TEST_F(ApiClientServersTest, AServerThatIsBehindTheRequestedVersionStaysInUse) {
 TEST_F(ApiClientServersTest, RetryAfterOfAServerThatIsNotUsedAnyMoreIsNotReported) {
   const std::string fields = "Retry-After: 240\r\n";
   ApiClient client(io, Both(), "x");
-  first.Answer({Answer(503, fields)});
+  first.Answer({Answer(502, fields)});
   EXPECT_FALSE(Request(client).head.retry_after);
   ApiClient single(io, To(first.port(), false), "x");
-  first.Answer({Answer(503, fields)});
+  first.Answer({Answer(502, fields)});
   EXPECT_EQ(Request(single).head.retry_after, std::chrono::seconds(240));
 }
 

@@ -2,11 +2,15 @@
 #include "control/kube/client/api_client.h"
 
 #include <boost/asio/ip/tcp.hpp>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 
+#include "absl/strings/escaping.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/control/kube/client/client_fixture.h"
+#include "tests/support/test_path.h"
 
 namespace weft::kube {
 namespace {
@@ -49,6 +53,43 @@ TEST_F(ApiClientTest, ARequestAndItsAnswer) {
                           "Accept: application/vnd.kubernetes.protobuf\r\n"
                           "Content-Type: application/strategic-merge-patch+json\r\n"
                           "Content-Length: 7\r\nConnection: close\r\n\r\n{\"x\":2}"));
+}
+
+TEST_F(ApiClientTest, A401NamesWhatWasSentAndNoSecret) {
+  const std::string token = testing::TestPath().string() + ".token";
+  const auto jwt = [](const char* claims) {
+    return "e30." + absl::WebSafeBase64Escape(claims) + ".secret";
+  };
+  const struct {
+    const char* description;
+    std::string in_file, in_text;
+    const char* text;
+  } rows[] = {
+      {"an old token in a file", jwt(R"({"exp":1000000000})"), "",
+       ", which expired on 2001-09-09 01:46:40 UTC"},
+      {"a token in a file", jwt(R"({"exp":32503680000})"), "",
+       ", which expires on 3000-01-01 00:00:00 UTC"},
+      {"another token", "secret", "", ", which names no expiry"},
+      {"in the kubeconfig", "", "secret", "the token of test, which names no expiry"},
+      {"none", "", "", "a request without credentials, as test has none"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    std::ofstream(token) << row.in_file;
+    access.token.file = row.in_file.empty() ? "" : token;
+    access.token.text = row.in_text;
+    server.Answer({"HTTP/1.1 401 x\r\nContent-Length: 2\r\n\r\nno"});
+    const Listener listener = Send(access);
+    EXPECT_EQ(listener.head.status, 401);
+    EXPECT_THAT(listener.head.credentials, HasSubstr(row.text));
+    EXPECT_THAT(listener.head.credentials, Not(HasSubstr("secret")));
+    if (!row.in_file.empty())
+      EXPECT_THAT(listener.head.credentials,
+                  ::testing::StartsWith("the token in the file " + token));
+  }
+  server.Answer({kShort});
+  EXPECT_EQ(Send(access).head.credentials, "") << "of no other answer";
+  std::filesystem::remove(token);
 }
 
 TEST_F(ApiClientTest, ChunksInSingleBytes) {
