@@ -38,6 +38,7 @@ DropSample FromWire(const Packet& packet, Verdict verdict) {
       // The pod port may have written where the removed headers were.
       ReadIp(payload, sample);
       return sample;
+    case Verdict::kPodSource:
     case Verdict::kUnknownPeer:
     case Verdict::kEcnIllegal:
       // Its headers are removed, and still there.

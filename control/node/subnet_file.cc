@@ -47,10 +47,9 @@ std::string FolderOf(const std::string& path) {
 // What is at `path` in place of `text`.
 std::string Describe(const std::string& path, const std::string& text) {
   constexpr std::size_t kShown = 300;  // bytes; ours has at most about 250
-  std::error_code error;
-  if (!fs::exists(control::PathOf(path), error)) return "it was missing";
-  const std::optional<std::string> found = Read(path);
-  if (!found) return "it could not be read";
+  const absl::StatusOr<std::string> found = Read(path);
+  if (absl::IsNotFound(found.status())) return "it was missing";
+  if (!found.ok()) return "it could not be read";
   if (*found == text) return "another user could alter it";
   return absl::StrCat("it had ", Quoted(*found, kShown));
 }
