@@ -5,7 +5,6 @@
 
 #include <shellapi.h>
 
-#include <filesystem>
 #include <string_view>
 
 #include "control/file_io.h"

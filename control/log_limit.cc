@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/log_limit.h"
 
-#include <algorithm>
-
 #include "absl/strings/ascii.h"
 
 namespace weft::control {

@@ -6,7 +6,6 @@
 #include <io.h>
 #include <sddl.h>
 
-#include <array>
 #include <filesystem>
 #include <system_error>
 #include <vector>

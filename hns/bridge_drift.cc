@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hns/bridge_drift.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 
 namespace weft::hns {

@@ -2,7 +2,6 @@
 #include "hns/client.h"
 
 #include <functional>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

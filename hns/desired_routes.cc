@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hns/desired_routes.h"
 
-#include <utility>
-
 namespace weft::hns {
 
 void DesiredRoutes::Set(RemoteSubnetRoutes routes, bool may_remove) {

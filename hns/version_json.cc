@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "absl/strings/str_cat.h"
 #include "hns/api/response.h"
 #include "hns/document/document_json.h"
 #include "hns/version.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/admin/schema.h"
 
-#include <utility>
-
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "control/admin/json_fields.h"

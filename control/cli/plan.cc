@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "control/admin/admin_client.h"
 #include "control/cli/parser.h"

@@ -6,9 +6,7 @@
 #include <sstream>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "control/cli/hns/hns_option.h"
 #include "control/cli/parser.h"
 #include "control/cli/verbs.h"

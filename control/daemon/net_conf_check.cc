@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/net_conf_check.h"
 
-#include <filesystem>
-
 #include "absl/strings/str_cat.h"
 #include "control/file_io.h"
 #include "control/log.h"

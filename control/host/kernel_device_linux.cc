@@ -6,8 +6,6 @@
 #include <linux/rtnetlink.h>
 
 #include <cerrno>
-#include <cstring>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/host/netlink_linux.h"

@@ -6,9 +6,6 @@
 #include <sys/uio.h>
 
 #include <cerrno>
-#include <cstring>
-
-#include "absl/strings/str_cat.h"
 
 namespace weft::host {
 namespace {

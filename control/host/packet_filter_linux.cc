@@ -5,7 +5,6 @@
 #include <array>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "control/host/iptables_linux.h"
 #include "control/host/nftables_linux.h"
 #include "control/host/packet_filter.h"

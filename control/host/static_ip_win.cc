@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/host/static_ip_win.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/kube/node_leave.h"
 
-#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstdint>
 #include <utility>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include <winsvc.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <span>
 #include <system_error>
 #include <utility>

@@ -8,7 +8,6 @@
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
-#include "vxlan/text/printable.h"
 
 namespace weft::control {
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/ports/pcap_device.h"
 
-#include <utility>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "dataplane/ports/bpf_linux.h"
 #include "vxlan/bytes.h"

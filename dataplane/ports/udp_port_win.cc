@@ -12,7 +12,6 @@
 #include <mswsock.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string>
 #include <utility>

@@ -2,7 +2,6 @@
 #include "control/cli/cni/service_cidrs.h"
 
 #include <boost/asio/io_context.hpp>
-#include <memory>
 #include <string>
 #include <utility>
 

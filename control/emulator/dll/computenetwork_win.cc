@@ -7,7 +7,6 @@
 #include <objbase.h>
 
 #include <cstdint>
-#include <utility>
 
 #include "control/emulator/dll/service_win.h"
 #include "control/emulator/dll/strings_win.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "control/emulator/host/host_state.h"
 #include "control/emulator/host/values_json.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "control/emulator/host/values_json.h"
 #include "control/emulator/remote/host_call.h"

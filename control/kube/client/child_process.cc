@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/kube/client/child_process.h"
 
-#include "absl/strings/str_cat.h"
-
 namespace weft::kube {
 
 std::string QuotedCommandLine(const std::vector<std::string>& words) {

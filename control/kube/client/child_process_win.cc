@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cwchar>
-#include <filesystem>
 #include <map>
 #include <system_error>
 

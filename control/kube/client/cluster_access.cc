@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/kube/client/cluster_access.h"
 
-#include <array>
 #include <exception>
 #include <filesystem>
 #include <utility>

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
-#include "absl/strings/strip.h"
 #include "control/kube/codec/api_status_codec.h"
 #include "control/kube/codec/json_value.h"
 #include "control/kube/codec/node_codec_protobuf.h"

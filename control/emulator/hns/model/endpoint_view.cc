@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/emulator/hns/model/endpoint_view.h"
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/emulator/hns/model/networks.h"
 #include "control/emulator/hns/model/v1_policies.h"

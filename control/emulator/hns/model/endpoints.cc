@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/emulator/hns/model/endpoints.h"
 
-#include <algorithm>
-
 #include "control/emulator/hns/model/endpoint_settings.h"
 #include "control/emulator/hns/model/networks.h"
 #include "control/emulator/hns/model/policy_rules.h"

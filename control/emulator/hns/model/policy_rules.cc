@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <span>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "control/emulator/hns/model/features.h"
 #include "control/emulator/hns/model/refusal.h"
