@@ -43,8 +43,7 @@ absl::StatusOr<Endpoint> OverlayEndpoint(const Network& network, const OverlayEn
   if (!network.IsOfType("Overlay")) {
     return absl::FailedPreconditionError(
         absl::StrCat("the network ", network.name, " is of type ", network.type,
-                     ", not an overlay; "
-                     "\"flannelctl hns list\" lists the overlays"));
+                     ", not an overlay; \"flannelctl hns list\" lists the overlays"));
   }
   if (!spec.address.is_v4()) {
     return absl::InvalidArgumentError(

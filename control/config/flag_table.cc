@@ -90,15 +90,12 @@ constexpr FlagRow kTable[] = {
      &kCluster},
     {kLeases, "kube-api-url", &V::kube_api_url, "URL",
      "the API server, https://HOST:PORT; overrides the kubeconfig's; may be repeated, or be "
-     "several "
-     "separated by commas: the first is used until it fails, then the next that works",
+     "several separated by commas: the first is used until it fails, then the next that works",
      &kCluster},
     {kLeases, "kubelet-kubeconfig", &V::kubelet_kubeconfig, "PATH",
      "in a pod, without --kubeconfig-file and --kube-api-url: while the Kubernetes service does "
-     "not "
-     "answer, the API server's address in this file is used, with the pod's own credentials; "
-     "empty: "
-     "no other address",
+     "not answer, the API server's address in this file is used, with the pod's own credentials; "
+     "empty: no other address",
      &kServiceAccount},
     {kLeases, "kube-annotation-prefix", &V::kube_annotation_prefix, "PREFIX",
      "prefix of flannel's annotations on Node objects"},
@@ -137,18 +134,15 @@ constexpr FlagRow kTable[] = {
      &kPeers},
     {kDataPlane, "hns-base-network", &V::hns_base_network, "",
      "keep a persistent network in HNS, so that the first start cuts the node off for some "
-     "seconds, "
-     "and reboots do not, if the NIC keeps its identity",
+     "seconds, and reboots do not, if the NIC keeps its identity",
      &kNetwork},
     {kDataPlane, "manage-firewall", &V::manage_firewall, "",
      "with an overlay network in HNS, or a tunnel of our own, keep a rule in Windows' firewall "
-     "that "
-     "allows inbound UDP to its port; false: flanneld neither makes nor removes rules",
+     "that allows inbound UDP to its port; false: flanneld neither makes nor removes rules",
      &kFirewall},
     {kDataPlane, "firewall-sources", &V::firewall_sources, "any|peers",
      "whose packets that rule lets in: any, every address's; peers, the nodes' public IPs alone, "
-     "in "
-     "at most 500 blocks; any as well while a node is behind NAT",
+     "in at most 500 blocks; any as well while a node is behind NAT",
      &kFirewallRule},
     {kDataPlane, "peer-check", &V::peer_check, "strict|lease|off",
      "how the sender of a received packet is checked: strict, by the lease that contains the inner "
@@ -173,8 +167,7 @@ constexpr FlagRow kTable[] = {
      &kKernelTunnel},
     {kDataPlane, "ip-masq", &V::ip_masq, "",
      "masquerade packets that pods send out of the cluster, by nftables' table inet weft, and "
-     "write "
-     "FLANNEL_IPMASQ=true to subnet.env; on Windows the CNI plugin masquerades",
+     "write FLANNEL_IPMASQ=true to subnet.env; on Windows the CNI plugin masquerades",
      &kMasquerading},
     {kDataPlane, "ip-masq-fully-random-disable", &V::ip_masq_fully_random_disable, "",
      "masquerade with the kernel's usual choice of source ports, not a random one; Linux",
@@ -209,8 +202,7 @@ constexpr FlagRow kTable[] = {
     {kOutputs, "state-dir", &V::state_dir, "PATH",
      "folder of the ledger (ledger.json, ledger.changes): what flanneld created in HNS and on the "
      "host, for flannelctl reset; and of the journal (journal.json): the last leases, for a "
-     "restart "
-     "while the API server is away",
+     "restart while the API server is away",
      nullptr, "/var/lib/weft", R"(ProgramData\weft on the system drive)"},
 
     {kLogs, "log-format", &V::log_format, "klog|json", "form of the lines"},

@@ -307,8 +307,7 @@ absl::StatusOr<NodeConfig> MakeNodeConfig(Options options, control::NetConf conf
   if (options.data_plane == DataPlane::kHns && conf.direct_routing) {
     return absl::InvalidArgumentError(
         "Backend.DirectRouting: true of net-conf is impossible with --dataplane=hns: an HNS "
-        "overlay "
-        "network accepts no packets that bypass its tunnel; remove the key for all nodes");
+        "overlay network accepts no packets that bypass its tunnel; remove the key for all nodes");
   }
   // Of the userspace data plane alone.
   const bool frames = options.pod_device.kind != PodDevice::Kind::kTun;

@@ -327,8 +327,7 @@ std::string LeaseTable::Explain(const PackedLease& lease, const FamilyLease& hal
         return absl::StrCat(
             "its backend-data has no VNI: on the Node of an appliance add \"VNI\":",
             own_.vni.value(),
-            " to that annotation; Linux flannel before v0.14.0 writes none: upgrade "
-            "it");
+            " to that annotation; Linux flannel before v0.14.0 writes none: upgrade it");
       }
       return absl::StrCat("it encapsulates under VNI ", *half.vni, ", we under ", own_.vni.value(),
                           ": give all nodes the same Backend.VNI in net-conf.json");

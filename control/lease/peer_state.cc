@@ -42,8 +42,7 @@ constexpr Row kRows[] = {
      "Node's podCIDR."},
     {PeerState::kKeptLease, "kept-lease", true,
      "In use with its last VTEP MAC: the peer has blanked it since. If this lasts, check the "
-     "peer's "
-     "flanneld."},
+     "peer's flanneld."},
     {PeerState::kHostChanged, "host-changed", true,
      "In use, but this host or net-conf.json has changed: the lease would not be accepted again. "
      "See \"flannelctl leases -o wide\"."},

@@ -112,8 +112,7 @@ absl::Status SetAside(const std::string& path, std::string_view lost) {
   }
   return absl::DataLossError(absl::StrCat(
       "the ledger ", path, " is not a ledger of weft; it is now ", aside, ", and ", lost,
-      " is treated as not made by flanneld: flannelctl reset "
-      "keeps it"));
+      " is treated as not made by flanneld: flannelctl reset keeps it"));
 }
 
 }  // namespace

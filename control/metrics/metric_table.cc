@@ -27,9 +27,8 @@ constexpr MetricRow kTable[] = {
     {"weft_lease_sync_age_seconds",
      Type::kGauge,
      {},
-     "Since the source of leases last answered: an event or bookmark of the API server, which "
-     "come at least each minute, or a reading of the lease file. Missing before the first "
-     "snapshot."},
+     "Since the source of leases last answered: an event or bookmark of the API server, which come "
+     "at least each minute, or a reading of the lease file. Missing before the first snapshot."},
     {"weft_routes",
      Type::kGauge,
      {"sink", "state"},

@@ -39,9 +39,8 @@ std::string LeftRoutesSentence(const std::vector<host::Route>& left, const IpPre
   if (left.size() > kShown) absl::StrAppend(&text, " and ", left.size() - kShown, " more");
   absl::StrAppend(
       &text,
-      "; upstream's flanneld leaves such routes behind after host-gw, and they survive a "
-      "reboot: remove them, in PowerShell: Remove-NetRoute "
-      "-DestinationPrefix ",
+      "; upstream's flanneld leaves such routes behind after host-gw, and they survive a reboot: "
+      "remove them, in PowerShell: Remove-NetRoute -DestinationPrefix ",
       left.front().destination.ToString(), " -NextHop ", left.front().gateway->ToString());
   return text;
 }

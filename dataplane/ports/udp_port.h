@@ -81,11 +81,10 @@ class UdpPort final : public PacketPort {
   // The receiving socket, and (Linux) a descriptor that is readable after an ICMP error.
   std::span<const WaitHandle> wait_handles() const override;
   // "socket-overflow": datagrams that the kernel dropped at the receiving socket because it was
-  // full, or for a wrong checksum, which is also in the host's Udp InCsumErrors.
-  // "empty-datagram": received without payload.
-  // "icmp-refused", "icmp-unreachable", "icmp-other": received errors; "icmp-unexpected": errors
-  // that answer no sent packet. "segmentation-refused": how often a route refused segmentation.
-  // "superframe-refused": superframes that the kernel did not take whole.
+  // full, or for a wrong checksum, which is also in the host's Udp InCsumErrors. "empty-datagram":
+  // received without payload. "icmp-refused", "icmp-unreachable", "icmp-other": received errors;
+  // "icmp-unexpected": errors that answer no sent packet. "segmentation-refused": how often a route
+  // refused segmentation. "superframe-refused": superframes that the kernel did not take whole.
   // "receive-error", "send-error": other errors of the kernel. "notice-overflow": path MTU notices
   // not drained in time.
   std::vector<NamedCount> Counts() const override;

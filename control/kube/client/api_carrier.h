@@ -33,8 +33,7 @@ inline constexpr auto kErrorsReturned = boost::asio::as_tuple(boost::asio::use_a
 // The next step where no connection comes about.
 inline constexpr char kCheckServer[] =
     "; check that the API server runs, that no firewall blocks it and, where this is the address "
-    "of "
-    "the Service kubernetes, that kube-proxy runs on this node";
+    "of the Service kubernetes, that kube-proxy runs on this node";
 
 struct CarrierOptions {
   std::shared_ptr<const ClusterAccess> access;
