@@ -233,22 +233,6 @@ bool IsSourceVip(const SourceVipSpec& spec, const IpAddress& address) {
 
 bool IsSourceVipContent(std::string_view content) { return HolderOf(content) != Holder::kOther; }
 
-absl::StatusOr<bool> ReleaseSourceVip(const std::string& store, const std::string& network) {
-  if (absl::Status status = CheckName(network); !status.ok()) return status;
-  const std::string folder = FolderOf(store, network);
-  std::error_code error;
-  if (!fs::exists(control::PathOf(folder), error) && !error) return false;
-  const absl::StatusOr<HostLocalLock> lock = TakeLock(folder);
-  if (!lock.ok()) return lock.status();
-  const absl::StatusOr<Taken> taken = Scan(folder);
-  if (!taken.ok()) return taken.status();
-  for (const IpAddress& address : taken->ours) {
-    absl::Status status = Remove(absl::StrCat(folder, "/", address.ToString()));
-    if (!status.ok()) return status;
-  }
-  return !taken->ours.empty();
-}
-
 std::string SourceVipJson(const IpAddress& address, const IpPrefix& subnet) {
   const std::string with_length = absl::StrCat(address.ToString(), "/", subnet.length());
   const std::string gateway = subnet.base().Next().ToString();

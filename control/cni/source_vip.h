@@ -51,10 +51,6 @@ bool IsSourceVip(const SourceVipSpec& spec, const IpAddress& address);
 // Microsoft's scripts, and no container's.
 bool IsSourceVipContent(std::string_view content);
 
-// Releases the reservations of `network` with RKE2's and our ids, and nothing else. Returns whether
-// there was one; a missing folder has none.
-absl::StatusOr<bool> ReleaseSourceVip(const std::string& store, const std::string& network);
-
 // sourceVip.json, in both shapes that scripts read: `.ip4.ip` and `.ips[0].address`.
 std::string SourceVipJson(const IpAddress& address, const IpPrefix& subnet);
 

@@ -299,31 +299,6 @@ absl::StatusOr<std::string> NfTables::Hook(const NftChain& chain) {
   return hook;
 }
 
-absl::StatusOr<std::vector<NftChainInfo>> NfTables::Chains() {
-  std::vector<NftChainInfo> chains;
-  const absl::Status status = socket_.Dump(
-      Request(NFT_MSG_GETCHAIN, AF_UNSPEC), [&] { chains.clear(); },
-      [&](const nlmsghdr& message) {
-        const auto* extra = static_cast<const nfgenmsg*>(mnl_nlmsg_get_payload(&message));
-        const NetlinkAttributes<NFTA_CHAIN_MAX> attributes(message, sizeof *extra);
-        if (!attributes[NFTA_CHAIN_TABLE] || !attributes[NFTA_CHAIN_NAME]) return;
-        NftChainInfo chain;
-        chain.family = extra->nfgen_family;
-        chain.table = mnl_attr_get_str(attributes[NFTA_CHAIN_TABLE]);
-        chain.name = mnl_attr_get_str(attributes[NFTA_CHAIN_NAME]);
-        if (const nlattr* hook = attributes[NFTA_CHAIN_HOOK]) {
-          const NetlinkAttributes<NFTA_HOOK_MAX> members(mnl_attr_get_payload(hook),
-                                                         mnl_attr_get_payload_len(hook));
-          chain.hook = ntohl(members.U32(NFTA_HOOK_HOOKNUM));
-          chain.policy = ntohl(attributes.U32(NFTA_CHAIN_POLICY, htonl(NF_ACCEPT)));
-        }
-        chains.push_back(std::move(chain));
-      });
-  if (status.ok()) return chains;
-  return absl::Status(status.code(),
-                      absl::StrCat("cannot read nftables' chains: ", status.message()));
-}
-
 absl::StatusOr<std::vector<NftRule>> NfTables::Rules(const NftChain& chain) {
   NetlinkRequest request = Request(NFT_MSG_GETRULE, chain.family);
   mnl_attr_put_strz(request.header(), NFTA_RULE_TABLE, chain.table);

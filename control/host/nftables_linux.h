@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,14 +20,6 @@ struct NftChain {
   std::uint8_t family = 0;  // NFPROTO_INET, NFPROTO_IPV4, NFPROTO_IPV6
   const char* table = "";
   const char* chain = "";
-};
-
-struct NftChainInfo {
-  std::uint8_t family = 0;
-  std::string table, name;
-  // Of a base chain: NF_INET_LOCAL_OUT and so on, NF_ACCEPT or NF_DROP.
-  std::optional<std::uint32_t> hook{};
-  std::uint32_t policy = 1;  // NF_ACCEPT
 };
 
 // A rule as the kernel returns it. `expressions` are its bytes, equal for equal rules.
@@ -71,8 +62,6 @@ class NfTables {
   absl::StatusOr<std::string> TableComment(const NftChain& chain);
   // The hook of a base chain, as the kernel's bytes; NotFound: no such chain.
   absl::StatusOr<std::string> Hook(const NftChain& chain);
-  // All chains of all families.
-  absl::StatusOr<std::vector<NftChainInfo>> Chains();
   absl::StatusOr<std::vector<NftRule>> Rules(const NftChain& chain);
   absl::Status Commit(NftBatch batch);
 

@@ -131,9 +131,9 @@ TEST_F(SourceVipTest, OtherFilesOfItsFolderStay) {
        {"10.244.1.2.backup", "10.244.1.9.AbCdEf", "10.244.1.9.bak.01", "notes.weft-1"})
     Write(name, kReservation);
   EXPECT_EQ(Reserved(), "10.244.1.2");
-  EXPECT_TRUE(*ReleaseSourceVip(root_.string(), "flannel.4096"));
+  EXPECT_EQ(Reserved("10.244.2.0/24"), "10.244.2.2") << "and the former one is released";
   EXPECT_THAT(Names(), ElementsAre("10.244.1.2.backup", "10.244.1.9.AbCdEf", "10.244.1.9.bak.01",
-                                   "lock", "notes.weft-1"));
+                                   "10.244.2.2", "lock", "notes.weft-1"));
 }
 
 TEST_F(SourceVipTest, AFullSubnetIsReported) {
@@ -175,8 +175,6 @@ TEST_F(SourceVipTest, WaitsForTheLock) {
   auto lock = HostLocalLock::TryTake((Folder() / "lock").string());
   ASSERT_TRUE(lock.ok()) << lock.status();
   EXPECT_TRUE(absl::IsFailedPrecondition(ReserveSourceVip(Spec()).status()));
-  EXPECT_TRUE(
-      absl::IsFailedPrecondition(ReleaseSourceVip(root_.string(), "flannel.4096").status()));
   EXPECT_EQ(FindSourceVip(Spec()).value(), IpAddress::Parse("10.244.1.2")) << "reading needs none";
 }
 
@@ -187,20 +185,9 @@ TEST_F(SourceVipTest, NamesThatLeadElsewhereAreRefused) {
     EXPECT_THAT(std::string(ReserveSourceVip(spec).status().message()),
                 HasSubstr("change Name in net-conf"))
         << name;
-    EXPECT_FALSE(ReleaseSourceVip(spec.store, name).ok());
     EXPECT_FALSE(FindSourceVip(spec).ok());
     EXPECT_FALSE(std::filesystem::exists(root_));
   }
-}
-
-TEST_F(SourceVipTest, ReleaseRemovesOursAlone) {
-  EXPECT_EQ(ReleaseSourceVip(root_.string(), "flannel.4096").value(), false);
-  Write("10.244.1.2", kReservation);
-  Write("10.244.1.3", "dummy\r\ndummy");
-  Write("10.244.1.4", "pod1\r\neth0");
-  EXPECT_EQ(ReleaseSourceVip(root_.string(), "flannel.4096").value(), true);
-  EXPECT_THAT(Names(), ElementsAre("10.244.1.3", "10.244.1.4", "lock"));
-  EXPECT_EQ(ReleaseSourceVip(root_.string(), "flannel.4096").value(), false);
 }
 
 TEST_F(SourceVipTest, TheFileHasBothShapes) {

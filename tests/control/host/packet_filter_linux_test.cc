@@ -304,24 +304,6 @@ TEST_F(PacketFilterLinuxTest, LegacyWithoutTheFilterTableGetsNone) {
   EXPECT_EQ(Shell("cat /proc/self/net/ip_tables_names"), "nat\n");
 }
 
-TEST_F(PacketFilterLinuxTest, ChainsOfAllFamiliesAreListed) {
-  EXPECT_EQ(Shell("nft 'add table inet t; add chain inet t side; add table ip u; add chain ip u "
-                  "out { type filter hook output priority 0; policy drop; }'"),
-            "");
-  absl::StatusOr<NfTables> nft = NfTables::Open();
-  ASSERT_TRUE(nft.ok()) << nft.status();
-  const auto chains = nft->Chains();
-  ASSERT_TRUE(chains.ok()) << chains.status();
-  ASSERT_EQ(chains->size(), 2u);
-  for (const NftChainInfo& chain : *chains) {
-    const bool base = chain.name == "out";
-    EXPECT_EQ(chain.family, base ? NFPROTO_IPV4 : NFPROTO_INET) << chain.name;
-    EXPECT_EQ(chain.table, base ? "u" : "t") << chain.name;
-    EXPECT_EQ(chain.hook, base ? std::optional<std::uint32_t>(NF_INET_LOCAL_OUT) : std::nullopt);
-    EXPECT_EQ(chain.policy, static_cast<std::uint32_t>(base ? NF_DROP : NF_ACCEPT)) << chain.name;
-  }
-}
-
 // proc(5): the file of the tables' names is root's.
 TEST_F(PacketFilterLinuxTest, LegacyTablesThatMayNotBeReadAreNotNone) {
   EXPECT_EQ(Shell("iptables-legacy -P FORWARD DROP"), "");
