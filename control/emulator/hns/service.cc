@@ -8,6 +8,59 @@
 
 namespace weft::hns::emulator {
 
+Handle Handles::Open(Kind kind, const Guid& id) {
+  const auto handle = static_cast<Handle>(++given_);
+  entries_.emplace(handle, Entry{kind, id});
+  return handle;
+}
+
+Handles::State Handles::Find(Kind kind, Handle handle, Guid& id) {
+  const auto found = entries_.find(handle);
+  if (found == entries_.end() || found->second.kind != kind) {
+    ++misuses_;
+    return State::kMisuse;
+  }
+  id = found->second.id;
+  return found->second.dead ? State::kDead : State::kOpen;
+}
+
+Handles::State Handles::Close(Kind kind, Handle handle) {
+  Guid id;
+  const State state = Find(kind, handle, id);
+  if (state != State::kMisuse) entries_.erase(handle);
+  return state;
+}
+
+void Handles::KillAll() {
+  for (auto& [handle, entry] : entries_) entry.dead = true;
+}
+
+Handle Notifications::Subscribe(OnNotification notify) {
+  const std::lock_guard lock(mutex_);
+  const auto handle = static_cast<Handle>(++given_);
+  subscriptions_.emplace(handle, std::move(notify));
+  return handle;
+}
+
+bool Notifications::Unsubscribe(Handle handle) {
+  const std::lock_guard lock(mutex_);
+  return subscriptions_.erase(handle) != 0;
+}
+
+void Notifications::NotifyAll(std::span<const Event> events) {
+  const std::lock_guard lock(mutex_);
+  for (const Event& event : events) {
+    for (const auto& [handle, notify] : subscriptions_) notify(event.type, event.data);
+  }
+}
+
+void Notifications::Disconnect(bool notified) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [handle, notify] : std::exchange(subscriptions_, {})) {
+    if (notified) notify(Notification::kServiceDisconnect, "");
+  }
+}
+
 Reply Service::Run(CallInfo call, bool changes, const Work& work) {
   std::unique_lock lock(mutex_);
   const auto fault = faults_.Next(call.function);

@@ -7,17 +7,63 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "control/emulator/hns/emulator.h"
 #include "control/emulator/hns/faults.h"
-#include "control/emulator/hns/handles.h"
 #include "control/emulator/hns/model/core.h"
-#include "control/emulator/hns/notifications.h"
+#include "hns/api/api.h"
 
 namespace weft::hns::emulator {
+
+// Open handles. Numbers are never reused, so that a use after close is always detected.
+class Handles {
+ public:
+  enum class State : std::uint8_t {
+    kOpen,
+    kDead,    // the service has restarted since
+    kMisuse,  // closed already, unknown, or of another kind; counted
+  };
+
+  Handle Open(Kind kind, const Guid& id);
+  State Find(Kind kind, Handle handle, Guid& id);
+  State Close(Kind kind, Handle handle);
+  // The handles remain and must still be closed.
+  void KillAll();
+
+  std::size_t open() const { return entries_.size(); }
+  std::uint64_t misuses() const { return misuses_; }
+
+ private:
+  struct Entry {
+    Kind kind;
+    Guid id;
+    bool dead = false;
+  };
+  std::map<Handle, Entry> entries_;
+  std::uint64_t given_ = 0;
+  std::uint64_t misuses_ = 0;
+};
+
+// Subscriptions to the service's notifications. Any thread.
+class Notifications {
+ public:
+  Handle Subscribe(OnNotification notify);
+  // Waits for a notification in progress. False: the subscription does not exist any more.
+  bool Unsubscribe(Handle handle);
+  void NotifyAll(std::span<const Event> events);
+  // Ends all subscriptions; if `notified`, with a kServiceDisconnect.
+  void Disconnect(bool notified);
+
+ private:
+  std::mutex mutex_;  // held while notifying, so that Unsubscribe waits for it
+  std::map<Handle, OnNotification> subscriptions_;
+  std::uint64_t given_ = 0;
+};
 
 class Service {
  public:

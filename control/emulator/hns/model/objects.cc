@@ -1,16 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/emulator/hns/model/objects.h"
 
+#include "absl/strings/match.h"
 #include "control/emulator/hns/model/endpoint_view.h"
 #include "control/emulator/hns/model/endpoints.h"
 #include "control/emulator/hns/model/load_balancers.h"
 #include "control/emulator/hns/model/namespaces.h"
 #include "control/emulator/hns/model/network_view.h"
 #include "control/emulator/hns/model/networks.h"
-#include "control/emulator/hns/model/query.h"
+#include "control/emulator/hns/model/refusal.h"
+#include "hns/document/guid.h"
 
 namespace weft::hns::emulator {
 namespace {
+
+bool Equal(const Json& desired, const Json& actual) {
+  if (!desired.is_string() || !actual.is_string()) return desired == actual;
+  const auto& a = desired.get_ref<const std::string&>();
+  const auto& b = actual.get_ref<const std::string&>();
+  return a == b || (Guid::Parse(a) && absl::EqualsIgnoreCase(a, b));
+}
+
+struct ReadQuery {
+  bool v2 = false;  // SchemaVersion is 2; otherwise HNS answers in v1's form
+  Json filter = Json::object();
+};
+
+// Empty text is no filter. kInvalidJson: the document, or the filter (JSON in a string), is not
+// JSON.
+Reply ParseQuery(const std::string& text, ReadQuery& query) {
+  const auto document = ParseDocument(text);
+  if (!document) return Refuse(hresult::kInvalidJson);
+  query.v2 = NumberOf(Field(Field(*document, "SchemaVersion"), "Major")) >= 2;
+  const Json& filter = Field(*document, "Filter");
+  if (filter.is_null()) return {};
+  if (!filter.is_string()) return Refuse(hresult::kInvalidJson);
+  auto read = ParseDocument(TextOf(filter));
+  if (!read) return Refuse(hresult::kInvalidJson);
+  query.filter = std::move(*read);
+  return {};
+}
+
+// Compares v1's properties for equality; ids without case.
+bool Matches(const Json& filter, const Json& v1_facts, UnknownFilter unknown) {
+  for (auto it = filter.begin(); it != filter.end(); ++it) {
+    const auto fact = v1_facts.find(it.key());
+    if (fact == v1_facts.end()) {
+      if (unknown == UnknownFilter::kMatchesNone) return false;
+    } else if (!Equal(it.value(), *fact)) {
+      return false;
+    }
+  }
+  return true;
+}
 
 // The code for opening a missing object, or using a handle whose object was deleted.
 Hresult NotFound(Kind kind) {
