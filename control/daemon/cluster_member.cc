@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "control/kube/codec/pod_codec_json.h"
+#include "control/kube/codec/objects_json.h"
 #include "control/log.h"
 
 namespace weft::daemon {

@@ -6,9 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/http1/percent.h"
-#include "control/kube/codec/annotations_json.h"
 #include "control/kube/codec/api_status.h"
-#include "control/kube/codec/pod_list_json.h"
+#include "control/kube/codec/objects_json.h"
 #include "control/kube/node_patch.h"
 #include "vxlan/text/printable.h"
 

@@ -5,8 +5,7 @@
 #include <string>
 
 #include "absl/strings/escaping.h"
-#include "control/kube/codec/pod_codec_json.h"
-#include "control/kube/codec/token_expiry.h"
+#include "control/kube/codec/objects_json.h"
 #include "nlohmann/json.hpp"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/lease_promises.h"

@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "control/kube/codec/annotations_json.h"
-#include "control/kube/codec/pod_list_json.h"
+#include "control/kube/codec/objects_json.h"
 #include "nlohmann/json.hpp"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/lease_promises.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/kube/client/credentials_file.h"
 #include "control/kube/client/url.h"
-#include "control/kube/codec/token_expiry.h"
+#include "control/kube/codec/objects_json.h"
 
 namespace weft::kube {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/kube/codec/pod_list_json.h"
+#include "control/kube/codec/objects_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/kube/codec/token_expiry.h"
+#include "control/kube/codec/objects_json.h"
 
 #include <gtest/gtest.h>
 
