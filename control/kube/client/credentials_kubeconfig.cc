@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/kube/client/credentials_kubeconfig.h"
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <exception>
@@ -24,8 +23,15 @@
 namespace weft::kube {
 namespace {
 
-absl::Status Bad(std::string_view where, std::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(where, what));
+// Ends the reading, as yaml-cpp's exceptions do: Parse returns it.
+struct Refusal {
+  absl::Status status;
+};
+[[noreturn]] void Refuse(std::string_view where, std::string_view what) {
+  throw Refusal{absl::InvalidArgumentError(absl::StrCat(where, what))};
+}
+void Require(const absl::Status& status) {
+  if (!status.ok()) throw Refusal{status};
 }
 
 using Json = nlohmann::json;
@@ -74,18 +80,22 @@ struct Fields {
     return value.IsDefined() && !value.IsNull();
   }
   // Empty when absent or null.
-  absl::StatusOr<std::string> Text(const std::string& key) const {
-    if (!Has(key)) return std::string();
-    const YAML::Node value = node[key];
-    if (!value.IsScalar()) return Bad(where, absl::StrCat(key, " is not a text"));
-    return value.Scalar();
+  std::string Text(const std::string& key) const {
+    if (!Has(key)) return "";
+    if (!node[key].IsScalar()) Refuse(where, absl::StrCat(key, " is not a text"));
+    return node[key].Scalar();
   }
-  absl::StatusOr<bool> Bool(const std::string& key) const {
-    if (!Has(key)) return false;
+  bool Bool(const std::string& key) const {
     bool value = false;
-    if (!YAML::convert<bool>::decode(node[key], value))
-      return Bad(where, absl::StrCat(key, " is neither true nor false"));
+    if (Has(key) && !YAML::convert<bool>::decode(node[key], value))
+      Refuse(where, absl::StrCat(key, " is neither true nor false"));
     return value;
+  }
+  // The entries of a list; none when absent or null.
+  YAML::Node List(const std::string& key) const {
+    if (!Has(key)) return YAML::Node(YAML::NodeType::Sequence);
+    if (!node[key].IsSequence()) Refuse(where, absl::StrCat(key, " is not a list"));
+    return node[key];
   }
 };
 
@@ -94,42 +104,33 @@ class Kubeconfig {
   Kubeconfig(const std::string& file, Fields document)
       : file_(file), document_(std::move(document)) {}
 
-  absl::StatusOr<ClusterAccess> CurrentContext(const std::string& api_url) {
+  ClusterAccess CurrentContext(const std::string& api_url) {
     ClusterAccess access;
-    const auto name = CurrentName();
-    if (!name.ok()) return name.status();
-    access.origin = absl::StrCat("kubeconfig ", file_, " (context ", Quoted(*name), ")");
-    const auto context = Entry("context", *name, "current-context");
-    if (!context.ok()) return context.status();
-    const auto cluster = Referred(*context, "cluster");
-    if (!cluster.ok()) return cluster.status();
-    const auto user = Referred(*context, "user");
-    if (!user.ok()) return user.status();
-    if (auto read = ReadTls(*cluster, access); !read.ok()) return read;
-    if (auto read = ReadUser(*user, access); !read.ok()) return read;
-    if (auto read = ReadServer(*cluster, api_url, access); !read.ok()) return read;
-    if (access.exec && access.exec->provide_cluster_info) {
-      if (auto read = ReadExecConfig(*cluster, *access.exec); !read.ok()) return read;
-    }
+    const std::string name = CurrentName();
+    access.origin = absl::StrCat("kubeconfig ", file_, " (context ", Quoted(name), ")");
+    const Fields context = Entry("context", name, "current-context");
+    const Fields cluster = Referred(context, "cluster"), user = Referred(context, "user");
+    ReadTls(cluster, access);
+    ReadUser(user, access);
+    ReadServer(cluster, api_url, access);
+    if (access.exec && access.exec->provide_cluster_info) ReadExecConfig(cluster, *access.exec);
     Warn(access);
     return access;
   }
 
-  absl::StatusOr<ClusterAccess> ServerFor(const ClusterAccess& own) {
-    const auto name = CurrentName();
-    if (!name.ok()) return name.status();
-    const auto context = Entry("context", *name, "current-context");
-    if (!context.ok()) return context.status();
-    const auto cluster = Referred(*context, "cluster");
-    if (!cluster.ok()) return cluster.status();
+  ClusterAccess ServerFor(const ClusterAccess& own) {
+    const Fields context = Entry("context", CurrentName(), "current-context");
+    const Fields cluster = Referred(context, "cluster");
     ClusterAccess access = own;
     access.origin =
         absl::StrCat("our own credentials, address of the kubelet's kubeconfig ", file_);
-    if (auto read = ReadAddress(*cluster, access); !read.ok()) return read;
-    if (access.tls) return access;
-    return Bad(cluster->where,
-               "server is not \"https://\"; our token is sent only to a server that proves its "
-               "identity");
+    ReadAddress(cluster, access);
+    if (!access.tls) {
+      Refuse(cluster.where,
+             "server is not \"https://\"; our token is sent only to a server that proves its "
+             "identity");
+    }
+    return access;
   }
 
  private:
@@ -137,71 +138,62 @@ class Kubeconfig {
     return entry.IsMap() && entry["name"].IsDefined() && entry["name"].IsScalar();
   }
 
-  absl::StatusOr<std::string> CurrentName() const {
-    const auto kind = document_.Text("kind");
-    if (!kind.ok()) return kind.status();
-    if (!kind->empty() && *kind != "Config")
-      return Bad(document_.where, absl::StrCat("is a ", Quoted(*kind), ", not a kubeconfig"));
-    auto name = document_.Text("current-context");
-    if (!name.ok() || !name->empty()) return name;
+  std::string CurrentName() const {
+    const std::string kind = document_.Text("kind");
+    if (!kind.empty() && kind != "Config")
+      Refuse(document_.where, absl::StrCat("is a ", Quoted(kind), ", not a kubeconfig"));
+    std::string name = document_.Text("current-context");
+    if (!name.empty()) return name;
     std::vector<std::string> known;
     if (const YAML::Node contexts = document_.node["contexts"];
         contexts.IsDefined() && contexts.IsSequence()) {
       for (const YAML::Node& entry : contexts)
         if (HasName(entry)) known.push_back(Quoted(entry["name"].Scalar()));
     }
-    return Bad(document_.where,
-               absl::StrCat("current-context is not set; set it to one of contexts (",
-                            known.empty() ? "there are none" : absl::StrJoin(known, ", "), ")"));
+    Refuse(document_.where,
+           absl::StrCat("current-context is not set; set it to one of contexts (",
+                        known.empty() ? "there are none" : absl::StrJoin(known, ", "), ")"));
   }
 
   // The entry `name` of `contexts`, `clusters` or `users`; `desired_by` is the field that names it.
-  absl::StatusOr<Fields> Entry(const std::string& what, const std::string& name,
-                               std::string_view desired_by) const {
+  Fields Entry(const std::string& what, const std::string& name,
+               std::string_view desired_by) const {
     const std::string list = what + "s";
-    const YAML::Node entries = document_.node[list];
-    if (document_.Has(list) && !entries.IsSequence())
-      return Bad(document_.where, absl::StrCat(list, " is not a list"));
     std::optional<YAML::Node> found;
-    for (const YAML::Node& entry : entries) {
+    for (const YAML::Node& entry : document_.List(list)) {
       if (!HasName(entry) || entry["name"].Scalar() != name) continue;
       if (found)
-        return Bad(document_.where, absl::StrCat(list, " holds two with the name ", Quoted(name)));
+        Refuse(document_.where, absl::StrCat(list, " holds two with the name ", Quoted(name)));
       found.emplace(entry[what]);
     }
     if (!found) {
-      return Bad(document_.where, absl::StrCat(desired_by, " is ", Quoted(name), ", which ", list,
-                                               " does not hold; correct one of them"));
+      Refuse(document_.where, absl::StrCat(desired_by, " is ", Quoted(name), ", which ", list,
+                                           " does not hold; correct one of them"));
     }
     const std::string where = absl::StrCat(document_.where, what, " ", Quoted(name), ": ");
     if (!found->IsDefined() || found->IsNull())
       return Fields{YAML::Node(YAML::NodeType::Map), where};
-    if (!found->IsMap()) return Bad(where, "is not a mapping");
+    if (!found->IsMap()) Refuse(where, "is not a mapping");
     return Fields{*found, where};
   }
 
   // The cluster or user that a context names; empty Fields if it names none.
-  absl::StatusOr<Fields> Referred(const Fields& context, const std::string& what) const {
-    const auto name = context.Text(what);
-    if (!name.ok()) return name.status();
-    if (!name->empty()) return Entry(what, *name, absl::StrCat(context.where, what));
+  Fields Referred(const Fields& context, const std::string& what) const {
+    const std::string name = context.Text(what);
+    if (!name.empty()) return Entry(what, name, absl::StrCat(context.where, what));
     return Fields{YAML::Node(YAML::NodeType::Map), context.where};
   }
 
   // Text out of `key`-data in base64, else the file that `key` names.
-  absl::Status ReadSecretField(const Fields& fields, const std::string& key, Secret& into) const {
+  void ReadSecretField(const Fields& fields, const std::string& key, Secret& into) const {
     const std::string inline_key = key + "-data";
-    const auto data = fields.Text(inline_key);
-    if (!data.ok()) return data.status();
-    const auto path = fields.Text(key);
-    if (!path.ok()) return path.status();
-    if (!data->empty()) {
-      if (!absl::Base64Unescape(*data, &into.text) || into.text.empty())
-        return Bad(fields.where, absl::StrCat(inline_key, " is not base64; write it again"));
-    } else if (!path->empty()) {
-      into.file = Absolute(*path);
+    const std::string data = fields.Text(inline_key), path = fields.Text(key);
+    if (!data.empty()) {
+      if (!absl::Base64Unescape(data, &into.text) || into.text.empty())
+        Refuse(fields.where, absl::StrCat(inline_key, " is not base64; write it again"));
+    } else if (!path.empty()) {
+      into.file = Absolute(path);
     }
-    return absl::OkStatus();
   }
 
   // Relative to the kubeconfig's folder.
@@ -213,190 +205,142 @@ class Kubeconfig {
     return {joined.begin(), joined.end()};
   }
 
-  absl::Status ReadTls(const Fields& cluster, ClusterAccess& access) const {
-    if (auto read = ReadSecretField(cluster, "certificate-authority", access.certificate_authority);
-        !read.ok())
-      return read;
-    const auto insecure = cluster.Bool("insecure-skip-tls-verify");
-    if (!insecure.ok()) return insecure.status();
-    access.insecure_skip_tls_verify = *insecure;
+  void ReadTls(const Fields& cluster, ClusterAccess& access) const {
+    ReadSecretField(cluster, "certificate-authority", access.certificate_authority);
+    access.insecure_skip_tls_verify = cluster.Bool("insecure-skip-tls-verify");
     if (access.insecure_skip_tls_verify && !access.certificate_authority.empty()) {
-      return Bad(cluster.where,
-                 "has both insecure-skip-tls-verify and certificate-authority; remove the former");
+      Refuse(cluster.where,
+             "has both insecure-skip-tls-verify and certificate-authority; remove the former");
     }
-    return absl::OkStatus();
   }
 
-  static absl::Status ReadAddress(const Fields& cluster, ClusterAccess& access) {
-    const auto server = cluster.Text("server");
-    if (!server.ok()) return server.status();
-    if (server->empty())
-      return Bad(cluster.where, "server is not set; write \"server: https://ADDRESS:PORT\" there");
-    if (auto set = SetServer(*server, cluster.where + "server", access); !set.ok()) return set;
-    auto name = cluster.Text("tls-server-name");
-    if (!name.ok()) return name.status();
-    access.tls_server_name = *std::move(name);
-    return absl::OkStatus();
+  static void ReadAddress(const Fields& cluster, ClusterAccess& access) {
+    const std::string server = cluster.Text("server");
+    if (server.empty())
+      Refuse(cluster.where, "server is not set; write \"server: https://ADDRESS:PORT\" there");
+    Require(SetServer(server, cluster.where + "server", access));
+    access.tls_server_name = cluster.Text("tls-server-name");
   }
 
-  absl::Status ReadServer(const Fields& cluster, const std::string& api_url,
-                          ClusterAccess& access) const {
-    if (!api_url.empty()) {
-      if (auto set = SetServer(api_url, "kube-api-url", access); !set.ok()) return set;
-    } else if (auto read = ReadAddress(cluster, access); !read.ok()) {
-      return read;
-    }
-    const auto proxy_url = cluster.Text("proxy-url");
-    if (!proxy_url.ok()) return proxy_url.status();
-    if (proxy_url->empty()) return absl::OkStatus();
-    auto proxy = ParseProxy(*proxy_url, cluster.where + "proxy-url");
-    if (!proxy.ok()) return proxy.status();
+  void ReadServer(const Fields& cluster, const std::string& api_url, ClusterAccess& access) const {
+    if (api_url.empty())
+      ReadAddress(cluster, access);
+    else
+      Require(SetServer(api_url, "kube-api-url", access));
+    const std::string proxy_url = cluster.Text("proxy-url");
+    if (proxy_url.empty()) return;
+    auto proxy = ParseProxy(proxy_url, cluster.where + "proxy-url");
+    Require(proxy.status());
     access.proxy.emplace(*std::move(proxy));
-    return absl::OkStatus();
   }
 
-  absl::Status ReadUser(const Fields& user, ClusterAccess& access) const {
+  void ReadUser(const Fields& user, ClusterAccess& access) const {
     if (user.Has("auth-provider")) {
-      return Bad(user.where,
-                 "auth-provider is not supported; give exec, tokenFile, token or a client "
-                 "certificate instead");
+      Refuse(user.where,
+             "auth-provider is not supported; give exec, tokenFile, token or a client certificate "
+             "instead");
     }
     for (const char* const other : {"as", "as-uid", "as-groups", "as-user-extra"}) {
       if (!user.Has(other)) continue;
-      return Bad(user.where, absl::StrCat(other,
-                                          " (impersonation) is not supported; give the "
-                                          "credentials of that account itself"));
+      Refuse(user.where, absl::StrCat(other,
+                                      " (impersonation) is not supported; give the credentials of "
+                                      "that account itself"));
     }
-    if (auto read = ReadSecretField(user, "client-certificate", access.client_certificate);
-        !read.ok())
-      return read;
-    if (auto read = ReadSecretField(user, "client-key", access.client_key); !read.ok()) return read;
-    if (access.client_certificate.empty() != access.client_key.empty()) {
-      return Bad(user.where,
-                 absl::StrCat("has a client-", access.client_key.empty() ? "certificate" : "key",
-                              " without a client-",
-                              access.client_key.empty() ? "key" : "certificate", "; give both"));
+    ReadSecretField(user, "client-certificate", access.client_certificate);
+    ReadSecretField(user, "client-key", access.client_key);
+    const bool has_key = !access.client_key.empty();
+    if (access.client_certificate.empty() == has_key) {
+      Refuse(user.where, absl::StrCat("has a client-", has_key ? "key" : "certificate",
+                                      " without a client-", has_key ? "certificate" : "key",
+                                      "; give both"));
     }
-    if (auto read = ReadTexts(user, access); !read.ok()) return read;
-    return user.Has("exec") ? ReadExec(user, access) : absl::OkStatus();
+    ReadTexts(user, access);
+    if (user.Has("exec")) ReadExec(user, access);
   }
 
-  absl::Status ReadExec(const Fields& user, ClusterAccess& access) const {
+  void ReadExec(const Fields& user, ClusterAccess& access) const {
     const Fields exec{user.node["exec"], absl::StrCat(user.where, "exec: ")};
-    if (!exec.node.IsMap()) return Bad(exec.where, "is not a mapping");
+    if (!exec.node.IsMap()) Refuse(exec.where, "is not a mapping");
     if (!access.token.empty() || !access.username.empty() || !access.password.empty() ||
         !access.client_certificate.empty())
-      return Bad(exec.where, "other credentials are given too; remove them or exec");
-    ExecPlugin plugin;
+      Refuse(exec.where, "other credentials are given too; remove them or exec");
+    ExecPlugin& plugin = access.exec.emplace();
     plugin.kubeconfig = file_;
-    std::string mode;
-    const std::pair<const char*, std::string*> texts[] = {{"command", &plugin.command},
-                                                          {"apiVersion", &plugin.api_version},
-                                                          {"installHint", &plugin.install_hint},
-                                                          {"interactiveMode", &mode}};
-    for (const auto& [key, into] : texts) {
-      auto text = exec.Text(key);
-      if (!text.ok()) return text.status();
-      *into = *std::move(text);
-    }
-    if (plugin.command.empty()) return Bad(exec.where, "command is not set");
+    plugin.command = exec.Text("command");
+    plugin.api_version = exec.Text("apiVersion");
+    plugin.install_hint = exec.Text("installHint");
+    const std::string mode = exec.Text("interactiveMode");
+    if (plugin.command.empty()) Refuse(exec.where, "command is not set");
     constexpr std::string_view kGroup = "client.authentication.k8s.io/";
     if (plugin.api_version != absl::StrCat(kGroup, "v1") &&
         plugin.api_version != absl::StrCat(kGroup, "v1beta1")) {
-      return Bad(exec.where, absl::StrCat("apiVersion is ", Quoted(plugin.api_version),
-                                          "; supported are ", kGroup, "v1 and v1beta1"));
+      Refuse(exec.where, absl::StrCat("apiVersion is ", Quoted(plugin.api_version),
+                                      "; supported are ", kGroup, "v1 and v1beta1"));
     }
     if (mode == "Always") {
-      return Bad(exec.where,
-                 "interactiveMode is Always, but flanneld has no terminal; give another plugin");
+      Refuse(exec.where,
+             "interactiveMode is Always, but flanneld has no terminal; give another plugin");
     }
     // v1 requires it; v1beta1's default is IfAvailable.
     const bool may_be_empty = plugin.api_version.ends_with("v1beta1");
     if (mode != "Never" && mode != "IfAvailable" && !(mode.empty() && may_be_empty)) {
-      return Bad(exec.where, absl::StrCat("interactiveMode is ", Quoted(mode),
-                                          ", neither Never nor IfAvailable"));
+      Refuse(exec.where, absl::StrCat("interactiveMode is ", Quoted(mode),
+                                      ", neither Never nor IfAvailable"));
     }
-    const auto info = exec.Bool("provideClusterInfo");
-    if (!info.ok()) return info.status();
-    plugin.provide_cluster_info = *info;
-    if (auto read = ReadWords(exec, plugin); !read.ok()) return read;
+    plugin.provide_cluster_info = exec.Bool("provideClusterInfo");
+    ReadWords(exec, plugin);
     // As client-go has it: with a separator of this system it is relative to the kubeconfig's
     // folder, else a name in PATH.
     constexpr auto kSeparator = static_cast<char>(std::filesystem::path::preferred_separator);
     if (plugin.command.find(kSeparator) != std::string::npos)
       plugin.command = Absolute(plugin.command);
-    access.exec = std::move(plugin);
-    return absl::OkStatus();
   }
 
-  static absl::Status ReadExecConfig(const Fields& cluster, ExecPlugin& plugin) {
+  static void ReadExecConfig(const Fields& cluster, ExecPlugin& plugin) {
     constexpr std::string_view kName = "client.authentication.k8s.io/exec";
-    if (!cluster.Has("extensions")) return absl::OkStatus();
-    const YAML::Node extensions = cluster.node["extensions"];
-    if (!extensions.IsSequence()) return Bad(cluster.where, "extensions is not a list");
     int values = 0;
-    for (const YAML::Node& each : extensions) {
+    for (const YAML::Node& each : cluster.List("extensions")) {
       if (!HasName(each) || each["name"].Scalar() != kName) continue;
       if (!plugin.cluster_config.empty())
-        return Bad(cluster.where, absl::StrCat("extensions holds two with the name ", kName));
+        Refuse(cluster.where, absl::StrCat("extensions holds two with the name ", kName));
       const std::optional<Json> config = JsonOf(each["extension"], values);
       if (!config) {
-        return Bad(cluster.where, absl::StrCat("the extension ", kName, " has more than ",
-                                               kMostValues, " values; give the plugin a file"));
+        Refuse(cluster.where, absl::StrCat("the extension ", kName, " has more than ", kMostValues,
+                                           " values; give the plugin a file"));
       }
       plugin.cluster_config = config->dump(-1, ' ', false, Json::error_handler_t::replace);
     }
-    return absl::OkStatus();
   }
 
-  static absl::Status ReadWords(const Fields& exec, ExecPlugin& plugin) {
+  static void ReadWords(const Fields& exec, ExecPlugin& plugin) {
     // A process's words and variables end at a zero byte.
     const auto fits = [](const std::string& text) { return text.find('\0') == std::string::npos; };
-    if (!fits(plugin.command)) return Bad(exec.where, "command has a zero byte");
-    if (exec.Has("args")) {
-      if (!exec.node["args"].IsSequence()) return Bad(exec.where, "args is not a list");
-      for (const YAML::Node& each : exec.node["args"]) {
-        if (!each.IsScalar() || !fits(each.Scalar()))
-          return Bad(exec.where, "args has an entry that is not a text");
-        plugin.args.push_back(each.Scalar());
-      }
+    if (!fits(plugin.command)) Refuse(exec.where, "command has a zero byte");
+    for (const YAML::Node& each : exec.List("args")) {
+      if (!each.IsScalar() || !fits(each.Scalar()))
+        Refuse(exec.where, "args has an entry that is not a text");
+      plugin.args.push_back(each.Scalar());
     }
-    if (!exec.Has("env")) return absl::OkStatus();
-    if (!exec.node["env"].IsSequence()) return Bad(exec.where, "env is not a list");
-    for (const YAML::Node& each : exec.node["env"]) {
+    for (const YAML::Node& each : exec.List("env")) {
       const Fields pair{each, absl::StrCat(exec.where, "env: ")};
-      if (!each.IsMap()) return Bad(pair.where, "an entry is not a mapping of name and value");
-      const auto name = pair.Text("name");
-      if (!name.ok()) return name.status();
-      const auto value = pair.Text("value");
-      if (!value.ok()) return value.status();
-      if (name->empty() || name->find('=') != std::string::npos || !fits(*name) || !fits(*value))
-        return Bad(pair.where, "a name is empty or has \"=\", or a text has a zero byte");
-      plugin.env.emplace_back(*name, *value);
+      if (!each.IsMap()) Refuse(pair.where, "an entry is not a mapping of name and value");
+      const std::string name = pair.Text("name"), value = pair.Text("value");
+      if (name.empty() || name.find('=') != std::string::npos || !fits(name) || !fits(value))
+        Refuse(pair.where, "a name is empty or has \"=\", or a text has a zero byte");
+      plugin.env.emplace_back(name, value);
     }
-    return absl::OkStatus();
   }
 
-  absl::Status ReadTexts(const Fields& user, ClusterAccess& access) const {
-    std::string token, token_file;
-    const std::array<std::pair<const char*, std::string*>, 4> fields = {
-        {{"token", &token},
-         {"tokenFile", &token_file},
-         {"username", &access.username},
-         {"password", &access.password}}};
-    for (const auto& [key, into] : fields) {
-      auto text = user.Text(key);
-      if (!text.ok()) return text.status();
-      *into = *std::move(text);
-    }
-    if (!token_file.empty()) {
+  void ReadTexts(const Fields& user, ClusterAccess& access) const {
+    const std::string token = user.Text("token"), token_file = user.Text("tokenFile");
+    access.username = user.Text("username");
+    access.password = user.Text("password");
+    if (token_file.empty())
+      access.token.text = token;
+    else
       access.token.file = Absolute(token_file);
-    } else {
-      access.token.text = std::move(token);
-    }
-    if (access.token.empty() || (access.username.empty() && access.password.empty()))
-      return absl::OkStatus();
-    return Bad(user.where, "has both a token and a username or password; remove one of them");
+    if (!access.token.empty() && !(access.username.empty() && access.password.empty()))
+      Refuse(user.where, "has both a token and a username or password; remove one of them");
   }
 
   static void Warn(ClusterAccess& access) {
@@ -456,7 +400,7 @@ std::string WhatIsWrong(const std::string& message) {
   return "neither YAML nor JSON";
 }
 
-// `read`, given the document, may throw what yaml-cpp throws.
+// `read`, given the document, may throw a Refusal and what yaml-cpp throws.
 template <typename Read>
 absl::StatusOr<ClusterAccess> Parse(std::string_view text, const std::string& file,
                                     std::string_view what, const Read& read) {
@@ -464,15 +408,18 @@ absl::StatusOr<ClusterAccess> Parse(std::string_view text, const std::string& fi
   try {
     Fields document{YAML::Load(std::string(text)), where};
     if (!document.node.IsMap()) {
-      return Bad(where, absl::StrCat("is not a kubeconfig: ", WhatItHolds(document.node),
-                                     "; write the kubeconfig itself there"));
+      Refuse(where, absl::StrCat("is not a kubeconfig: ", WhatItHolds(document.node),
+                                 "; write the kubeconfig itself there"));
     }
     return read(Kubeconfig(file, std::move(document)));
+  } catch (const Refusal& refusal) {
+    return refusal.status;
   } catch (const YAML::ParserException& error) {
-    return Bad(where, absl::StrCat("line ", error.mark.line + 1, ", column ", error.mark.column + 1,
-                                   ": ", WhatIsWrong(error.msg)));
+    return absl::InvalidArgumentError(absl::StrCat(where, "line ", error.mark.line + 1, ", column ",
+                                                   error.mark.column + 1, ": ",
+                                                   WhatIsWrong(error.msg)));
   } catch (const std::exception&) {
-    return Bad(where, "cannot be read as YAML or JSON");
+    return absl::InvalidArgumentError(where + "cannot be read as YAML or JSON");
   }
 }
 
