@@ -102,21 +102,12 @@ absl::Status Identify(const control::OwnFacts& facts, const control::NetConf& co
                       const std::vector<IpAddress>& servers, Leases& leases) {
   const auto name_servers = host.NameServers();
   if (!name_servers.ok()) return name_servers.status();
-  std::vector<lease::HostClaim> claims =
-      underlay::ClaimsOf(adapters, *name_servers,
-                         {backend::TunnelDevice(IpFamily::kV4, conf.vni),
-                          backend::TunnelDevice(IpFamily::kV6, conf.vni)});
-  for (const IpAddress& address : servers)
-    claims.push_back(underlay::ClaimOf(address, "the API server's address"));
-  std::erase_if(claims, [&](const lease::HostClaim& claim) {
-    const auto& own = facts.of(claim.prefix.family());
-    return own && own->subnet.Contains(claim.prefix);
-  });
-  underlay::HostNeeds needs;
-  needs.Update(claims, control::TimePoint());
   lease::OwnIdentity own = control::IdentityOf(facts, conf);
-  own.v4.claims = needs.Claims(IpFamily::kV4);
-  own.v6.claims = needs.Claims(IpFamily::kV6);
+  underlay::HostNeeds().Fill(own,
+                             underlay::ClaimsOf(adapters, *name_servers,
+                                                {backend::TunnelDevice(IpFamily::kV4, conf.vni),
+                                                 backend::TunnelDevice(IpFamily::kV6, conf.vni)}),
+                             servers, control::TimePoint());
   leases.table.SetOwn(std::move(own));
   return absl::OkStatus();
 }

@@ -217,29 +217,11 @@ void Daemon::OnOwnNode() {
 
 void Daemon::Identify() {
   if (!facts_.ok() || !network_.claims()) return;
-  const std::vector<lease::HostClaim>& of_host = *network_.claims();
-  std::vector<lease::HostClaim> claims = of_host;
-  if (member_) {
-    for (const IpAddress& address : member_->ServerAddresses())
-      claims.push_back(underlay::ClaimOf(address, "the API server's address"));
-  }
-  // Claims inside our own subnet: no other node has that subnet, and ours may change.
-  std::erase_if(claims, [this](const lease::HostClaim& claim) {
-    const auto& own = facts_->of(claim.prefix.family());
-    return own && own->subnet.Contains(claim.prefix);
-  });
-  needs_.Update(claims, clock_.Now());
   lease::OwnIdentity own = control::IdentityOf(*facts_, config_.conf);
   own.v4.network = net_conf_.network_of(IpFamily::kV4);
   own.v6.network = net_conf_.network_of(IpFamily::kV6);
-  own.v4.claims = needs_.Claims(IpFamily::kV4);
-  own.v6.claims = needs_.Claims(IpFamily::kV6);
-  for (const lease::HostClaim& claim : of_host) {
-    lease::OwnFamily& half = claim.prefix.family() == IpFamily::kV4 ? own.v4 : own.v6;
-    if (claim.own_address) half.addresses.push_back(claim);
-  }
-  for (lease::OwnFamily* const half : {&own.v4, &own.v6})
-    std::ranges::sort(half->addresses, {}, &lease::HostClaim::prefix);
+  needs_.Fill(own, *network_.claims(),
+              member_ ? member_->ServerAddresses() : std::vector<IpAddress>(), clock_.Now());
   reconciler_.SetOwn(std::move(own));
 }
 

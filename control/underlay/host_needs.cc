@@ -58,4 +58,23 @@ std::vector<lease::HostClaim> HostNeeds::Claims(IpFamily family) const {
   return claims;
 }
 
+void HostNeeds::Fill(lease::OwnIdentity& own, std::vector<lease::HostClaim> of_host,
+                     const std::vector<IpAddress>& servers, control::TimePoint now) {
+  const auto half = [&own](const lease::HostClaim& claim) -> lease::OwnFamily& {
+    return claim.prefix.family() == IpFamily::kV4 ? own.v4 : own.v6;
+  };
+  std::ranges::sort(of_host, {}, &lease::HostClaim::prefix);
+  for (const lease::HostClaim& claim : of_host)
+    if (claim.own_address) half(claim).addresses.push_back(claim);
+  for (const IpAddress& address : servers)
+    of_host.push_back(ClaimOf(address, "the API server's address"));
+  // Claims inside our own subnet: no other node has that subnet, and ours may change.
+  std::erase_if(of_host, [&half](const lease::HostClaim& claim) {
+    return half(claim).subnet && half(claim).subnet->Contains(claim.prefix);
+  });
+  Update(of_host, now);
+  own.v4.claims = Claims(IpFamily::kV4);
+  own.v6.claims = Claims(IpFamily::kV6);
+}
+
 }  // namespace weft::underlay

@@ -27,6 +27,10 @@ class HostNeeds {
  public:
   static constexpr control::Duration kMemory = std::chrono::minutes(10);
 
+  // Completes `own`, whose subnets are known: by ClaimsOf and the API servers' addresses.
+  void Fill(lease::OwnIdentity& own, std::vector<lease::HostClaim> of_host,
+            const std::vector<IpAddress>& servers, control::TimePoint now);
+
   // `claims`: all present ones.
   void Update(const std::vector<lease::HostClaim>& claims, control::TimePoint now);
   // Of the family, in order.
