@@ -26,8 +26,8 @@ void BridgeMachine::SetSpec(const BridgeSpec& spec) {
   if (spec == spec_) return;
   spec_ = spec;
   adapter_.Forget();
-  inspected_ = synced_ = had_network_ = lost_ = false;
-  recreation_ = RecreationDelay();
+  inspected_ = synced_ = false;
+  recreation_ = Recreation();
 }
 
 Sequence<BridgeOutcome> BridgeMachine::Round(TimePoint now) {
@@ -94,14 +94,8 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::FindNetwork(TimePoint now) {
     co_return Wait{BridgeState::kNetwork, spec_.ambiguous, kRefusalPeriod};
   if (plan.network == BridgeAction::kRefuse)
     co_return Wait{BridgeState::kNetwork, plan.reason, kRefusalPeriod};
-  // The round ends before it is created again, so that its loss is seen.
-  const bool missing = plan.network == BridgeAction::kCreate;
-  const bool lost_now = missing && had_network_;
-  had_network_ = !missing;
-  lost_ = missing && (lost_ || lost_now);
-  if (lost_now) recreation_.Lost(now);
-  if (lost_now || (missing && now < recreation_.due()))
-    co_return AwaitsRecreation<BridgeState>(spec_.name, recreation_, now);
+  recreation_.Found(plan.network != BridgeAction::kCreate, now);
+  if (recreation_.IsAwaited(now)) co_return recreation_.Awaits<BridgeState>(spec_.name, now);
   if (plan.network == BridgeAction::kAdopt) {
     network_ = plan.existing;
     ledger_->Confirm(NetworkObject(), network_->id);
@@ -145,10 +139,8 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutNetwork(const BridgePlan& p
                               absl::DataLossError(absl::StrCat("HNS created the network ",
                                                                spec_.name, " and returned no id")));
   }
-  had_network_ = true;
-  recreation_.Created(now);
-  const bool was_synced = std::exchange(synced_, false);
-  if (std::exchange(lost_, false) || was_synced)
+  const bool was_lost = recreation_.Created(now);
+  if (std::exchange(synced_, false) || was_lost)
     repairs_->Add(Repairs::Kind::kNetwork, 1, absl::StrCat("the network ", spec_.name), now);
   network_ = made->front();
   made_shape_ = NetworkObject().shape;

@@ -57,7 +57,7 @@ class BridgeMachine {
   // The same, and what waits for its next try is tried now.
   void RetryNow() {
     OnServiceGone();
-    recreation_ = RecreationDelay();
+    recreation_.RetryNow();
   }
   // The next Round reads everything again.
   void Recheck() { inspected_ = former_inspected_ = false; }
@@ -91,9 +91,7 @@ class BridgeMachine {
   std::shared_ptr<Repairs> repairs_ = std::make_shared<Repairs>();
   bool synced_ = false;  // with this spec, and nothing was repaired since
   bool inspected_ = false;
-  bool had_network_ = false;  // the network of spec_ existed when it was looked for last
-  bool lost_ = false;         // it did, and does not any more
-  RecreationDelay recreation_;
+  Recreation recreation_;
   std::optional<BridgeNetwork> network_;
   std::optional<BridgeEndpoint> endpoint_;  // to be deleted unless endpoint_right_
   bool endpoint_right_ = false;

@@ -41,42 +41,57 @@ class FailureDelay {
   RetryDelay delay_{std::chrono::milliseconds(500), std::chrono::seconds(10)};
 };
 
-// When a network that was lost is created again: the first three times at once, then 5 s after its
-// last creation, doubled each time up to a minute. Ten minutes without a loss start over.
-class RecreationDelay {
+// Whether the network was lost, and when it is created again: the first three times at once, then
+// 5 s after its last creation, doubled each time up to a minute. Ten minutes without a loss start
+// over.
+class Recreation {
  public:
   static constexpr int kAtOnce = 3;
   static constexpr Duration kQuiet = std::chrono::minutes(10);
 
-  void Created(TimePoint now) { created_at_ = now; }
-  void Lost(TimePoint now) {
-    if (losses_ > 0 && now - due_ >= kQuiet) *this = RecreationDelay();
+  // The network was looked for.
+  void Found(bool exists, TimePoint now) {
+    lost_now_ = had_ && !exists;
+    missing_ = !exists;
+    had_ = exists;
+    lost_ = missing_ && (lost_ || lost_now_);
+    if (!lost_now_) return;
+    if (losses_ > 0 && now - due_ >= kQuiet) RetryNow();
     due_ = ++losses_ > kAtOnce ? std::max(now, created_at_ + delay_.Next()) : now;
   }
-  int losses() const { return losses_; }
-  TimePoint due() const { return due_; }
+  // The round in which its loss is seen ends before it is created again, so that others see it.
+  bool IsAwaited(TimePoint now) const { return lost_now_ || (missing_ && now < due_); }
+  // Returns whether it was lost before.
+  bool Created(TimePoint now) {
+    had_ = true;
+    created_at_ = now;
+    return std::exchange(lost_, false);
+  }
+  void RetryNow() {
+    delay_.Reset();
+    due_ = TimePoint();
+    losses_ = 0;
+  }
+  // While IsAwaited.
+  template <typename State>
+  Wait<State> Awaits(std::string_view network, TimePoint now) const {
+    const bool often = losses_ > kAtOnce;
+    return {State::kNetwork,
+            absl::StrCat("the HNS network ", network,
+                         " is gone: another program or HNS deleted it",
+                         often ? absl::StrCat(", ", losses_, " times in a short time") : "",
+                         "; it is created again ",
+                         often ? "after a pause of up to a minute; find the program that deletes it"
+                               : "at once"),
+            std::max(due_ - now, Duration::zero())};
+  }
 
  private:
   RetryDelay delay_{std::chrono::seconds(5), std::chrono::seconds(60)};
+  bool had_ = false, missing_ = false, lost_ = false, lost_now_ = false;
   TimePoint created_at_{}, due_{};
   int losses_ = 0;  // none of them ten minutes after the one before
 };
-
-// The network was lost, and is created again when `delay` permits it.
-template <typename State>
-Wait<State> AwaitsRecreation(std::string_view network, const RecreationDelay& delay,
-                             TimePoint now) {
-  const Duration pause = std::max(delay.due() - now, Duration::zero());
-  std::string sentence =
-      absl::StrCat("the HNS network ", network, " is gone: another program or HNS deleted it");
-  if (delay.losses() > RecreationDelay::kAtOnce) {
-    absl::StrAppend(&sentence, ", ", delay.losses(), " times in a short time; it is created again ",
-                    "after a pause of up to a minute; find the program that deletes it");
-  } else {
-    absl::StrAppend(&sentence, "; it is created again at once");
-  }
-  return {State::kNetwork, std::move(sentence), pause};
-}
 
 // "HNS has not given the network flannel.4096 its management IP for 2 min: ..." In whole minutes,
 // because a sentence that changes in every round fills the log.

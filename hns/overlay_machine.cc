@@ -31,8 +31,7 @@ void OverlayMachine::SetSpec(const OverlaySpec& spec) {
   spec_ = spec;
   synced_version_.reset();
   lost_routes_ = 0;
-  had_network_ = lost_ = false;
-  recreation_ = RecreationDelay();
+  recreation_ = Recreation();
   Forget();
   reading_.reset();
   adapter_.Forget();

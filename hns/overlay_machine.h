@@ -95,7 +95,7 @@ class OverlayMachine {
   // The same, and what waits for its next try is tried now.
   void RetryNow() {
     OnServiceGone();
-    recreation_ = RecreationDelay();
+    recreation_.RetryNow();
   }
   // Something may have changed: the next Round reads everything again.
   void Recheck();
@@ -164,9 +164,7 @@ class OverlayMachine {
   // Routes that were in sync, were not any more, and are a repair once they are again.
   std::size_t lost_routes_ = 0;
   std::string lost_route_;    // the first one's destination
-  bool had_network_ = false;  // the network of spec_ existed when it was looked for last
-  bool lost_ = false;         // it did, and does not any more
-  RecreationDelay recreation_;
+  Recreation recreation_;
   OverlaySpec spec_;
   const std::shared_ptr<DesiredRoutes> routes_;
 

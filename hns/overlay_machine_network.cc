@@ -54,9 +54,7 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::FindNetwork(TimePoint now) {
       co_await FillUnshown(spec_, ledger_->Objects(Kind::kNetwork), std::move(listing.networks));
   std::vector<Endpoint> endpoints;
   const Network* const existing = FindOverlay(spec_, listing.networks);
-  const bool lost_now = existing == nullptr && had_network_;
-  had_network_ = existing != nullptr;
-  lost_ = existing == nullptr && (lost_ || lost_now);
+  recreation_.Found(existing != nullptr, now);
   if (existing == nullptr) {
     reading_.reset();
   } else if (!Differences(spec_, *existing).empty()) {
@@ -76,10 +74,7 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::FindNetwork(TimePoint now) {
     pods_since_.reset();
   else if (auto wait = AwaitPods(plan, endpoints, now))
     co_return wait;
-  // The round ends before it is created again, so that its loss is seen.
-  if (lost_now) recreation_.Lost(now);
-  if (lost_now || (existing == nullptr && now < recreation_.due()))
-    co_return AwaitsRecreation<OverlayState>(spec_.name, recreation_, now);
+  if (recreation_.IsAwaited(now)) co_return recreation_.Awaits<OverlayState>(spec_.name, now);
   co_await InspectLedger(listing, now);
   if (auto wait = co_await PutBase(plan, listing, now)) co_return wait;
   switch (plan.action) {
@@ -286,11 +281,10 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::Create(const NetworkPlan& pl
     co_return co_await Failed(OverlayState::kNetwork, created, CreateHint(created, spec_));
   }
   open_ = true;
-  had_network_ = true;
-  recreation_.Created(clock_());
+  const bool was_lost = recreation_.Created(clock_());
   lost_routes_ = 0;
   const bool was_synced = std::exchange(synced_version_, std::nullopt).has_value();
-  if (std::exchange(lost_, false) || was_synced)
+  if (was_lost || was_synced)
     repairs_->Add(Repairs::Kind::kNetwork, 1, absl::StrCat("the network ", spec_.name), clock_());
   writer_ = RouteWriter();
   made_shape_ = ShapeOf(plan.document);
