@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "control/kube/codec/api_status_codec.h"
 #include "control/kube/codec/json_value.h"
