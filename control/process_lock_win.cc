@@ -11,17 +11,27 @@
 
 namespace weft::control {
 
-// The lock is a file that is open without sharing.
-absl::StatusOr<ProcessLock> ProcessLock::TryTake(const std::string& path) {
+// Ours is open without sharing.
+absl::StatusOr<ProcessLock> ProcessLock::Take(const std::string& path, bool ours) {
   const std::filesystem::path wide = PathOf(path);
   HANDLE file = INVALID_HANDLE_VALUE;
-  const DWORD error = WithOwnAttributes([&](SECURITY_ATTRIBUTES* attributes) -> DWORD {
-    file = ::CreateFileW(wide.c_str(), GENERIC_READ | GENERIC_WRITE, 0, attributes, OPEN_ALWAYS,
+  const auto open = [&](SECURITY_ATTRIBUTES* attributes) -> DWORD {
+    file = ::CreateFileW(wide.c_str(), GENERIC_READ | GENERIC_WRITE,
+                         ours ? 0 : FILE_SHARE_READ | FILE_SHARE_WRITE, attributes, OPEN_ALWAYS,
                          FILE_ATTRIBUTE_NORMAL, nullptr);
     return file == INVALID_HANDLE_VALUE ? ::GetLastError() : NO_ERROR;
-  });
-  if (error == NO_ERROR) return ProcessLock(reinterpret_cast<std::intptr_t>(file));
-  if (error == ERROR_SHARING_VIOLATION)
+  };
+  DWORD error = ours ? WithOwnAttributes(open) : open(nullptr);
+  if (error == NO_ERROR) {
+    ProcessLock lock(reinterpret_cast<std::intptr_t>(file));
+    OVERLAPPED at{};
+    if (ours ||
+        ::LockFileEx(file, LOCKFILE_FAIL_IMMEDIATELY | LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, &at))
+      return lock;
+    error = ::GetLastError();
+  }
+  if (error == ERROR_SHARING_VIOLATION || error == ERROR_LOCK_VIOLATION ||
+      error == ERROR_IO_PENDING)
     return absl::FailedPreconditionError(absl::StrCat("another process holds ", path));
   return absl::UnavailableError(
       absl::StrCat("cannot open the lock ", path, ": ",
@@ -29,7 +39,12 @@ absl::StatusOr<ProcessLock> ProcessLock::TryTake(const std::string& path) {
 }
 
 ProcessLock::~ProcessLock() {
-  if (file_ != kNone) ::CloseHandle(reinterpret_cast<HANDLE>(file_));
+  if (file_ == kNone) return;
+  const HANDLE file = reinterpret_cast<HANDLE>(file_);
+  OVERLAPPED at{};
+  // Closing releases host-local's too, but Windows does not say when.
+  ::UnlockFileEx(file, 0, 1, 0, &at);
+  ::CloseHandle(file);
 }
 
 }  // namespace weft::control

@@ -12,10 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "control/cni/host_local_lock.h"
 #include "control/cni/source_vip.h"
 #include "control/file_io.h"
 #include "control/own_files.h"
+#include "control/process_lock.h"
 #include "control/state_version.h"
 #include "nlohmann/json.hpp"
 #include "vxlan/ip_prefix.h"
@@ -185,7 +185,7 @@ std::vector<std::string> StoreFolders(const NodeFiles& files) {
 absl::Status RemoveLocked(const std::string& file) {
   const std::string lock_path = absl::StrCat(file.substr(0, file.find_last_of('/')), "/lock");
   if (file == lock_path || KindOf(lock_path) == Kind::kNone) return Remove(file);
-  const auto lock = cni::HostLocalLock::TryTake(lock_path);
+  const auto lock = control::ProcessLock::TryTakeHostLocal(lock_path);
   return lock.ok() ? Remove(file) : lock.status();
 }
 

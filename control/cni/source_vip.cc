@@ -10,8 +10,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "control/cni/host_local_lock.h"
 #include "control/file_io.h"
+#include "control/process_lock.h"
 #include "nlohmann/json.hpp"
 
 namespace weft::cni {
@@ -145,8 +145,9 @@ absl::Status Remove(const std::string& path) {
                  error.message());
 }
 
-absl::StatusOr<HostLocalLock> TakeLock(const std::string& folder) {
-  absl::StatusOr<HostLocalLock> lock = HostLocalLock::TryTake(absl::StrCat(folder, "/lock"));
+absl::StatusOr<control::ProcessLock> TakeLock(const std::string& folder) {
+  absl::StatusOr<control::ProcessLock> lock =
+      control::ProcessLock::TryTakeHostLocal(absl::StrCat(folder, "/lock"));
   if (lock.ok() || !absl::IsFailedPrecondition(lock.status())) {
     if (lock.ok()) return lock;
     return Failure(absl::StatusCode::kUnavailable, folder, lock.status().message());
@@ -193,7 +194,7 @@ absl::StatusOr<IpAddress> ReserveSourceVip(const SourceVipSpec& spec,
     return Failure(absl::StatusCode::kUnavailable,
                    absl::StrCat("cannot create the folder ", folder), error.message());
   }
-  const absl::StatusOr<HostLocalLock> lock = TakeLock(folder);
+  const absl::StatusOr<control::ProcessLock> lock = TakeLock(folder);
   if (!lock.ok()) return lock.status();
   const absl::StatusOr<Taken> taken = Scan(folder);
   if (!taken.ok()) return taken.status();

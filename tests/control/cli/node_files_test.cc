@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "control/cni/host_local_lock.h"
 #include "control/cni/source_vip.h"
+#include "control/process_lock.h"
 #include "tests/support/test_path.h"
 
 namespace weft::cli {
@@ -213,7 +213,7 @@ TEST_F(NodeFilesTest, AddressesOfContainersAreThoseThatNoSourceVipHas) {
 }
 
 TEST_F(NodeFilesTest, NothingOfHostLocalsIsDeletedWhileItWorks) {
-  const auto lock = cni::HostLocalLock::TryTake(At("cni/flannel.4096/lock"));
+  const auto lock = control::ProcessLock::TryTakeHostLocal(At("cni/flannel.4096/lock"));
   ASSERT_TRUE(lock.ok()) << lock.status();
   std::ostringstream out, err;
   std::istringstream in;

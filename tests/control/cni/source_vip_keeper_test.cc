@@ -3,8 +3,8 @@
 
 #include <chrono>
 
-#include "control/cni/host_local_lock.h"
 #include "control/log.h"
+#include "control/process_lock.h"
 #include "tests/control/cni/store_folder.h"
 
 namespace weft::cni {
@@ -67,7 +67,7 @@ TEST_F(SourceVipKeeperTest, TheSameAddressIsReservedAgain) {
   std::filesystem::remove(Folder() / "10.244.1.2");
   std::filesystem::remove(Folder() / "10.244.1.3");
   {
-    const auto gc = HostLocalLock::TryTake((Folder() / "lock").string());
+    const auto gc = control::ProcessLock::TryTakeHostLocal((Folder() / "lock").string());
     ASSERT_TRUE(gc.ok()) << gc.status();
     LogOfKeep();
     EXPECT_EQ(Address(), "");

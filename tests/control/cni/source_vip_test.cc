@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "control/cni/host_local_lock.h"
+#include "control/process_lock.h"
 #include "nlohmann/json.hpp"
 #include "tests/control/cni/store_folder.h"
 
@@ -172,7 +172,7 @@ TEST_F(SourceVipTest, FilesInPlaceOfFoldersAreNamed) {
 
 TEST_F(SourceVipTest, WaitsForTheLock) {
   ASSERT_EQ(Reserved(), "10.244.1.2");
-  auto lock = HostLocalLock::TryTake((Folder() / "lock").string());
+  auto lock = control::ProcessLock::TryTakeHostLocal((Folder() / "lock").string());
   ASSERT_TRUE(lock.ok()) << lock.status();
   EXPECT_TRUE(absl::IsFailedPrecondition(ReserveSourceVip(Spec()).status()));
   EXPECT_EQ(FindSourceVip(Spec()).value(), IpAddress::Parse("10.244.1.2")) << "reading needs none";
