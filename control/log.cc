@@ -41,17 +41,8 @@ std::string OneLine(std::string_view text) {
 
 char Letter(Severity severity) { return "IWE"[static_cast<int>(severity)]; }
 
-std::string_view Word(Severity severity) {
-  switch (severity) {
-    case Severity::kInfo:
-      return "info";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kError:
-      return "error";
-  }
-  return "";
-}
+constexpr std::string_view kWords[] = {"info", "warning", "error"};
+std::string_view Word(Severity severity) { return kWords[static_cast<std::size_t>(severity)]; }
 
 }  // namespace
 

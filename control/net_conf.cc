@@ -293,17 +293,8 @@ void ReadBackend(Members& top, std::string_view file, absl::Status& status, NetC
 
 std::span<const NetConfKey> NetConfKeys() { return kKeys; }
 
-std::string_view Name(BackendType type) {
-  switch (type) {
-    case BackendType::kVxlan:
-      return "vxlan";
-    case BackendType::kHostGw:
-      return "host-gw";
-    case BackendType::kAlloc:
-      return "alloc";
-  }
-  return "";
-}
+constexpr std::string_view kBackendTypes[] = {"vxlan", "host-gw", "alloc"};
+std::string_view Name(BackendType type) { return kBackendTypes[static_cast<std::size_t>(type)]; }
 
 absl::StatusOr<NetConf> ParseNetConf(std::string_view text, std::string_view file,
                                      const VxlanDefaults& defaults) {

@@ -535,17 +535,8 @@ class Reader {
 
 }  // namespace
 
-std::string_view Name(Plugin plugin) {
-  switch (plugin) {
-    case Plugin::kWinOverlay:
-      return "win-overlay";
-    case Plugin::kSdnOverlay:
-      return "sdnoverlay";
-    case Plugin::kWinBridge:
-      return "win-bridge";
-  }
-  return "";
-}
+constexpr std::string_view kPlugins[] = {"win-overlay", "sdnoverlay", "win-bridge"};
+std::string_view Name(Plugin plugin) { return kPlugins[static_cast<std::size_t>(plugin)]; }
 
 std::optional<Plugin> PluginOf(std::string_view name) {
   for (const Plugin each : {Plugin::kWinOverlay, Plugin::kSdnOverlay, Plugin::kWinBridge})

@@ -263,23 +263,10 @@ std::span<const FlagRow> FlagTable() { return kTable; }
 
 std::span<const VariableRow> VariableTable() { return kVariables; }
 
-std::string_view Title(FlagGroup group) {
-  switch (group) {
-    case FlagGroup::kLeases:
-      return "Leases";
-    case FlagGroup::kInterface:
-      return "Interface";
-    case FlagGroup::kDataPlane:
-      return "Data plane";
-    case FlagGroup::kOutputs:
-      return "Outputs";
-    case FlagGroup::kLogs:
-      return "Logs";
-    case FlagGroup::kCompatible:
-      return "Accepted from upstream, without effect";
-  }
-  return "";
-}
+constexpr std::string_view kTitles[] = {
+    "Leases",  "Interface", "Data plane",
+    "Outputs", "Logs",      "Accepted from upstream, without effect"};
+std::string_view Title(FlagGroup group) { return kTitles[static_cast<std::size_t>(group)]; }
 
 std::string TextOf(const FlagRow& row, const FlagValues& values) {
   if (const auto* flag = std::get_if<bool FlagValues::*>(&row.place))

@@ -250,18 +250,9 @@ absl::StatusOr<PodDevice> ParsePodDevice(std::string_view text) {
                             " is not understood; write tun, tap or pcap:ADAPTER"));
 }
 
+constexpr std::string_view kDataPlanes[] = {"userspace", "routes", "hns", "none"};
 std::string_view Name(DataPlane data_plane) {
-  switch (data_plane) {
-    case DataPlane::kUserspace:
-      return "userspace";
-    case DataPlane::kRoutes:
-      return "routes";
-    case DataPlane::kHns:
-      return "hns";
-    case DataPlane::kNone:
-      return "none";
-  }
-  return "none";
+  return kDataPlanes[static_cast<std::size_t>(data_plane)];
 }
 
 absl::StatusOr<std::optional<control::LogFile>> LogFileOf(const FlagValues& values) {

@@ -88,17 +88,8 @@ static_assert(sizeof(kTable) / sizeof(kTable[0]) == kMetrics);
 
 }  // namespace
 
-std::string_view Name(Type type) {
-  switch (type) {
-    case Type::kGauge:
-      return "gauge";
-    case Type::kCounter:
-      return "counter";
-    case Type::kHistogram:
-      return "histogram";
-  }
-  return "untyped";
-}
+constexpr std::string_view kTypes[] = {"gauge", "counter", "histogram"};
+std::string_view Name(Type type) { return kTypes[static_cast<std::size_t>(type)]; }
 
 std::span<const MetricRow, kMetrics> MetricTable() { return kTable; }
 

@@ -22,16 +22,9 @@ constexpr EventRow kTable[] = {
 
 }  // namespace
 
+constexpr std::string_view kSeverities[] = {"Informational", "Warning", "Error"};
 std::string_view Name(EventSeverity severity) {
-  switch (severity) {
-    case EventSeverity::kInformational:
-      return "Informational";
-    case EventSeverity::kWarning:
-      return "Warning";
-    case EventSeverity::kError:
-      return "Error";
-  }
-  return "";
+  return kSeverities[static_cast<std::size_t>(severity) - 1];
 }
 
 std::span<const EventRow> EventTable() { return kTable; }

@@ -25,35 +25,11 @@ Recovery DesiredRecovery() {
   return {{seconds(5), seconds(10), seconds(60)}, std::chrono::hours(24), true};
 }
 
-std::string_view Name(StartType start) {
-  switch (start) {
-    case StartType::kAuto:
-      return "auto";
-    case StartType::kDelayed:
-      return "delayed";
-    case StartType::kManual:
-      return "manual";
-    case StartType::kOther:
-      return "disabled";
-  }
-  return "";
-}
+constexpr std::string_view kStartTypes[] = {"auto", "delayed", "manual", "disabled"};
+std::string_view Name(StartType start) { return kStartTypes[static_cast<std::size_t>(start)]; }
 
-std::string_view Name(State state) {
-  switch (state) {
-    case State::kStopped:
-      return "stopped";
-    case State::kStartPending:
-      return "starting";
-    case State::kRunning:
-      return "running";
-    case State::kStopPending:
-      return "stopping";
-    case State::kOther:
-      return "paused";
-  }
-  return "";
-}
+constexpr std::string_view kStates[] = {"stopped", "starting", "running", "stopping", "paused"};
+std::string_view Name(State state) { return kStates[static_cast<std::size_t>(state)]; }
 
 std::string Text(const std::optional<Recovery>& recovery) {
   if (!recovery || recovery->restarts.empty()) return "none";

@@ -10,20 +10,9 @@
 namespace weft::backend {
 namespace {
 
+constexpr std::string_view kStates[] = {"hns", "network", "management-ip", "endpoint", "in-sync"};
 std::string_view BridgeStateName(hns::BridgeState state) {
-  switch (state) {
-    case hns::BridgeState::kHns:
-      return "hns";
-    case hns::BridgeState::kNetwork:
-      return "network";
-    case hns::BridgeState::kManagementIp:
-      return "management-ip";
-    case hns::BridgeState::kEndpoint:
-      return "endpoint";
-    case hns::BridgeState::kInSync:
-      return "in-sync";
-  }
-  return "hns";
+  return kStates[static_cast<std::size_t>(state)];
 }
 
 bool InSync(const control::KeeperState<hns::BridgeOutcome>& state) {

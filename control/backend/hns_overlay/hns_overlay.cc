@@ -8,20 +8,9 @@
 namespace weft::backend {
 namespace {
 
+constexpr std::string_view kStates[] = {"hns", "network", "management-ip", "routes", "in-sync"};
 std::string_view OverlayStateName(hns::OverlayState state) {
-  switch (state) {
-    case hns::OverlayState::kHns:
-      return "hns";
-    case hns::OverlayState::kNetwork:
-      return "network";
-    case hns::OverlayState::kManagementIp:
-      return "management-ip";
-    case hns::OverlayState::kRoutes:
-      return "routes";
-    case hns::OverlayState::kInSync:
-      return "in-sync";
-  }
-  return "hns";
+  return kStates[static_cast<std::size_t>(state)];
 }
 
 }  // namespace
