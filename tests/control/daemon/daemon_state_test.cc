@@ -325,7 +325,7 @@ TEST_F(DaemonStateTest, AStateFolderThatAnotherHoldsDelaysNothingAndIsTriedAgain
   const auto ledger = [this] {
     for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
       if (each.subject == "ledger") return each.condition;
-    return std::string("none");
+    return std::string();
   };
   ASSERT_TRUE(
       RunUntil([&] { return ledger().find("another process holds") != std::string::npos; }));
