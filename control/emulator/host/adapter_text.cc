@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "control/emulator/host/values_json.h"
+#include "control/emulator/host/members_json.h"
 
 namespace weft::emulator {
 namespace {

@@ -2,14 +2,30 @@
 #include <algorithm>
 #include <iterator>
 
-#include "control/emulator/host/values_json.h"
+#include "control/emulator/host/members_json.h"
 #include "control/emulator/remote/host_call.h"
+
+namespace weft::host {
+
+constexpr auto kHighestCode = static_cast<std::uint32_t>(absl::StatusCode::kUnauthenticated);
+
+template <class V>
+void Fields(V& visit, Described<V, absl::Status>& status) {
+  auto code = static_cast<std::uint32_t>(status.raw_code());
+  std::string message(status.message());
+  visit("code", code);
+  visit("message", message);
+  if constexpr (V::kReads) {
+    if (code > kHighestCode)
+      visit.Refuse("code", absl::StrCat("is not a whole number from 0 to ", kHighestCode));
+    status = absl::Status(static_cast<absl::StatusCode>(code), message);
+  }
+}
+
+}  // namespace weft::host
 
 namespace weft::emulator {
 namespace {
-
-using host::Json;
-using host::MembersReader;
 
 constexpr std::string_view kOperations[] = {"adapters",
                                             "routes",
@@ -28,131 +44,63 @@ constexpr std::string_view kOperations[] = {"adapters",
                                             "read-static-ip",
                                             "put-static-ip"};
 constexpr std::string_view kOwners[] = {"", "ours", "other"};
-constexpr int kHighestCode = static_cast<int>(absl::StatusCode::kUnauthenticated);
 
-std::string Text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+// A member whose value is one of `words`, by its index.
+template <class V, class Enum, std::size_t N>
+void Word(V& visit, const char* key, const std::string_view (&words)[N], Enum& value) {
+  std::string word(words[static_cast<std::size_t>(value)]);
+  visit(key, word);
+  if constexpr (V::kReads) {
+    const std::string_view* const found = std::ranges::find(words, word);
+    if (found == std::end(words)) return visit.Refuse(key, "is none that this version knows");
+    value = static_cast<Enum>(found - std::begin(words));
+  }
 }
 
-Json JsonOf(const absl::Status& status) {
-  if (status.ok()) return Json::object();
-  return {{"code", status.raw_code()}, {"message", status.message()}};
-}
-
-absl::Status ReadStatus(const Json& json, const std::string& place, absl::Status& wrong) {
-  MembersReader in(json, place, wrong);
-  const auto code = static_cast<int>(in.Number("code", kHighestCode));
-  return absl::Status(static_cast<absl::StatusCode>(code), in.Text("message"));
-}
-
-Json JsonOf(const std::vector<host::Route>& routes) {
-  Json out = Json::array();
-  for (const host::Route& route : routes) out.push_back(host::JsonOf(route));
-  return out;
-}
-
-std::vector<host::Route> ReadRoutes(MembersReader& in, absl::Status& wrong) {
-  std::vector<host::Route> routes;
-  in.List("routes", [&](const Json& each, const std::string& at) {
-    routes.push_back(host::ReadRoute(each, at, wrong));
-  });
-  return routes;
-}
-
-host::StaticIp ReadStatic(MembersReader& in, absl::Status& wrong) {
-  const Json* const fixed = in.Find("static");
-  if (fixed == nullptr) return {};
-  MembersReader members(*fixed, "static.", wrong);
-  return host::ReadStaticIp(members, wrong);
+template <class T>
+std::string Text(const T& value) {
+  return host::MembersWriter::Encode(value).dump(-1, ' ', false,
+                                                 host::Json::error_handler_t::replace);
 }
 
 }  // namespace
 
-std::string Encode(const HostCall& call) {
-  Json out = {{"call", kOperations[static_cast<std::size_t>(call.operation)]}};
-  if (call.family == IpFamily::kV6) out["ipv6"] = true;
-  if (call.adapter != 0) out["adapter"] = call.adapter;
-  if (call.mtu != 0) out["mtu"] = call.mtu;
-  if (call.address != host::AssignedAddress()) out["address"] = host::AssignedText(call.address);
-  if (!call.routes.empty()) out["routes"] = JsonOf(call.routes);
-  if (call.on) out["on"] = true;
-  if (call.static_ip != host::StaticIp()) out["static"] = host::JsonOf(call.static_ip);
-  if (!call.rule.name.empty()) out["rule"] = host::JsonOf(call.rule);
-  return Text(out);
+template <class V>
+void Fields(V& visit, host::Described<V, HostCall>& call) {
+  Word(visit, "call", kOperations, call.operation);
+  bool ipv6 = call.family == IpFamily::kV6;
+  visit("ipv6", ipv6);
+  if constexpr (V::kReads) call.family = ipv6 ? IpFamily::kV6 : IpFamily::kV4;
+  visit("adapter", call.adapter);
+  visit("mtu", call.mtu);
+  visit("address", call.address);
+  visit("routes", call.routes);
+  visit("on", call.on);
+  visit("static", call.static_ip);
+  visit("rule", call.rule);
 }
+
+template <class V>
+void Fields(V& visit, host::Described<V, HostAnswer>& answer) {
+  Fields(visit, answer.status);
+  visit("adapters", answer.adapters);
+  visit("routes", answer.routes);
+  visit("nameServers", answer.name_servers);
+  visit("static", answer.static_ip);
+  visit("results", answer.results);
+  visit("on", answer.on);
+  visit("corrected", answer.corrected);
+  Word(visit, "owner", kOwners, answer.owner);
+}
+
+std::string Encode(const HostCall& call) { return Text(call); }
+std::string Encode(const HostAnswer& answer) { return Text(answer); }
 
 absl::StatusOr<HostCall> ParseHostCall(std::string_view text) {
-  const absl::StatusOr<Json> document = host::ParseHostDocument(text);
-  if (!document.ok()) return document.status();
-  absl::Status wrong;
-  MembersReader in(*document, "", wrong);
-  HostCall call;
-  const std::string name = in.Text("call");
-  std::size_t at = 0;
-  while (at < std::size(kOperations) && kOperations[at] != name) ++at;
-  if (at == std::size(kOperations)) {
-    in.Refuse("call", "is none that this version knows");
-    return wrong;
-  }
-  call.operation = static_cast<HostOperation>(at);
-  if (in.Bool("ipv6", false)) call.family = IpFamily::kV6;
-  call.adapter = in.U32("adapter");
-  call.mtu = in.U32("mtu");
-  call.address = in.Parsed("address", host::ParseAssigned).value_or(host::AssignedAddress());
-  call.routes = ReadRoutes(in, wrong);
-  call.on = in.Bool("on", false);
-  call.static_ip = ReadStatic(in, wrong);
-  if (const Json* const rule = in.Find("rule")) {
-    MembersReader members(*rule, "rule.", wrong);
-    call.rule = host::ReadFirewallRule(members, wrong);
-  }
-  if (!wrong.ok()) return wrong;
-  return call;
+  return host::ParseHostValue<HostCall>(text);
 }
-
-std::string Encode(const HostAnswer& answer) {
-  Json out = JsonOf(answer.status);
-  for (const host::Adapter& adapter : answer.adapters) {
-    host::EmulatedAdapter each;
-    each.adapter = adapter;
-    out["adapters"].push_back(host::JsonOf(each));
-  }
-  if (!answer.routes.empty()) out["routes"] = JsonOf(answer.routes);
-  if (!answer.name_servers.empty()) out["nameServers"] = host::JsonOf(answer.name_servers);
-  if (answer.static_ip != host::StaticIp()) out["static"] = host::JsonOf(answer.static_ip);
-  for (const absl::Status& status : answer.results) out["results"].push_back(JsonOf(status));
-  if (answer.on) out["on"] = true;
-  if (!answer.corrected.empty()) out["corrected"] = answer.corrected;
-  if (answer.owner != host::RuleOwner::kNone)
-    out["owner"] = kOwners[static_cast<std::size_t>(answer.owner)];
-  return Text(out);
-}
-
 absl::StatusOr<HostAnswer> ParseHostAnswer(std::string_view text) {
-  const absl::StatusOr<Json> document = host::ParseHostDocument(text);
-  if (!document.ok()) return document.status();
-  absl::Status wrong;
-  MembersReader in(*document, "", wrong);
-  HostAnswer answer;
-  answer.status = ReadStatus(*document, "", wrong);
-  in.List("adapters", [&](const Json& each, const std::string& at) {
-    answer.adapters.push_back(host::ReadAdapter(each, at, wrong).adapter);
-  });
-  answer.routes = ReadRoutes(in, wrong);
-  answer.name_servers = host::ReadAddresses(in, "nameServers", wrong);
-  answer.static_ip = ReadStatic(in, wrong);
-  in.List("results", [&](const Json& each, const std::string& at) {
-    answer.results.push_back(ReadStatus(each, at + ".", wrong));
-  });
-  answer.on = in.Bool("on", false);
-  answer.corrected = in.Text("corrected");
-  if (const auto* const owner = std::ranges::find(kOwners, in.Text("owner"));
-      owner != std::end(kOwners))
-    answer.owner = static_cast<host::RuleOwner>(owner - std::begin(kOwners));
-  else
-    in.Refuse("owner", "is none that this version knows");
-  if (!wrong.ok()) return wrong;
-  return answer;
+  return host::ParseHostValue<HostAnswer>(text);
 }
 
 }  // namespace weft::emulator

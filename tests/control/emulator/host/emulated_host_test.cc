@@ -319,7 +319,7 @@ TEST(HostStateText, UnreadableTextIsNamedWithItsPosition) {
       {R"({"adapters": [{"name": "x", "index": 1, "up": 1}]})",
        "adapters[0].up: it is not true or false"},
       {R"({"adapters": [{"name": "x", "index": 1, "mac": "y"}]})",
-       "adapters[0].mac: it cannot be read"},
+       "adapters[0].mac: it is not a MAC address"},
       {R"({"adapters": [{"name": "x", "index": 1, "addresses": ["1.2.3.4"]}]})",
        "adapters[0].addresses[0]: it is not an address with its prefix length"},
       {R"({"routes": [{"adapter": 1}]})", "routes[0].destination: it is absent"},

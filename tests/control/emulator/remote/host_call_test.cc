@@ -82,7 +82,7 @@ TEST(HostCall, InvalidTextIsRefused) {
       {R"({"call":"routes","adapter":-1})",
        "host document: adapter: it is not a whole number from 0 to 4294967295; correct it"},
       {R"({"call":"add-address","address":"10.0.0.1"})",
-       "host document: address: it cannot be read; correct it"},
+       "host document: address: it is not an address with its prefix length; correct it"},
       {R"({"call":"put-routes","routes":[{"destination":"10.0.0.0/8","gateway":"fd00::1"}]})",
        "host document: routes[0].destination: it is of another family than the route's other "
        "addresses; correct it"},
