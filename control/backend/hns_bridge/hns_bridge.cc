@@ -10,9 +10,10 @@
 namespace weft::backend {
 namespace {
 
-constexpr std::string_view kStates[] = {"hns", "network", "management-ip", "endpoint", "in-sync"};
+constexpr std::string_view kBridgeStates[] = {"hns", "network", "management-ip", "endpoint",
+                                              "in-sync"};
 std::string_view BridgeStateName(hns::BridgeState state) {
-  return kStates[static_cast<std::size_t>(state)];
+  return kBridgeStates[static_cast<std::size_t>(state)];
 }
 
 bool InSync(const control::KeeperState<hns::BridgeOutcome>& state) {

@@ -8,9 +8,10 @@
 namespace weft::backend {
 namespace {
 
-constexpr std::string_view kStates[] = {"hns", "network", "management-ip", "routes", "in-sync"};
+constexpr std::string_view kOverlayStates[] = {"hns", "network", "management-ip", "routes",
+                                               "in-sync"};
 std::string_view OverlayStateName(hns::OverlayState state) {
-  return kStates[static_cast<std::size_t>(state)];
+  return kOverlayStates[static_cast<std::size_t>(state)];
 }
 
 }  // namespace
