@@ -3,21 +3,21 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
-#include "control/admin/json_fields.h"
+#include "control/json_fields.h"
 
 // The descriptions are found by argument-dependent lookup, so each is in its struct's own
 // namespace.
 namespace weft::lease {
 
 template <class V>
-void Fields(V& visit, weft::admin::Described<V, RefusedNode>& node) {
+void Fields(V& visit, control::Described<V, RefusedNode>& node) {
   visit.Required("name", node.name);
   visit.Required("reason", node.reason);
   visit.Optional("uid", node.uid);
 }
 
 template <class V>
-void Fields(V& visit, weft::admin::Described<V, NotJoinedNode>& node) {
+void Fields(V& visit, control::Described<V, NotJoinedNode>& node) {
   visit.Required("name", node.node.name);
   visit.Optional("uid", node.node.uid);
   visit.Required("reason", node.reason);
@@ -26,6 +26,11 @@ void Fields(V& visit, weft::admin::Described<V, NotJoinedNode>& node) {
 }  // namespace weft::lease
 
 namespace weft::admin {
+
+using control::Described;
+using control::Json;
+using control::JsonReader;
+using control::JsonWriter;
 
 template <class V>
 void Fields(V& visit, Described<V, LeaseHalf>& half) {

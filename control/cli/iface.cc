@@ -25,7 +25,7 @@ struct IfaceOptions {
 std::string Addresses(const host::Adapter& adapter) {
   return absl::StrJoin(adapter.addresses, ",",
                        [](std::string* out, const host::AssignedAddress& each) {
-                         absl::StrAppend(out, each.address.ToString(), "/", each.prefix_length);
+                         absl::StrAppend(out, each.ToString());
                        });
 }
 

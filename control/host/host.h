@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,14 @@ struct AssignedAddress {
   IpAddress address;
   int prefix_length = 0;
   bool deprecated = false;  // no new traffic should come from it: its prefix is being replaced
+  // "192.168.1.10/24": an address, not a prefix.
+  std::string ToString() const { return address.ToString() + "/" + std::to_string(prefix_length); }
+  static std::optional<AssignedAddress> Parse(std::string_view text) {
+    const auto prefix = IpPrefix::Parse(text);
+    const auto address = IpAddress::Parse(text.substr(0, text.find('/')));
+    if (!prefix || !address) return std::nullopt;
+    return AssignedAddress{*address, prefix->length()};
+  }
   friend bool operator==(const AssignedAddress&, const AssignedAddress&) = default;
 };
 

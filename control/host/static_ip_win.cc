@@ -76,8 +76,7 @@ absl::Status PutNameServers(const IpHelper& helper, const IP_ADAPTER_ADDRESSES& 
 
 absl::Status AddOne(const IpHelper& helper, const IP_ADAPTER_ADDRESSES& row,
                     const AssignedAddress& address) {
-  const std::string what = What(
-      absl::StrCat("add ", address.address.ToString(), "/", address.prefix_length, " to"), row);
+  const std::string what = What(absl::StrCat("add ", address.ToString(), " to"), row);
   if (!helper.initialize_address || !helper.create_address) return NotHere(what);
   MIB_UNICASTIPADDRESS_ROW entry{};
   helper.initialize_address(&entry);  // for ever

@@ -79,7 +79,7 @@ struct ToRow {
   Row operator()(const StaticIp& entry) const {
     std::vector<std::string> addresses;
     for (const host::AssignedAddress& each : entry.settings.addresses)
-      addresses.push_back(absl::StrCat(each.address.ToString(), "/", each.prefix_length));
+      addresses.push_back(each.ToString());
     const auto list = [](const std::vector<IpAddress>& each) {
       return absl::StrJoin(each, ",", [](std::string* out, const IpAddress& address) {
         absl::StrAppend(out, address.ToString());

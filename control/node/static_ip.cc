@@ -23,7 +23,7 @@ std::string Text(const IpAddress& address) { return address.ToString(); }
 std::string Text(const host::StaticIp& settings, const std::vector<IpAddress>& gateways) {
   std::vector<std::string> words;
   for (const host::AssignedAddress& each : settings.addresses)
-    words.push_back(absl::StrCat(Text(each.address), "/", each.prefix_length));
+    words.push_back(each.ToString());
   for (const IpAddress& each : gateways) words.push_back("gateway " + Text(each));
   for (const IpAddress& each : settings.name_servers) words.push_back("DNS server " + Text(each));
   if (settings.metric) words.push_back(absl::StrCat("metric ", *settings.metric));

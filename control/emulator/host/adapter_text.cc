@@ -7,13 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "control/emulator/host/members_json.h"
+#include "control/emulator/host/values_json.h"
 
 namespace weft::emulator {
 namespace {
 
 std::optional<host::AssignedAddress> ParseAddress(std::string_view text) {
-  if (text.find('/') != std::string_view::npos) return host::ParseAssigned(text);
+  if (text.find('/') != std::string_view::npos) return host::AssignedAddress::Parse(text);
   const auto address = IpAddress::Parse(text);
   if (!address) return std::nullopt;
   return host::AssignedAddress{*address, address->is_v4() ? 24 : 64};

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "control/emulator/host/host_state.h"
-#include "control/emulator/host/members_json.h"
+#include "control/emulator/host/values_json.h"
 
 namespace weft::host {
 namespace {
@@ -15,32 +15,32 @@ struct Binding {
   friend bool operator==(const Binding&, const Binding&) = default;
 };
 
-}  // namespace
-
 template <class V>
 void Fields(V& visit, Described<V, Binding>& binding) {
   visit.Always("adapter", binding.adapter);
   visit.Always("hostAdapter", binding.host_adapter);
 }
 
+}  // namespace
+
 template <class V>
 void Fields(V& visit, Described<V, EmulatedAdapter>& each) {
   Fields(visit, each.adapter);
-  visit("gone", each.gone);
-  visit("visibleFrom", each.visible_from);
-  visit("linkLocalUntil", each.link_local_until);
-  visit("usable", each.usable, true);
-  visit("forwardingIPv4", each.forwarding_v4);
-  visit("forwardingIPv6", each.forwarding_v6);
-  visit("endpoint", each.endpoint);
-  visit("static", each.static_ip);
-  visit("untilReboot", each.until_reboot);
+  visit.Optional("gone", each.gone);
+  visit.Optional("visibleFrom", each.visible_from);
+  visit.Optional("linkLocalUntil", each.link_local_until);
+  visit.Optional("usable", each.usable, true);
+  visit.Optional("forwardingIPv4", each.forwarding_v4);
+  visit.Optional("forwardingIPv6", each.forwarding_v6);
+  visit.Optional("endpoint", each.endpoint);
+  visit.Optional("static", each.static_ip);
+  visit.Optional("untilReboot", each.until_reboot);
 }
 
 template <class V>
 void Fields(V& visit, Described<V, EmulatedFirewallRule>& rule) {
   Fields(visit, static_cast<Described<V, FirewallRule>&>(rule));
-  visit("group", rule.group);
+  visit.Optional("group", rule.group);
 }
 
 template <class V>
@@ -48,7 +48,7 @@ void Fields(V& visit, Described<V, HostState>& state) {
   visit.Always("adapters", state.adapters);
   visit.Always("routes", state.routes);
   visit.Always("firewall", state.firewall);
-  visit("nameServers", state.name_servers);
+  visit.Optional("nameServers", state.name_servers);
   std::vector<Binding> switches;
   for (const auto& [adapter, host_adapter] : state.switches)
     switches.push_back({adapter, host_adapter});
@@ -57,8 +57,8 @@ void Fields(V& visit, Described<V, HostState>& state) {
   for (const EmulatedAdapter& each : state.adapters)
     highest = std::max(highest, each.adapter.index);
   visit.Always("nextIndex", state.next_index, highest + 1);
-  visit("gapUntil", state.gap_until);
-  visit("firewallFrom", state.firewall_from);
+  visit.Optional("gapUntil", state.gap_until);
+  visit.Optional("firewallFrom", state.firewall_from);
   if constexpr (V::kReads) {
     for (const Binding& each : switches) state.switches[each.adapter] = each.host_adapter;
     if (state.next_index <= highest)
@@ -83,19 +83,9 @@ absl::StatusOr<Json> ParseHostDocument(std::string_view text) {
   return document;
 }
 
-std::string AssignedText(const AssignedAddress& address) {
-  return absl::StrCat(address.address.ToString(), "/", address.prefix_length);
-}
-
-std::optional<AssignedAddress> ParseAssigned(std::string_view text) {
-  const auto prefix = IpPrefix::Parse(text);
-  const auto address = IpAddress::Parse(text.substr(0, text.find('/')));
-  if (!prefix || !address) return std::nullopt;
-  return AssignedAddress{*address, prefix->length()};
-}
-
 std::string HostStateText(const HostState& state) {
-  return MembersWriter::Encode(state).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const Json json = control::JsonWriter::Encode(state);
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 absl::StatusOr<HostState> ParseHostState(std::string_view text) {

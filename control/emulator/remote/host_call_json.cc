@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <iterator>
 
-#include "control/emulator/host/members_json.h"
+#include "control/emulator/host/values_json.h"
 #include "control/emulator/remote/host_call.h"
+#include "control/json_fields.h"
 
-namespace weft::host {
+// Found by argument-dependent lookup.
+namespace weft::control {
 
 constexpr auto kHighestCode = static_cast<std::uint32_t>(absl::StatusCode::kUnauthenticated);
 
@@ -13,16 +15,15 @@ template <class V>
 void Fields(V& visit, Described<V, absl::Status>& status) {
   auto code = static_cast<std::uint32_t>(status.raw_code());
   std::string message(status.message());
-  visit("code", code);
-  visit("message", message);
+  visit.Optional("code", code);
+  visit.Optional("message", message);
   if constexpr (V::kReads) {
-    if (code > kHighestCode)
-      visit.Refuse("code", absl::StrCat("is not a whole number from 0 to ", kHighestCode));
+    if (code > kHighestCode) visit.Refuse("code", absl::StrCat("exceeds ", kHighestCode));
     status = absl::Status(static_cast<absl::StatusCode>(code), message);
   }
 }
 
-}  // namespace weft::host
+}  // namespace weft::control
 
 namespace weft::emulator {
 namespace {
@@ -49,7 +50,7 @@ constexpr std::string_view kOwners[] = {"", "ours", "other"};
 template <class V, class Enum, std::size_t N>
 void Word(V& visit, const char* key, const std::string_view (&words)[N], Enum& value) {
   std::string word(words[static_cast<std::size_t>(value)]);
-  visit(key, word);
+  visit.Optional(key, word);
   if constexpr (V::kReads) {
     const std::string_view* const found = std::ranges::find(words, word);
     if (found == std::end(words)) return visit.Refuse(key, "is none that this version knows");
@@ -59,37 +60,38 @@ void Word(V& visit, const char* key, const std::string_view (&words)[N], Enum& v
 
 template <class T>
 std::string Text(const T& value) {
-  return host::MembersWriter::Encode(value).dump(-1, ' ', false,
-                                                 host::Json::error_handler_t::replace);
+  using control::Json;
+  const Json json = control::JsonWriter::Encode(value);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
 
 template <class V>
-void Fields(V& visit, host::Described<V, HostCall>& call) {
+void Fields(V& visit, control::Described<V, HostCall>& call) {
   Word(visit, "call", kOperations, call.operation);
   bool ipv6 = call.family == IpFamily::kV6;
-  visit("ipv6", ipv6);
+  visit.Optional("ipv6", ipv6);
   if constexpr (V::kReads) call.family = ipv6 ? IpFamily::kV6 : IpFamily::kV4;
-  visit("adapter", call.adapter);
-  visit("mtu", call.mtu);
-  visit("address", call.address);
-  visit("routes", call.routes);
-  visit("on", call.on);
-  visit("static", call.static_ip);
-  visit("rule", call.rule);
+  visit.Optional("adapter", call.adapter);
+  visit.Optional("mtu", call.mtu);
+  visit.Optional("address", call.address);
+  visit.Optional("routes", call.routes);
+  visit.Optional("on", call.on);
+  visit.Optional("static", call.static_ip);
+  visit.Optional("rule", call.rule);
 }
 
 template <class V>
-void Fields(V& visit, host::Described<V, HostAnswer>& answer) {
+void Fields(V& visit, control::Described<V, HostAnswer>& answer) {
   Fields(visit, answer.status);
-  visit("adapters", answer.adapters);
-  visit("routes", answer.routes);
-  visit("nameServers", answer.name_servers);
-  visit("static", answer.static_ip);
-  visit("results", answer.results);
-  visit("on", answer.on);
-  visit("corrected", answer.corrected);
+  visit.Optional("adapters", answer.adapters);
+  visit.Optional("routes", answer.routes);
+  visit.Optional("nameServers", answer.name_servers);
+  visit.Optional("static", answer.static_ip);
+  visit.Optional("results", answer.results);
+  visit.Optional("on", answer.on);
+  visit.Optional("corrected", answer.corrected);
   Word(visit, "owner", kOwners, answer.owner);
 }
 

@@ -293,8 +293,7 @@ TEST_F(StaticIpEmulatorTest, NoAdapterIsNamed) {
 
 TEST(HostStateText, AHandWrittenHostMayOmitMembers) {
   const auto state = ParseHostState(R"({"adapters": [
-      {"name": "Ethernet", "index": 4, "addresses": ["192.168.1.10/24", "fd00::a/64"],
-       "mac": null, "mtu": null, "up": null, "endpoint": null}], "switches": null,
+      {"name": "Ethernet", "index": 4, "addresses": ["192.168.1.10/24", "fd00::a/64"]}],
       "routes": [{"destination": "0.0.0.0/0", "gateway": "192.168.1.1", "adapter": 4}]})");
   ASSERT_TRUE(state.ok()) << state.status();
   EXPECT_TRUE(state->adapters[0].adapter.up);
@@ -310,24 +309,24 @@ TEST(HostStateText, UnreadableTextIsNamedWithItsPosition) {
     const char *text, *error;
   } rows[] = {
       {"", "host document: it is no JSON"},
-      {"[]", "host document: it is not an object"},
-      {R"({"adapters": 7})", "adapters: it is not an array"},
-      {R"({"adapters": [7]})", "adapters[0]: it is not an object"},
-      {R"({"adapters": [{"index": 1}]})", "adapters[0].name: it is empty"},
-      {R"({"adapters": [{"name": "x"}]})", "adapters[0].index: it is not a number from 1"},
-      {R"({"adapters": [{"name": 7, "index": 1}]})", "adapters[0].name: it is not a string"},
+      {"[]", "host document: the document is not an object"},
+      {R"({"adapters": 7})", "adapters is not an array"},
+      {R"({"adapters": [7]})", "adapters[0] is not an object"},
+      {R"({"adapters": [{"index": 1}]})", "adapters[0].name is empty"},
+      {R"({"adapters": [{"name": "x"}]})", "adapters[0].index is not a number from 1"},
+      {R"({"adapters": [{"name": 7, "index": 1}]})", "adapters[0].name is not a string"},
       {R"({"adapters": [{"name": "x", "index": 1, "up": 1}]})",
-       "adapters[0].up: it is not true or false"},
+       "adapters[0].up is neither true nor false"},
       {R"({"adapters": [{"name": "x", "index": 1, "mac": "y"}]})",
-       "adapters[0].mac: it is not a MAC address"},
+       "adapters[0].mac \"y\" is not a MAC address"},
       {R"({"adapters": [{"name": "x", "index": 1, "addresses": ["1.2.3.4"]}]})",
-       "adapters[0].addresses[0]: it is not an address with its prefix length"},
-      {R"({"routes": [{"adapter": 1}]})", "routes[0].destination: it is absent"},
+       "adapters[0].addresses[0] \"1.2.3.4\" is not an address with its prefix length"},
+      {R"({"routes": [{"adapter": 1}]})", "routes[0].destination is missing"},
       {R"({"routes": [{"destination": "10.0.0.0/8", "gateway": "fd00::1"}]})",
-       "routes[0].destination: it is of another family"},
-      {R"({"nextIndex": 3})", "nextIndex: it is not above every adapter's index"},
+       "routes[0].destination is of another family"},
+      {R"({"nextIndex": 3})", "nextIndex is not above every adapter's index"},
       {R"({"firewall": [{"name": "x", "udpPort": 65536}]})",
-       "firewall[0].udpPort: it is not a whole number from 0 to 65535"},
+       "firewall[0].udpPort exceeds 65535"},
   };
   for (const auto& row : rows) {
     const auto state = ParseHostState(row.text);

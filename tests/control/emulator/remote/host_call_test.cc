@@ -75,35 +75,34 @@ TEST(HostCall, InvalidTextIsRefused) {
     const char* why;
   } rows[] = {
       {"", "host document: it is no JSON, or nests too deep; correct it"},
-      {"[]", "host document: it is not an object; correct it"},
-      {"{}", "host document: call: it is none that this version knows; correct it"},
-      {R"({"call":"reboot"})",
-       "host document: call: it is none that this version knows; correct it"},
+      {"[]", "host document: the document is not an object; correct it"},
+      {"{}", "host document: call is none that this version knows; correct it"},
+      {R"({"call":"reboot"})", "host document: call is none that this version knows; correct it"},
       {R"({"call":"routes","adapter":-1})",
-       "host document: adapter: it is not a whole number from 0 to 4294967295; correct it"},
+       "host document: adapter is not an unsigned number; correct it"},
       {R"({"call":"add-address","address":"10.0.0.1"})",
-       "host document: address: it is not an address with its prefix length; correct it"},
+       "host document: address \"10.0.0.1\" is not an address with its prefix length; correct it"},
       {R"({"call":"put-routes","routes":[{"destination":"10.0.0.0/8","gateway":"fd00::1"}]})",
-       "host document: routes[0].destination: it is of another family than the route's other "
+       "host document: routes[0].destination is of another family than the route's other "
        "addresses; correct it"},
       {R"({"call":"put-static-ip","static":{"addresses":["10.0.0.1"]}})",
-       "host document: static.addresses[0]: it is not an address with its prefix length; correct "
-       "it"},
+       "host document: static.addresses[0] \"10.0.0.1\" is not an address with its prefix length; "
+       "correct it"},
       {R"({"call":"allow-udp-in","rule":{"udpPort":65536}})",
-       "host document: rule.udpPort: it is not a whole number from 0 to 65535; correct it"},
+       "host document: rule.udpPort exceeds 65535; correct it"},
       {R"({"call":"allow-udp-in","rule":"x"})",
-       "host document: rule: it is not an object; correct it"},
+       "host document: rule is not an object; correct it"},
       {R"({"call":"allow-udp-in","rule":{"sources":["10.0.0.1"]}})",
-       "host document: rule.sources[0]: it is not an address block; correct it"},
+       "host document: rule.sources[0] \"10.0.0.1\" is not an address block; correct it"},
   };
   for (const auto& [text, why] : rows)
     EXPECT_EQ(ParseHostCall(text).status().message(), why) << text;
   EXPECT_EQ(ParseHostAnswer("").status().message(),
             "host document: it is no JSON, or nests too deep; correct it");
   EXPECT_EQ(ParseHostAnswer(R"({"owner":"mine"})").status().message(),
-            "host document: owner: it is none that this version knows; correct it");
+            "host document: owner is none that this version knows; correct it");
   EXPECT_EQ(ParseHostAnswer(R"({"code":99})").status().message(),
-            "host document: code: it is not a whole number from 0 to 16; correct it");
+            "host document: code exceeds 16; correct it");
 }
 
 }  // namespace

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain structs to JSON and back from one description of their fields. Internal to the schema.
+// Plain structs to JSON and back from one description of their fields.
 //
-// A struct T is described by `template <class V> void Fields(V& visit, Described<V, T>& value)`,
-// which names each field once, in the order in which it is to be written; JsonWriter and JsonReader
-// carry the description out.
+// A struct T is described by `template <class V> void Fields(V& visit, Described<V, T>& value)` in
+// its own namespace, which names each field once, in the order in which it is to be written;
+// JsonWriter and JsonReader carry the description out.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "control/lease/lease.h"
 #include "nlohmann/json.hpp"
+#include "vxlan/ip_prefix.h"
+#include "vxlan/mac_address.h"
 
-namespace weft::admin {
+namespace weft::control {
 
 using Json = nlohmann::ordered_json;
 
@@ -28,7 +31,7 @@ using Json = nlohmann::ordered_json;
 template <class V, class T>
 using Described = typename V::template Value<T>;
 
-// What an error calls a type whose JSON is its text form; empty: any other type.
+// What an error calls a type whose JSON is its text form (ToString, Parse); empty: any other type.
 template <class T>
 inline constexpr std::string_view kTextValue = "";
 template <>
@@ -42,23 +45,21 @@ class JsonWriter {
  public:
   template <class T>
   using Value = const T;
+  static constexpr bool kReads = false;
 
   template <class T>
   void Required(const char* name, const T& value) {
     json_[name] = Encode(value);
   }
+  // An absent field is `otherwise`.
   template <class T>
-  void Optional(const char* name, const std::optional<T>& value) {
-    if (value) json_[name] = Encode(*value);
+  void Optional(const char* name, const T& value, const std::type_identity_t<T>& otherwise = T()) {
+    if (value != otherwise) Required(name, value);
   }
-  // The empty text is the absent field.
-  void Optional(const char* name, const std::string& text) {
-    if (!text.empty()) json_[name] = text;
-  }
-  // The empty array is the absent field.
+  // The same, written nevertheless.
   template <class T>
-  void Optional(const char* name, const std::vector<T>& values) {
-    if (!values.empty()) json_[name] = Encode(values);
+  void Always(const char* name, const T& value, const std::type_identity_t<T>& = T()) {
+    Required(name, value);
   }
   void OptionalTime(const char* name, const std::optional<std::int64_t>& seconds) {
     if (seconds) Time(name, *seconds);
@@ -75,11 +76,17 @@ class JsonWriter {
       return value.ToString();
     } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
       return value;
+    } else if constexpr (std::is_same_v<T, std::chrono::milliseconds>) {
+      return value.count();
     } else {
       JsonWriter writer;
       Fields(writer, value);
       return std::move(writer.json_);
     }
+  }
+  template <class T>
+  static Json Encode(const std::optional<T>& value) {
+    return Encode(*value);
   }
   template <class T>
   static Json Encode(const std::vector<T>& values) {
@@ -98,9 +105,10 @@ class JsonReader {
  public:
   template <class T>
   using Value = T;
+  static constexpr bool kReads = true;
 
   JsonReader(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
-    if (!json_.is_object()) Refuse(path_, "is not an object");
+    if (!json_.is_object()) RefuseAt(path_, "is not an object");
   }
   const absl::Status& status() const { return status_; }
 
@@ -109,19 +117,17 @@ class JsonReader {
     if (const Json* field = Find(name)) {
       Decode(*field, Path(name), value);
     } else {
-      Refuse(Path(name), "is missing");
+      Refuse(name, "is missing");
     }
   }
   template <class T>
-  void Optional(const char* name, std::optional<T>& value) {
-    if (const Json* field = Find(name)) Decode(*field, Path(name), value.emplace());
-  }
-  void Optional(const char* name, std::string& text) {
-    if (const Json* field = Find(name)) Decode(*field, Path(name), text);
+  void Optional(const char* name, T& value, std::type_identity_t<T> otherwise = T()) {
+    value = std::move(otherwise);
+    if (const Json* field = Find(name)) Decode(*field, Path(name), value);
   }
   template <class T>
-  void Optional(const char* name, std::vector<T>& values) {
-    if (const Json* field = Find(name)) Decode(*field, Path(name), values);
+  void Always(const char* name, T& value, std::type_identity_t<T> otherwise = T()) {
+    Optional(name, value, std::move(otherwise));
   }
   void OptionalTime(const char* name, std::optional<std::int64_t>& seconds) {
     if (Find(name)) Time(name, seconds.emplace());
@@ -131,10 +137,12 @@ class JsonReader {
     Required(name, text);
     absl::Time time;
     if (!absl::ParseTime(absl::RFC3339_full, text, &time, nullptr)) {
-      Refuse(Path(name), absl::StrCat("\"", text, "\" is not an RFC 3339 time"));
+      Refuse(name, absl::StrCat("\"", text, "\" is not an RFC 3339 time"));
     }
     if (status_.ok()) seconds = absl::ToUnixSeconds(time);
   }
+  // "leases[3].ipv4.subnet is missing", of the field `name`.
+  void Refuse(const char* name, std::string_view why) { RefuseAt(Path(name), why); }
 
  private:
   template <class T>
@@ -144,20 +152,25 @@ class JsonReader {
       std::string text;  // stays empty, which no type accepts, where json is not a string
       Decode(json, path, text);
       const std::optional<T> parsed = T::Parse(text);
-      if (!parsed) return Refuse(path, absl::StrCat("\"", text, "\" is not ", kTextValue<T>));
+      if (!parsed) return RefuseAt(path, absl::StrCat("\"", text, "\" is not ", kTextValue<T>));
       value = *parsed;
     } else if constexpr (std::is_same_v<T, std::string>) {
-      if (!json.is_string()) return Refuse(path, "is not a string");
+      if (!json.is_string()) return RefuseAt(path, "is not a string");
       value = json.get_ref<const std::string&>();
     } else if constexpr (std::is_same_v<T, bool>) {
-      if (!json.is_boolean()) return Refuse(path, "is neither true nor false");
+      if (!json.is_boolean()) return RefuseAt(path, "is neither true nor false");
       value = json.get<bool>();
     } else if constexpr (std::is_unsigned_v<T>) {
-      if (!json.is_number_unsigned()) return Refuse(path, "is not an unsigned number");
+      if (!json.is_number_unsigned()) return RefuseAt(path, "is not an unsigned number");
       if (json.get<std::uint64_t>() > std::numeric_limits<T>::max()) {
-        return Refuse(path, absl::StrCat("exceeds ", std::numeric_limits<T>::max()));
+        return RefuseAt(path, absl::StrCat("exceeds ", std::numeric_limits<T>::max()));
       }
       value = json.get<T>();
+    } else if constexpr (std::is_same_v<T, std::chrono::milliseconds>) {
+      std::uint64_t count = 0;
+      Decode(json, path, count);
+      if (count > std::numeric_limits<std::int64_t>::max()) return RefuseAt(path, "is too large");
+      value = T(static_cast<std::int64_t>(count));
     } else {
       JsonReader reader(json, path);
       if (reader.status_.ok()) Fields(reader, value);
@@ -165,9 +178,13 @@ class JsonReader {
     }
   }
   template <class T>
+  void Decode(const Json& json, const std::string& path, std::optional<T>& value) {
+    Decode(json, path, value.emplace());
+  }
+  template <class T>
   void Decode(const Json& json, const std::string& path, std::vector<T>& values) {
-    if (!json.is_array()) return Refuse(path, "is not an array");
-    for (std::size_t i = 0; i < json.size(); ++i)
+    if (!json.is_array()) return RefuseAt(path, "is not an array");
+    for (std::size_t i = 0; i < json.size() && status_.ok(); ++i)
       Decode(json[i], absl::StrCat(path, "[", i, "]"), values.emplace_back());
   }
 
@@ -179,7 +196,7 @@ class JsonReader {
   std::string Path(const char* name) const {
     return path_.empty() ? name : absl::StrCat(path_, ".", name);
   }
-  void Refuse(std::string_view path, std::string_view why) {
+  void RefuseAt(std::string_view path, std::string_view why) {
     if (status_.ok())
       status_ =
           absl::InvalidArgumentError(absl::StrCat(path.empty() ? "the document" : path, " ", why));
@@ -190,4 +207,4 @@ class JsonReader {
   absl::Status status_;
 };
 
-}  // namespace weft::admin
+}  // namespace weft::control
