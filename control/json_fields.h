@@ -166,7 +166,8 @@ class JsonReader {
         return RefuseAt(path, absl::StrCat("exceeds ", std::numeric_limits<T>::max()));
       }
       value = json.get<T>();
-    } else if constexpr (std::is_same_v<T, std::chrono::milliseconds>) {
+    } else if constexpr (std::is_same_v<T, std::int64_t> ||
+                         std::is_same_v<T, std::chrono::milliseconds>) {
       std::uint64_t count = 0;
       Decode(json, path, count);
       if (count > std::numeric_limits<std::int64_t>::max()) return RefuseAt(path, "is too large");

@@ -4,234 +4,140 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "control/file_io.h"
+#include "control/json_fields.h"
 #include "control/own_files.h"
 #include "control/state_version.h"
 #include "nlohmann/json.hpp"
 #include "vxlan/text/printable.h"
 
-namespace weft::journal {
-namespace {
+// The descriptions are found by argument-dependent lookup, so each is in its struct's own
+// namespace.
+namespace weft::lease {
 
-using Json = nlohmann::ordered_json;
+using control::Described;
+
+// Not empty.
+template <class V>
+void Text(V& visit, const char* name, Described<V, std::string>& text) {
+  visit.Required(name, text);
+  if constexpr (V::kReads) {
+    if (text.empty()) visit.Refuse(name, "is missing");
+  }
+}
+
+template <class V>
+void NodeMac(V& visit, Described<V, std::optional<MacAddress>>& mac) {
+  visit.Optional("vtepMAC", mac);
+  if constexpr (V::kReads) {
+    if (mac && (mac->IsZero() || mac->IsGroup()))
+      visit.Refuse("vtepMAC", "is no address of a node");
+  }
+}
+
+template <class V>
+void CheckFamily(V& visit, IpFamily family, const std::optional<IpPrefix>& subnet,
+                 const std::optional<IpAddress>& public_ip) {
+  if ((subnet && subnet->family() != family) || (public_ip && public_ip->family() != family))
+    visit.Refuse(family == IpFamily::kV4 ? "ipv4" : "ipv6", "is of the other address family");
+}
+
+template <class V>
+void Fields(V& visit, Described<V, NodeKey>& node) {
+  Text(visit, "node", node.name);
+  visit.Optional("uid", node.uid);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, FamilyLease>& half) {
+  visit.Required("subnet", half.subnet);
+  visit.Optional("publicIP", half.public_ip);
+  visit.Optional("vni", half.vni);
+  NodeMac(visit, half.vtep_mac);
+  visit.Optional("keptSince", half.kept_since);
+  visit.Optional("behindNAT", half.behind_nat);
+  visit.Optional("nodeAddress", half.node_address);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, Lease>& lease) {
+  Fields(visit, lease.node);
+  visit.Optional("backend", lease.backend_type);
+  visit.Optional("ipv4", lease.v4);
+  visit.Optional("ipv6", lease.v6);
+  if constexpr (V::kReads) {
+    if (lease.v4) CheckFamily(visit, IpFamily::kV4, lease.v4->subnet, lease.v4->public_ip);
+    if (lease.v6) CheckFamily(visit, IpFamily::kV6, lease.v6->subnet, lease.v6->public_ip);
+  }
+}
+
+template <class V>
+void Fields(V& visit, Described<V, OwnNodeFamily>& half) {
+  visit.Optional("subnet", half.subnet);
+  visit.Optional("publicIP", half.published_public_ip);
+  visit.Optional("vni", half.published_vni);
+  NodeMac(visit, half.published_vtep_mac);
+  visit.Optional("nodePublicIP", half.node_public_ip);
+  visit.Optional("publicIPOverwrite", half.public_ip_overwrite);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, OwnNode>& own) {
+  Fields(visit, own.node);
+  visit.Optional("backend", own.backend_type);
+  visit.Optional("ipv4", own.v4);
+  visit.Optional("ipv6", own.v6);
+  if constexpr (V::kReads) {
+    own.managed = true;
+    CheckFamily(visit, IpFamily::kV4, own.v4.subnet, own.v4.published_public_ip);
+    CheckFamily(visit, IpFamily::kV6, own.v6.subnet, own.v6.published_public_ip);
+  }
+}
+
+}  // namespace weft::lease
+
+namespace weft::journal {
+
+using control::Json;
 
 // What version 1 was called before it had a number.
 constexpr std::string_view kFormat = "weft/journal/v1";
 constexpr std::size_t kPiece = std::size_t{64} << 10;
 
-// ---- writing
-
-template <typename T>
-void Set(Json& json, const char* key, const std::optional<T>& value) {
-  if (value) json[key] = value->ToString();
+template <class V>
+void Fields(V& visit, control::Described<V, Header>& header) {
+  std::int64_t version = control::kStateVersion;
+  std::string format(kFormat);
+  visit.Always("version", version);
+  visit.Always("apiVersion", format);
+  visit.Always("saved", header.saved);
+  auto& scope = header.scope;
+  lease::Text(visit, "boot", scope.boot);
+  visit.Optional("node", scope.node);
+  visit.Optional("pod", scope.pod);
+  lease::Text(visit, "source", scope.source);
+  lease::Text(visit, "netConf", scope.net_conf);
+  std::vector<std::string> cluster(scope.cluster.begin(), scope.cluster.end());
+  visit.Optional("cluster", cluster);
+  if constexpr (V::kReads) scope.cluster = std::set<std::string>(cluster.begin(), cluster.end());
+  visit.Required("own", header.own);
+  visit.Optional("leases", header.leases);
 }
 
-void Set(Json& json, const char* key, const std::string& text) {
-  if (!text.empty()) json[key] = text;
-}
-
-Json ToJson(const lease::FamilyLease& half) {
-  Json json = {{"subnet", half.subnet.ToString()}};
-  Set(json, "publicIP", half.public_ip);
-  if (half.vni) json["vni"] = *half.vni;
-  Set(json, "vtepMAC", half.vtep_mac);
-  if (half.kept_since) json["keptSince"] = *half.kept_since;
-  if (half.behind_nat) json["behindNAT"] = true;
-  if (half.node_address) json["nodeAddress"] = true;
-  return json;
-}
-
-Json ToJson(const lease::OwnNodeFamily& half) {
-  Json json = Json::object();
-  Set(json, "subnet", half.subnet);
-  Set(json, "publicIP", half.published_public_ip);
-  if (half.published_vni) json["vni"] = *half.published_vni;
-  Set(json, "vtepMAC", half.published_vtep_mac);
-  Set(json, "nodePublicIP", half.node_public_ip);
-  Set(json, "publicIPOverwrite", half.public_ip_overwrite);
-  return json;
-}
-
-Json ToJson(const lease::NodeKey& node) {
-  Json json = {{"node", node.name}};
-  Set(json, "uid", node.uid);
-  return json;
-}
+namespace {
 
 void AppendLine(std::string& text, const Json& json) {
   text += json.dump(-1, ' ', false, Json::error_handler_t::replace);
   text += '\n';
 }
 
-// ---- reading
-
-// The first error of a line.
-class Reader {
- public:
-  Reader(const Json& json, std::string& error) : json_(json), error_(error) {}
-
-  // Null where it is absent.
-  const Json* Find(const char* key) const {
-    const auto at = json_.find(key);
-    return at == json_.end() ? nullptr : &*at;
-  }
-  std::string String(const char* key) const {
-    const Json* const value = Find(key);
-    if (value == nullptr) return {};
-    if (value->is_string()) return value->get<std::string>();
-    Refuse(key, "is no text");
-    return {};
-  }
-  std::string Required(const char* key) const {
-    std::string text = String(key);
-    if (text.empty()) Refuse(key, "is missing");
-    return text;
-  }
-  template <typename T>
-  std::optional<T> Parsed(const char* key) const {
-    const std::string text = String(key);
-    if (text.empty()) return std::nullopt;
-    std::optional<T> value = T::Parse(text);
-    if (!value) Refuse(key, absl::StrCat(Quoted(text), " is not valid"));
-    return value;
-  }
-  template <typename T>
-  std::optional<T> Of(IpFamily family, const char* key) const {
-    std::optional<T> value = Parsed<T>(key);
-    if (value && value->family() != family) Refuse(key, "is of the other address family");
-    return value;
-  }
-  // Zero to `most`.
-  std::optional<std::int64_t> Number(const char* key, std::int64_t most) const {
-    const Json* const value = Find(key);
-    if (value == nullptr) return std::nullopt;
-    const bool fits = value->is_number_unsigned() &&
-                      value->get<std::uint64_t>() <= static_cast<std::uint64_t>(most);
-    if (fits) return value->get<std::int64_t>();
-    Refuse(key, "is no such number");
-    return std::nullopt;
-  }
-  // False where it is absent.
-  bool Bool(const char* key) const {
-    const Json* const value = Find(key);
-    if (value == nullptr) return false;
-    if (value->is_boolean()) return value->get<bool>();
-    Refuse(key, "is neither true nor false");
-    return false;
-  }
-  std::optional<MacAddress> Mac(const char* key) const {
-    const auto mac = Parsed<MacAddress>(key);
-    if (mac && (mac->IsZero() || mac->IsGroup())) Refuse(key, "is no address of a node");
-    return mac;
-  }
-  void Refuse(std::string_view key, std::string_view why) const {
-    if (error_.empty()) error_ = absl::StrCat("\"", key, "\" ", why);
-  }
-  std::string& error() const { return error_; }
-
- private:
-  const Json& json_;
-  std::string& error_;
-};
-
-constexpr std::int64_t kAnyNumber = std::numeric_limits<std::int64_t>::max();
-
-std::optional<std::uint32_t> ReadVni(const Reader& reader) {
-  const auto vni = reader.Number("vni", std::numeric_limits<std::uint32_t>::max());
-  return vni ? std::optional(static_cast<std::uint32_t>(*vni)) : std::nullopt;
-}
-
-lease::NodeKey ReadNode(const Reader& reader) {
-  return {reader.Required("node"), reader.String("uid")};
-}
-
-std::optional<lease::FamilyLease> ReadLease(const Reader& reader, IpFamily family) {
-  const auto subnet = reader.Of<IpPrefix>(family, "subnet");
-  if (!subnet) {
-    reader.Refuse("subnet", "is missing");
-    return std::nullopt;
-  }
-  lease::FamilyLease half;
-  half.subnet = *subnet;
-  half.public_ip = reader.Of<IpAddress>(family, "publicIP");
-  half.vni = ReadVni(reader);
-  half.vtep_mac = reader.Mac("vtepMAC");
-  half.kept_since = reader.Number("keptSince", kAnyNumber);
-  half.behind_nat = reader.Bool("behindNAT");
-  half.node_address = reader.Bool("nodeAddress");
-  return half;
-}
-
-lease::OwnNodeFamily ReadOwn(const Reader& reader, IpFamily family) {
-  lease::OwnNodeFamily half;
-  half.subnet = reader.Of<IpPrefix>(family, "subnet");
-  half.published_public_ip = reader.Of<IpAddress>(family, "publicIP");
-  half.published_vni = ReadVni(reader);
-  half.published_vtep_mac = reader.Mac("vtepMAC");
-  half.node_public_ip = reader.String("nodePublicIP");
-  half.public_ip_overwrite = reader.String("publicIPOverwrite");
-  return half;
-}
-
-// Calls `use` with the object `key`, if there is one.
-template <typename Use>
-void WithHalf(const Reader& reader, const char* key, const Use& use) {
-  const Json* const json = reader.Find(key);
-  if (json == nullptr) return;
-  if (!json->is_object()) return reader.Refuse(key, "is no object");
-  use(Reader(*json, reader.error()));
-}
-
-lease::Lease ReadLease(const Reader& reader) {
-  lease::Lease lease;
-  lease.node = ReadNode(reader);
-  lease.backend_type = reader.String("backend");
-  WithHalf(reader, "ipv4", [&](const Reader& half) { lease.v4 = ReadLease(half, IpFamily::kV4); });
-  WithHalf(reader, "ipv6", [&](const Reader& half) { lease.v6 = ReadLease(half, IpFamily::kV6); });
-  return lease;
-}
-
 absl::Status OfLine(std::size_t line, std::string_view why) {
   return absl::DataLossError(absl::StrCat("line ", line, ": ", why));
-}
-
-std::set<std::string> ReadTexts(const Reader& reader, const char* key) {
-  std::set<std::string> texts;
-  const Json* const list = reader.Find(key);
-  if (list == nullptr) return texts;
-  if (!list->is_array()) reader.Refuse(key, "is no list");
-  for (const Json& each : *list) {
-    if (each.is_string())
-      texts.insert(each.get<std::string>());
-    else
-      reader.Refuse(key, "is no list of texts");
-  }
-  return texts;
-}
-
-Header ReadHeader(const Reader& reader) {
-  Header header;
-  header.scope = {reader.Required("boot"),    reader.String("node"),
-                  reader.String("pod"),       reader.Required("source"),
-                  reader.Required("netConf"), ReadTexts(reader, "cluster")};
-  header.saved = reader.Number("saved", kAnyNumber).value_or(0);
-  header.own.managed = true;
-  WithHalf(reader, "own", [&](const Reader& own) {
-    header.own.node = ReadNode(own);
-    header.own.backend_type = own.String("backend");
-    WithHalf(own, "ipv4",
-             [&](const Reader& half) { header.own.v4 = ReadOwn(half, IpFamily::kV4); });
-    WithHalf(own, "ipv6",
-             [&](const Reader& half) { header.own.v6 = ReadOwn(half, IpFamily::kV6); });
-  });
-  if (header.own.node.name.empty()) reader.Refuse("own", "is missing");
-  header.leases = reader.Number("leases", kAnyNumber);
-  return header;
 }
 
 std::string FamilyText(std::string_view name, const std::optional<IpPrefix>& network) {
@@ -250,31 +156,16 @@ std::string NetConfText(const control::NetConf& conf) {
 }
 
 void Write(const Header& header, std::optional<ForEachLease> leases, control::TextSink append) {
-  std::int64_t count = 0;
-  if (leases) (*leases)([&count](const lease::Lease&) { ++count; });
-  Json own = ToJson(header.own.node);
-  Set(own, "backend", header.own.backend_type);
-  if (header.own.v4 != lease::OwnNodeFamily()) own["ipv4"] = ToJson(header.own.v4);
-  if (header.own.v6 != lease::OwnNodeFamily()) own["ipv6"] = ToJson(header.own.v6);
-  Json first = {{"version", control::kStateVersion},
-                {"apiVersion", kFormat},
-                {"saved", header.saved},
-                {"boot", header.scope.boot}};
-  Set(first, "node", header.scope.node);
-  Set(first, "pod", header.scope.pod);
-  first["source"] = header.scope.source;
-  first["netConf"] = header.scope.net_conf;
-  if (!header.scope.cluster.empty()) first["cluster"] = header.scope.cluster;
-  first["own"] = std::move(own);
-  if (leases) first["leases"] = count;
+  Header first = header;
+  first.leases.reset();
+  if (leases) {
+    first.leases = 0;
+    (*leases)([&first](const lease::Lease&) { ++*first.leases; });
+  }
   std::string piece;
-  AppendLine(piece, first);
+  AppendLine(piece, control::JsonWriter::Encode(first));
   const auto add = [&](const lease::Lease& lease) {
-    Json line = ToJson(lease.node);
-    Set(line, "backend", lease.backend_type);
-    if (lease.v4) line["ipv4"] = ToJson(*lease.v4);
-    if (lease.v6) line["ipv6"] = ToJson(*lease.v6);
-    AppendLine(piece, line);
+    AppendLine(piece, control::JsonWriter::Encode(lease));
     if (piece.size() < kPiece) return;
     append(piece);
     piece.clear();
@@ -291,19 +182,20 @@ absl::StatusOr<Header> Read(std::istream& text, std::optional<Visit> visit) {
     if (text.eof()) return OfLine(number, "it is cut off");
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object()) return OfLine(number, "it is no JSON object");
-    std::string error;
-    const Reader reader(json, error);
+    control::JsonReader reader(json, "");
     if (!header) {
       if (absl::Status known = control::CheckStateVersion("it", json); !known.ok()) return known;
-      if (!reader.Number("version", kAnyNumber) && reader.String("apiVersion") != kFormat)
+      if (!json.contains("version") && json.value("apiVersion", Json()) != kFormat)
         return OfLine(1, "it is no journal of weft");
-      header = ReadHeader(reader);
-      if (error.empty() && (!visit || !header->leases)) return *header;
-    } else if (const lease::Lease lease = ReadLease(reader); error.empty()) {
-      (*visit)(lease);
+      Fields(reader, header.emplace());
+      if (reader.status().ok() && (!visit || !header->leases)) return *header;
+    } else {
+      lease::Lease lease;
+      Fields(reader, lease);
+      if (reader.status().ok()) (*visit)(lease);
       ++found;
     }
-    if (!error.empty()) return OfLine(number, error);
+    if (!reader.status().ok()) return OfLine(number, reader.status().message());
   }
   if (text.bad()) return absl::UnavailableError("it cannot be read");
   if (!header) return absl::DataLossError("it is empty");
