@@ -6,8 +6,10 @@
 // JsonWriter and JsonReader carry the description out.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -78,6 +80,8 @@ class JsonWriter {
       return value;
     } else if constexpr (std::is_same_v<T, std::chrono::milliseconds>) {
       return value.count();
+    } else if constexpr (std::is_enum_v<T>) {
+      return static_cast<std::underlying_type_t<T>>(value);
     } else {
       JsonWriter writer;
       Fields(writer, value);
@@ -172,6 +176,10 @@ class JsonReader {
       Decode(json, path, count);
       if (count > std::numeric_limits<std::int64_t>::max()) return RefuseAt(path, "is too large");
       value = T(static_cast<std::int64_t>(count));
+    } else if constexpr (std::is_enum_v<T>) {
+      std::underlying_type_t<T> number{};
+      Decode(json, path, number);
+      value = static_cast<T>(number);
     } else {
       JsonReader reader(json, path);
       if (reader.status_.ok()) Fields(reader, value);
@@ -207,5 +215,17 @@ class JsonReader {
   std::string path_;  // of this object; empty for the document
   absl::Status status_;
 };
+
+// An enumerator as one of `words`, in the order of the enumeration; "" is omitted.
+template <class V, class Enum, std::size_t N>
+void Word(V& visit, const char* name, const std::string_view (&words)[N], Enum& value) {
+  std::string word(words[static_cast<std::size_t>(value)]);
+  visit.Optional(name, word);
+  if constexpr (V::kReads) {
+    const std::string_view* const found = std::ranges::find(words, word);
+    if (found == std::end(words)) return visit.Refuse(name, "is none that this version knows");
+    value = static_cast<Enum>(found - std::begin(words));
+  }
+}
 
 }  // namespace weft::control

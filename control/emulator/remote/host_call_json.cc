@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <iterator>
-
 #include "control/emulator/host/values_json.h"
 #include "control/emulator/remote/host_call.h"
 #include "control/json_fields.h"
@@ -46,18 +43,6 @@ constexpr std::string_view kOperations[] = {"adapters",
                                             "put-static-ip"};
 constexpr std::string_view kOwners[] = {"", "ours", "other"};
 
-// A member whose value is one of `words`, by its index.
-template <class V, class Enum, std::size_t N>
-void Word(V& visit, const char* key, const std::string_view (&words)[N], Enum& value) {
-  std::string word(words[static_cast<std::size_t>(value)]);
-  visit.Optional(key, word);
-  if constexpr (V::kReads) {
-    const std::string_view* const found = std::ranges::find(words, word);
-    if (found == std::end(words)) return visit.Refuse(key, "is none that this version knows");
-    value = static_cast<Enum>(found - std::begin(words));
-  }
-}
-
 template <class T>
 std::string Text(const T& value) {
   using control::Json;
@@ -69,7 +54,7 @@ std::string Text(const T& value) {
 
 template <class V>
 void Fields(V& visit, control::Described<V, HostCall>& call) {
-  Word(visit, "call", kOperations, call.operation);
+  control::Word(visit, "call", kOperations, call.operation);
   bool ipv6 = call.family == IpFamily::kV6;
   visit.Optional("ipv6", ipv6);
   if constexpr (V::kReads) call.family = ipv6 ? IpFamily::kV6 : IpFamily::kV4;
@@ -92,7 +77,7 @@ void Fields(V& visit, control::Described<V, HostAnswer>& answer) {
   visit.Optional("results", answer.results);
   visit.Optional("on", answer.on);
   visit.Optional("corrected", answer.corrected);
-  Word(visit, "owner", kOwners, answer.owner);
+  control::Word(visit, "owner", kOwners, answer.owner);
 }
 
 std::string Encode(const HostCall& call) { return Text(call); }

@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/emulator/remote/remote_protocol.h"
 
-#include <limits>
-#include <optional>
 #include <span>
 
 #include "absl/strings/str_cat.h"
+#include "control/json_fields.h"
 #include "nlohmann/json.hpp"
+
+namespace weft::control {
+
+template <>
+inline constexpr std::string_view kTextValue<hns::Guid> = "a GUID";
+
+}  // namespace weft::control
+
+namespace weft::hns {
+
+template <class V>
+void Fields(V& visit, control::Described<V, Reply>& reply) {
+  visit.Required("code", reply.code);
+  visit.Optional("handle", reply.handle);
+  visit.Optional("text", reply.text);
+  visit.Optional("error", reply.error_record);
+}
+
+}  // namespace weft::hns
 
 namespace weft::hns::emulator {
 namespace {
 
-using Json = nlohmann::json;
+using control::Json;
 
 constexpr std::string_view kOperations[] = {
     "hello", "enumerate", "create",    "open",        "modify",  "query", "delete",
@@ -19,7 +37,9 @@ constexpr std::string_view kOperations[] = {
 constexpr std::string_view kKinds[] = {"network", "endpoint", "namespace", "load balancer"};
 
 // Half a UTF-16 surrogate pair is not valid UTF-8, and is sent as U+FFFD.
-std::string Text(const Json& json) {
+template <class T>
+std::string Text(const T& value) {
+  const Json json = control::JsonWriter::Encode(value);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -29,105 +49,46 @@ absl::Status WrongMessage(std::string_view what) {
                    "; use programs of one version of weft"));
 }
 
-std::string String(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+template <class T>
+absl::StatusOr<T> ValueOf(const Json& json) {
+  control::JsonReader visit(json, "");
+  T value;
+  Fields(visit, value);
+  if (visit.status().ok()) return value;
+  return WrongMessage(absl::StrCat("what is wrong: ", visit.status().message()));
 }
-
-// Empty: the member is present but not a number from 0 to `most`. Absent: 0.
-std::optional<std::uint64_t> Number(const Json& object, const char* key, std::uint64_t most) {
-  const auto found = object.find(key);
-  if (found == object.end()) return 0;
-  if (!found->is_number_unsigned()) return std::nullopt;
-  const auto value = found->get<std::uint64_t>();
-  return value <= most ? std::optional(value) : std::nullopt;
-}
-
-std::optional<std::size_t> Find(std::span<const std::string_view> names, std::string_view name) {
-  for (std::size_t at = 0; at < names.size(); ++at) {
-    if (names[at] == name) return at;
-  }
-  return std::nullopt;
-}
-
-void PutText(Json& object, const char* key, const std::string& text) {
-  if (!text.empty()) object[key] = text;
-}
-
-constexpr std::uint64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint64_t kMost64 = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
 
-std::string Encode(const Request& request) {
-  Json json{{"op", kOperations[static_cast<std::size_t>(request.operation)]},
-            {"kind", kKinds[static_cast<std::size_t>(request.kind)]}};
-  if (request.handle != Handle::kNone) json["handle"] = static_cast<std::uint64_t>(request.handle);
-  if (!request.id.is_zero()) json["id"] = request.id.ToString();
-  PutText(json, "text", request.text);
-  PutText(json, "method", request.method);
-  PutText(json, "path", request.path);
-  return Text(json);
+template <class V>
+void Fields(V& visit, control::Described<V, Request>& request) {
+  control::Word(visit, "op", kOperations, request.operation);
+  control::Word(visit, "kind", kKinds, request.kind);
+  visit.Optional("handle", request.handle);
+  visit.Optional("id", request.id);
+  visit.Optional("text", request.text);
+  visit.Optional("method", request.method);
+  visit.Optional("path", request.path);
 }
 
-std::string Encode(const Reply& reply) {
-  Json json{{"code", reply.code}};
-  if (reply.handle != Handle::kNone) json["handle"] = static_cast<std::uint64_t>(reply.handle);
-  PutText(json, "text", reply.text);
-  PutText(json, "error", reply.error_record);
-  return Text(json);
+template <class V>
+void Fields(V& visit, control::Described<V, Notice>& notice) {
+  visit.Required("notification", notice.type);
+  visit.Optional("data", notice.data);
 }
 
-std::string Encode(const Notice& notice) {
-  Json json{{"notification", static_cast<std::uint32_t>(notice.type)}};
-  PutText(json, "data", notice.data);
-  return Text(json);
-}
+std::string Encode(const Request& request) { return Text(request); }
+std::string Encode(const Reply& reply) { return Text(reply); }
+std::string Encode(const Notice& notice) { return Text(notice); }
 
 absl::StatusOr<Request> ParseRequest(std::string_view document) {
-  const Json json = Json::parse(document, nullptr, false);
-  if (!json.is_object()) return WrongMessage("what is no JSON object");
-  Request request;
-  const std::string name = String(json, "op");
-  const std::optional<std::size_t> operation = Find(kOperations, name);
-  if (!operation) return WrongMessage(absl::StrCat("the unknown request \"", name, "\""));
-  request.operation = static_cast<RequestKind>(*operation);
-  const std::optional<std::size_t> kind = Find(kKinds, String(json, "kind"));
-  if (!kind) return WrongMessage("a request about an unknown kind of object");
-  request.kind = static_cast<Kind>(*kind);
-  const std::optional<std::uint64_t> handle = Number(json, "handle", kMost64);
-  if (!handle) return WrongMessage("a handle that is no number");
-  request.handle = static_cast<Handle>(*handle);
-  if (json.contains("id")) {
-    const std::optional<Guid> id = Guid::Parse(String(json, "id"));
-    if (!id) return WrongMessage("an id that is no GUID");
-    request.id = *id;
-  }
-  request.text = String(json, "text");
-  request.method = String(json, "method");
-  request.path = String(json, "path");
-  return request;
+  return ValueOf<Request>(Json::parse(document, nullptr, false));
 }
 
 absl::StatusOr<std::variant<Reply, Notice>> ParseAnswer(std::string_view document) {
-  using Answer = std::variant<Reply, Notice>;
   const Json json = Json::parse(document, nullptr, false);
-  if (!json.is_object()) return WrongMessage("what is no JSON object");
-  if (json.contains("notification")) {
-    const std::optional<std::uint64_t> type = Number(json, "notification", kMost32);
-    if (!type) return WrongMessage("a notification whose type is no number");
-    return Answer(Notice{static_cast<Notification>(*type), String(json, "data")});
-  }
-  const std::optional<std::uint64_t> code = Number(json, "code", kMost32);
-  const std::optional<std::uint64_t> handle = Number(json, "handle", kMost64);
-  if (!json.contains("code") || !code) return WrongMessage("a reply without a code");
-  if (!handle) return WrongMessage("a handle that is no number");
-  Reply reply;
-  reply.code = static_cast<Hresult>(*code);
-  reply.handle = static_cast<Handle>(*handle);
-  reply.text = String(json, "text");
-  reply.error_record = String(json, "error");
-  return Answer(std::move(reply));
+  if (json.contains("notification")) return ValueOf<Notice>(json);
+  return ValueOf<Reply>(json);
 }
 
 std::string Frame(std::string_view document) {
