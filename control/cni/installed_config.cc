@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/cni/containerd_folders.h"
 #include "control/file_io.h"
+#include "control/json_fields.h"
 #include "control/own_files.h"
 #include "control/process_lock.h"
 #include "control/state_version.h"
@@ -17,9 +18,16 @@
 #include "vxlan/text/printable.h"
 
 namespace weft::cni {
+
+template <class V>
+void Fields(V& visit, control::Described<V, ConfigFile>& file) {
+  visit.Required("path", file.path);
+  visit.Required("texts", file.texts);
+}
+
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = control::Json;
 
 constexpr std::string_view kFormat = "weft/cni/v1";
 constexpr std::size_t kMostRecord = 16 * kMostConfigText;  // bytes
@@ -147,35 +155,25 @@ absl::StatusOr<std::optional<std::string>> Replaceable(const InstallRequest& req
 }  // namespace
 
 std::string ConfigRecordText(const std::vector<ConfigFile>& files) {
-  Json json = {
-      {"apiVersion", kFormat}, {"version", control::kStateVersion}, {"files", Json::array()}};
-  for (const ConfigFile& each : files)
-    json["files"].push_back({{"path", each.path}, {"texts", each.texts}});
+  const Json json = {{"apiVersion", kFormat},
+                     {"version", control::kStateVersion},
+                     {"files", control::JsonWriter::Encode(files)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 absl::StatusOr<std::vector<ConfigFile>> ParseConfigRecord(std::string_view text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const auto member = [](const Json& object, const char* key) {
-    return object.is_object() ? object.value(key, Json()) : Json();
-  };
-  if (member(json, "apiVersion") != Json(kFormat) || !member(json, "files").is_array())
+  if (!json.is_object() || json.value("apiVersion", Json()) != kFormat)
     return absl::DataLossError(absl::StrCat("it is not of the format ", kFormat));
   if (const absl::Status version = control::CheckStateVersion("it", json); !version.ok())
     return version;
   std::vector<ConfigFile> files;
-  for (const Json& each : json["files"]) {
-    const Json path = member(each, "path"), texts = member(each, "texts");
-    if (!path.is_string() || !texts.is_array())
-      return absl::DataLossError("a file has no path or no texts");
-    ConfigFile file{path.get<std::string>(), {}};
-    if (!IsConfigName(file.path))
-      return absl::DataLossError(absl::StrCat(Quoted(file.path, 200), " is no CNI configuration"));
-    for (const Json& one : texts) {
-      if (!one.is_string()) return absl::DataLossError("a text is no text");
-      file.texts.push_back(one.get<std::string>());
-    }
-    files.push_back(std::move(file));
+  control::JsonReader visit(json, "");
+  visit.Required("files", files);
+  if (!visit.status().ok()) return absl::DataLossError(visit.status().message());
+  for (const ConfigFile& each : files) {
+    if (!IsConfigName(each.path))
+      return absl::DataLossError(absl::StrCat(Quoted(each.path, 200), " is no CNI configuration"));
   }
   return files;
 }

@@ -9,15 +9,27 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/file_io.h"
+#include "control/json_fields.h"
 #include "control/own_files.h"
 #include "control/state_version.h"
 #include "nlohmann/json.hpp"
 
 namespace weft::ledger {
+
+template <class V>
+void Fields(V& visit, control::Described<V, Row>& row) {
+  visit.Required("kind", row.kind);
+  visit.Required("name", row.name);
+  visit.Required("id", row.id);
+  visit.Required("adopted", row.adopted);
+  visit.Optional("shape", row.shape);
+  visit.Optional("boot", row.boot);
+}
+
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using control::Json;
 using control::MayExist;
 
 constexpr std::string_view kFormat = "weft/ledger/v1";
@@ -28,25 +40,16 @@ constexpr std::size_t kFew = 64;
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-std::string JsonText(std::string_view text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 // One line.
 void AppendJson(std::string& text, const Entry& entry) {
-  const Row row = RowOf(entry);
-  absl::StrAppend(&text, "{\"kind\": ", JsonText(row.kind), ", \"name\": ", JsonText(row.name),
-                  ", \"id\": ", JsonText(row.id),
-                  ", \"adopted\": ", row.adopted ? "true" : "false");
-  if (!row.shape.empty()) absl::StrAppend(&text, ", \"shape\": ", JsonText(row.shape));
-  if (!row.boot.empty()) absl::StrAppend(&text, ", \"boot\": ", JsonText(row.boot));
-  text += "}";
+  text += control::JsonWriter::Encode(RowOf(entry))
+              .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string LedgerText(const std::list<Entry>& entries) {
   std::string text =
-      absl::StrCat("{\n \"format\": ", JsonText(kFormat),
-                   ",\n \"version\": ", control::kStateVersion, ",\n \"entries\": [");
+      absl::StrCat("{\n \"format\": \"", kFormat, "\",\n \"version\": ", control::kStateVersion,
+                   ",\n \"entries\": [");
   const char* before = "\n  ";
   for (const Entry& entry : entries) {
     text += before;
@@ -59,19 +62,9 @@ std::string LedgerText(const std::list<Entry>& entries) {
 // Empty: no entry.
 std::optional<Entry> ReadEntry(const Json& json) {
   Row row;
-  const auto read = [&](const char* key, std::string& member, bool required) {
-    const auto found = json.find(key);
-    if (found == json.end()) return !required;
-    if (!found->is_string()) return false;
-    member = found->get<std::string>();
-    return true;
-  };
-  const auto adopted = json.find("adopted");
-  if (!read("kind", row.kind, true) || !read("name", row.name, true) || !read("id", row.id, true) ||
-      !read("shape", row.shape, false) || !read("boot", row.boot, false) || adopted == json.end() ||
-      !adopted->is_boolean())
-    return std::nullopt;
-  row.adopted = adopted->get<bool>();
+  control::JsonReader visit(json, "");
+  Fields(visit, row);
+  if (!visit.status().ok()) return std::nullopt;
   return EntryFrom(std::move(row));
 }
 

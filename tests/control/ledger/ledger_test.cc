@@ -82,8 +82,8 @@ TEST_F(LedgerTest, ItsTextIsALineForEachEntry) {
  "format": "weft/ledger/v1",
  "version": 1,
  "entries": [
-  {"kind": "host-route", "name": "10.244.1.0/24", "id": "172.16.0.11", "adopted": false},
-  {"kind": "hns-network", "name": "External", "id": "9dd95ece-4b11-4da4-8cd1-59970718a804", "adopted": true}
+  {"kind":"host-route","name":"10.244.1.0/24","id":"172.16.0.11","adopted":false},
+  {"kind":"hns-network","name":"External","id":"9dd95ece-4b11-4da4-8cd1-59970718a804","adopted":true}
  ]
 }
 )");
