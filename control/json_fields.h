@@ -76,7 +76,8 @@ class JsonWriter {
   static Json Encode(const T& value) {
     if constexpr (!kTextValue<T>.empty()) {
       return value.ToString();
-    } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string> ||
+                         std::is_same_v<T, Json>) {
       return value;
     } else if constexpr (std::is_same_v<T, std::chrono::milliseconds>) {
       return value.count();
@@ -158,6 +159,8 @@ class JsonReader {
       const std::optional<T> parsed = T::Parse(text);
       if (!parsed) return RefuseAt(path, absl::StrCat("\"", text, "\" is not ", kTextValue<T>));
       value = *parsed;
+    } else if constexpr (std::is_same_v<T, Json>) {
+      value = json;
     } else if constexpr (std::is_same_v<T, std::string>) {
       if (!json.is_string()) return RefuseAt(path, "is not a string");
       value = json.get_ref<const std::string&>();

@@ -1,217 +1,182 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/emulator/hns/model/hns_state_json.h"
 
-#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/emulator/hns/model/network_settings.h"
-#include "control/emulator/hns/model/policy_rules.h"
 #include "control/emulator/hns/model/settings_json.h"
+#include "control/json_fields.h"
+
+namespace weft::control {
+
+template <>
+inline constexpr std::string_view kTextValue<hns::Guid> = "a GUID";
+
+}  // namespace weft::control
 
 namespace weft::hns::emulator {
 namespace {
 
-Json Write(const PolicyList& policies) {
-  Json items = Json::array();
-  policies.ForEach([&](const PolicyList::Item& item) {
-    Json written = {{"Type", item.type}, {"Settings", *ParseDocument(item.settings)}};
-    if (item.shown_from > Milliseconds(0)) written["shown_from_ms"] = item.shown_from.count();
-    items.push_back(std::move(written));
-  });
-  return items;
-}
+using control::Described;
 
-Json Write(const NetworkObject& network) {
-  return {{"id", network.id.ToString()},
-          {"name", network.name},
-          {"type", network.type},
-          {"flags", network.flags},
-          {"dns", network.dns},
-          {"ipams", network.ipams},
-          {"policies", Write(network.policies)},
-          {"dr_mac", network.dr_mac},
-          {"dr_mac_from_ms", network.dr_mac_from.count()},
-          {"mac_block", network.mac_block},
-          {"adapter", network.adapter},
-          {"adapter_named", network.adapter_named},
-          {"management_from_ms", network.management_from.count()},
-          {"first_management_ip", network.first_management_ip},
-          {"link_local_until_ms", network.link_local_until.count()},
-          {"unbound", network.unbound},
-          {"endpoints_made", network.endpoints_made}};
-}
+struct SavedPolicy {
+  std::string type;
+  control::Json settings;
+  Milliseconds shown_from{0};
+};
 
-Json Write(const EndpointObject& endpoint) {
-  Json addresses = Json::array();
-  for (const auto& [ip, prefix_length] : endpoint.addresses) {
-    addresses.push_back({{"ip", ip}, {"prefix_length", prefix_length}});
+template <class V>
+void Fields(V& visit, Described<V, SavedPolicy>& policy) {
+  visit.Required("Type", policy.type);
+  visit.Required("Settings", policy.settings);
+  visit.Optional("shown_from_ms", policy.shown_from);
+  if constexpr (V::kReads) {
+    if (!policy.settings.is_object()) visit.Refuse("Settings", "is not an object");
   }
-  return {{"id", endpoint.id.ToString()},
-          {"network", endpoint.network.ToString()},
-          {"name", endpoint.name},
-          {"addresses", std::move(addresses)},
-          {"mac", endpoint.mac},
-          {"flags", endpoint.flags},
-          {"dns", endpoint.dns},
-          {"routes", endpoint.routes},
-          {"policies", Write(endpoint.policies)},
-          {"namespace", endpoint.compartment_namespace.ToString()},
-          {"attached", endpoint.attached},
-          {"compartment", endpoint.compartment},
-          {"stale", endpoint.stale},
-          {"detached", endpoint.detached}};
 }
 
-Json WriteIds(const std::vector<Guid>& ids) {
-  Json items = Json::array();
-  for (const Guid& id : ids) items.push_back(id.ToString());
-  return items;
-}
-
-Json Write(const NamespaceObject& space) {
-  return {{"id", space.id.ToString()},
-          {"type", space.type},
-          {"compartment", space.compartment},
-          {"endpoints", WriteIds(space.endpoints)},
-          {"containers", space.containers}};
-}
-
-Json Write(const LoadBalancerObject& balancer) {
-  return {{"id", balancer.id.ToString()},
-          {"endpoints", WriteIds(balancer.endpoints)},
-          {"document", balancer.document}};
-}
-
-template <typename Objects>
-Json WriteAll(const Objects& objects) {
-  Json items = Json::array();
-  for (const auto& [id, object] : objects) items.push_back(Write(object));
-  return items;
-}
-
-// Reading: a member of the wrong type counts as absent; an error if the result is not valid.
-std::uint32_t Number32(const Json& value) { return static_cast<std::uint32_t>(NumberOf(value)); }
-bool Flag(const Json& value) { return value == true; }
-Json ObjectOr(const Json& value, Json otherwise) {
-  return value.type() == otherwise.type() ? value : otherwise;
-}
-bool ReadId(const Json& value, Guid& id) {
-  const auto guid = Guid::Parse(TextOf(value));
-  if (guid) id = *guid;
-  return guid.has_value();
-}
-bool ReadIds(const Json& value, std::vector<Guid>& ids) {
-  for (const auto& item : ItemsOf(value)) {
-    if (!ReadId(item, ids.emplace_back())) return false;
+template <class V>
+void Policies(V& visit, Described<V, PolicyList>& policies) {
+  std::vector<SavedPolicy> saved;
+  if constexpr (!V::kReads) {
+    policies.ForEach([&](const PolicyList::Item& item) {
+      saved.push_back({item.type, *ParseDocument(item.settings), item.shown_from});
+    });
   }
-  return true;
-}
-bool Read(const Json& value, PolicyList& policies) {
-  const auto specs = ReadPolicies(value);
-  if (!specs) return false;
-  for (std::size_t at = 0; at < specs->size(); ++at) {
-    const PolicySpec& spec = (*specs)[at];
-    policies.Add(spec.type, spec.settings,
-                 Milliseconds(NumberOf(Field(value[at], "shown_from_ms"))));
+  visit.Always("policies", saved);
+  if constexpr (V::kReads) {
+    for (const SavedPolicy& each : saved)
+      policies.Add(each.type, Json(each.settings), each.shown_from);
   }
-  return true;
 }
 
-bool Read(const Json& json, NetworkObject& network) {
-  network.name = TextOf(Field(json, "name"));
-  network.type = TextOf(Field(json, "type"));
-  network.flags = Number32(Field(json, "flags"));
-  network.dns = ObjectOr(Field(json, "dns"), Json::object());
-  const auto ipams = ReadIpams(Field(json, "ipams"));
-  if (ipams) network.ipams = *ipams;
-  network.dr_mac = TextOf(Field(json, "dr_mac"));
-  network.dr_mac_from = Milliseconds(NumberOf(Field(json, "dr_mac_from_ms")));
-  network.mac_block = TextOf(Field(json, "mac_block"));
-  network.adapter = TextOf(Field(json, "adapter"));
-  network.adapter_named = Flag(Field(json, "adapter_named"));
-  network.management_from = Milliseconds(NumberOf(Field(json, "management_from_ms")));
-  network.first_management_ip = TextOf(Field(json, "first_management_ip"));
-  network.link_local_until = Milliseconds(NumberOf(Field(json, "link_local_until_ms")));
-  network.unbound = Flag(Field(json, "unbound"));
-  network.endpoints_made = NumberOf(Field(json, "endpoints_made"));
-  return ipams && !network.type.empty() && Read(Field(json, "policies"), network.policies);
-}
-
-bool Read(const Json& json, EndpointObject& endpoint) {
-  endpoint.name = TextOf(Field(json, "name"));
-  for (const auto& item : ItemsOf(Field(json, "addresses"))) {
-    const std::string ip = TextOf(Field(item, "ip"));
-    if (!IpAddress::Parse(ip)) return false;
-    endpoint.addresses.push_back({ip, Number32(Field(item, "prefix_length"))});
+// An object or a list of HNS's documents.
+template <class V>
+void Part(V& visit, const char* name, Described<V, Json>& part) {
+  control::Json json = part;
+  visit.Always(name, json, json);
+  if constexpr (V::kReads) {
+    if (json.type() != part.type()) return visit.Refuse(name, "is of another type");
+    part = json;
   }
-  endpoint.mac = TextOf(Field(json, "mac"));
-  endpoint.flags = Number32(Field(json, "flags"));
-  endpoint.dns = ObjectOr(Field(json, "dns"), Json::object());
-  endpoint.routes = ObjectOr(Field(json, "routes"), Json::array());
-  endpoint.attached = Flag(Field(json, "attached"));
-  endpoint.compartment = Number32(Field(json, "compartment"));
-  endpoint.stale = Flag(Field(json, "stale"));
-  endpoint.detached = Flag(Field(json, "detached"));
-  return ReadId(Field(json, "network"), endpoint.network) &&
-         ReadId(Field(json, "namespace"), endpoint.compartment_namespace) &&
-         Read(Field(json, "policies"), endpoint.policies);
 }
 
-bool Read(const Json& json, NamespaceObject& space) {
-  space.type = TextOf(Field(json, "type"));
-  space.compartment = Number32(Field(json, "compartment"));
-  for (const auto& item : ItemsOf(Field(json, "containers"))) {
-    space.containers.push_back(TextOf(item));
+template <class V, class Map>
+void Objects(V& visit, const char* name, Map& objects) {
+  if constexpr (V::kReads) {
+    std::vector<typename Map::mapped_type> list;
+    visit.Always(name, list);
+    for (auto& each : list) objects.emplace(each.id, std::move(each));
+  } else {
+    control::Json list = control::Json::array();
+    for (const auto& [id, object] : objects) list.push_back(V::Encode(object));
+    visit.Always(name, list);
   }
-  return ReadIds(Field(json, "endpoints"), space.endpoints);
-}
-
-bool Read(const Json& json, LoadBalancerObject& balancer) {
-  balancer.document = ObjectOr(Field(json, "document"), Json::object());
-  return ReadIds(Field(json, "endpoints"), balancer.endpoints);
-}
-
-template <typename Objects>
-absl::Status ReadAll(const Json& json, const char* name, Objects& objects) {
-  for (const auto& item : ItemsOf(Field(json, name))) {
-    typename Objects::mapped_type object;
-    if (!ReadId(Field(item, "id"), object.id) || !Read(item, object)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("HNS emulator's state: one of `", name, "` cannot be read: ", Dump(item)));
-    }
-    objects.emplace(object.id, std::move(object));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReadObjects(const Json& json, HnsState& state) {
-  absl::Status status = ReadAll(json, "networks", state.networks);
-  status.Update(ReadAll(json, "endpoints", state.endpoints));
-  status.Update(ReadAll(json, "namespaces", state.namespaces));
-  status.Update(ReadAll(json, "load_balancers", state.load_balancers));
-  return status;
 }
 
 }  // namespace
 
-std::string HnsStateText(const HnsState& state, const Settings& settings) {
-  Json taken = Json::object();
+template <class V>
+void Fields(V& visit, Described<V, NetworkObject>& network) {
+  visit.Required("id", network.id);
+  visit.Always("name", network.name);
+  visit.Required("type", network.type);
+  visit.Always("flags", network.flags);
+  Part(visit, "dns", network.dns);
+  Part(visit, "ipams", network.ipams);
+  Policies(visit, network.policies);
+  visit.Always("dr_mac", network.dr_mac);
+  visit.Always("dr_mac_from_ms", network.dr_mac_from);
+  visit.Always("mac_block", network.mac_block);
+  visit.Always("adapter", network.adapter);
+  visit.Always("adapter_named", network.adapter_named);
+  visit.Always("management_from_ms", network.management_from);
+  visit.Always("first_management_ip", network.first_management_ip);
+  visit.Always("link_local_until_ms", network.link_local_until);
+  visit.Always("unbound", network.unbound);
+  visit.Always("endpoints_made", network.endpoints_made);
+  if constexpr (V::kReads) {
+    if (network.type.empty()) visit.Refuse("type", "is empty");
+    const auto ipams = ReadIpams(network.ipams);
+    if (!ipams) return visit.Refuse("ipams", "is none of HNS");
+    network.ipams = *ipams;
+  }
+}
+
+template <class V>
+void Fields(V& visit, Described<V, EndpointObject::Address>& address) {
+  visit.Required("ip", address.ip);
+  visit.Always("prefix_length", address.prefix_length);
+  if constexpr (V::kReads) {
+    if (!IpAddress::Parse(address.ip)) visit.Refuse("ip", "is not an IP address");
+  }
+}
+
+template <class V>
+void Fields(V& visit, Described<V, EndpointObject>& endpoint) {
+  visit.Required("id", endpoint.id);
+  visit.Required("network", endpoint.network);
+  visit.Always("name", endpoint.name);
+  visit.Always("addresses", endpoint.addresses);
+  visit.Always("mac", endpoint.mac);
+  visit.Always("flags", endpoint.flags);
+  Part(visit, "dns", endpoint.dns);
+  Part(visit, "routes", endpoint.routes);
+  Policies(visit, endpoint.policies);
+  visit.Required("namespace", endpoint.compartment_namespace);
+  visit.Always("attached", endpoint.attached);
+  visit.Always("compartment", endpoint.compartment);
+  visit.Always("stale", endpoint.stale);
+  visit.Always("detached", endpoint.detached);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, NamespaceObject>& space) {
+  visit.Required("id", space.id);
+  visit.Always("type", space.type);
+  visit.Always("compartment", space.compartment);
+  visit.Always("endpoints", space.endpoints);
+  visit.Always("containers", space.containers);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, LoadBalancerObject>& balancer) {
+  visit.Required("id", balancer.id);
+  visit.Always("endpoints", balancer.endpoints);
+  Part(visit, "document", balancer.document);
+}
+
+template <class V>
+void Fields(V& visit, Described<V, HnsState>& state) {
+  visit.Always("running", state.running, true);
+  visit.Always("back_at_ms", state.back_at);
+  visit.Always("lives", state.lives);
+  visit.Always("drawn", state.drawn);
+  Objects(visit, "networks", state.networks);
+  Objects(visit, "endpoints", state.endpoints);
+  Objects(visit, "namespaces", state.namespaces);
+  Objects(visit, "load_balancers", state.load_balancers);
+  std::vector<std::string> switches(state.switches.begin(), state.switches.end());
+  visit.Always("switches", switches);
+  control::Json taken = control::Json::object();
   for (const auto& [name, until] : state.taken_names) taken[name] = until.count();
-  return Json{{"settings", SettingsJson(settings)},
-              {"running", state.running},
-              {"back_at_ms", state.back_at.count()},
-              {"lives", state.lives},
-              {"drawn", state.drawn},
-              {"networks", WriteAll(state.networks)},
-              {"endpoints", WriteAll(state.endpoints)},
-              {"namespaces", WriteAll(state.namespaces)},
-              {"load_balancers", WriteAll(state.load_balancers)},
-              {"switches", state.switches},
-              {"taken_names_until_ms", std::move(taken)},
-              {"settled_ms", state.settled.count()}}
-             .dump(2, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  visit.Always("taken_names_until_ms", taken, taken);
+  visit.Always("settled_ms", state.settled);
+  if constexpr (V::kReads) {
+    state.switches.insert(switches.begin(), switches.end());
+    if (!taken.is_object()) return visit.Refuse("taken_names_until_ms", "is not an object");
+    control::JsonReader names(taken, "taken_names_until_ms");
+    for (const auto& [name, until] : taken.items())
+      names.Required(name.c_str(), state.taken_names[name]);
+    if (!names.status().ok()) visit.Refuse("taken_names_until_ms", "has a time that is none");
+  }
+}
+
+std::string HnsStateText(const HnsState& state, const Settings& settings) {
+  control::Json json = {{"settings", SettingsJson(settings)}};
+  json.update(control::JsonWriter::Encode(state));
+  return json.dump(2, ' ', false, control::Json::error_handler_t::replace) + "\n";
 }
 
 absl::Status ReadHnsState(std::string_view text, HnsState& state, Settings& settings) {
@@ -220,23 +185,12 @@ absl::Status ReadHnsState(std::string_view text, HnsState& state, Settings& sett
   auto read = ReadSettings(Field(*json, "settings"));
   if (!read.ok()) return read.status();
   settings = *std::move(read);
-  state.running = Field(*json, "running") != false;
-  state.back_at = Milliseconds(NumberOf(Field(*json, "back_at_ms")));
-  state.lives = NumberOf(Field(*json, "lives"));
-  state.drawn = NumberOf(Field(*json, "drawn"));
-  state.settled = Milliseconds(NumberOf(Field(*json, "settled_ms")));
-  for (const auto& item : ItemsOf(Field(*json, "switches"))) {
-    state.switches.insert(TextOf(item));
-  }
-  const Json& taken = Field(*json, "taken_names_until_ms");
-  if (!taken.is_object() && !taken.is_null()) {
-    return absl::InvalidArgumentError(
-        "HNS emulator's state: `taken_names_until_ms` is no JSON object");
-  }
-  for (auto it = taken.begin(); it != taken.end(); ++it) {
-    state.taken_names[it.key()] = Milliseconds(NumberOf(it.value()));
-  }
-  return ReadObjects(*json, state);
+  const control::Json document = *json;
+  control::JsonReader visit(document, "");
+  Fields(visit, state);
+  if (visit.status().ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("HNS emulator's state: ", visit.status().message()));
 }
 
 }  // namespace weft::hns::emulator

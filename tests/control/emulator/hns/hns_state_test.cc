@@ -92,25 +92,25 @@ TEST(HnsStateTest, UnreadableTextIsNamedAndChangesNothing) {
            {R"({"settings":{"dead_handle_code":"x"}})", "`dead_handle_code`"},
            {R"({"settings":{"version":"x.3"}})", "`version`"},
            {R"({"settings":[]})", "`settings` is no JSON object"},
-           {R"({"networks":[{"id":"7","type":"NAT"}]})", "one of `networks`"},
+           {R"({"networks":[{"id":"7","type":"NAT"}]})", R"(networks[0].id "7" is not a GUID)"},
            {R"({"networks":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804","type":"NAT",)"
             R"("ipams":5}]})",
-            "one of `networks`"},
+            "networks[0].ipams is of another type"},
            {R"({"networks":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804","type":"NAT",)"
             R"("policies":5}]})",
-            "one of `networks`"},
+            "networks[0].policies is not an array"},
            {R"({"endpoints":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804",)"
             R"("namespace":"00000000-0000-0000-0000-000000000000"}]})",
-            "one of `endpoints`"},
+            "endpoints[0].network is missing"},
            {R"({"endpoints":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804",)"
             R"("network":"55fedb88-4b11-4da4-8cd1-59970718a804",)"
             R"("namespace":"00000000-0000-0000-0000-000000000000","addresses":[{"ip":"x"}]}]})",
-            "one of `endpoints`"},
+            "endpoints[0].addresses[0].ip is not an IP address"},
            {R"({"namespaces":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804",)"
             R"("endpoints":["7"]}]})",
-            "one of `namespaces`"},
-           {R"({"endpoints":[{}]})", "one of `endpoints`"},
-           {R"({"taken_names_until_ms":[1]})", "`taken_names_until_ms`"}}) {
+            R"(namespaces[0].endpoints[0] "7" is not a GUID)"},
+           {R"({"endpoints":[{}]})", "endpoints[0].id is missing"},
+           {R"({"taken_names_until_ms":[1]})", "taken_names_until_ms is not an object"}}) {
     const absl::Status status = machine.hns.LoadState(text);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_THAT(std::string(status.message()), HasSubstr(why));
