@@ -107,8 +107,7 @@ std::string PowerShell() {
 
 Action AddCompletion(CLI::App& parser) {
   auto shell = std::make_shared<std::string>();
-  parser.add_option("shell", *shell, "The shell")
-      ->type_name("SHELL")
+  AddOption(parser, "shell", *shell, "SHELL", "The shell")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish", "powershell"}));
   parser.footer(

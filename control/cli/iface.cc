@@ -96,18 +96,15 @@ ExitCode RunIfaceExplain(IfaceOptions options, Io& io) {
 Action AddIfaceExplain(CLI::App& parser) {
   auto options = std::make_shared<IfaceOptions>();
   underlay::InterfaceRequest& request = options->request;
-  parser.add_option("--iface", request.iface, "As flanneld's; may be repeated")
-      ->type_name("NAME|IP")
+  AddOption(parser, "--iface", request.iface, "NAME|IP", "As flanneld's; may be repeated")
       ->allow_extra_args(false);
-  parser.add_option("--iface-regex", request.iface_regex, "As flanneld's; may be repeated")
-      ->type_name("EXPRESSION")
+  AddOption(parser, "--iface-regex", request.iface_regex, "EXPRESSION",
+            "As flanneld's; may be repeated")
       ->allow_extra_args(false);
-  parser.add_option("--iface-can-reach", request.iface_can_reach, "As flanneld's")->type_name("IP");
-  parser.add_option("--public-ip", request.public_ip, "As flanneld's")->type_name("IP");
-  parser
-      .add_option("--node-ip", options->node_ips,
-                  "InternalIP of the Node, which flanneld reads from the API; may be repeated")
-      ->type_name("IP")
+  AddOption(parser, "--iface-can-reach", request.iface_can_reach, "IP", "As flanneld's");
+  AddOption(parser, "--public-ip", request.public_ip, "IP", "As flanneld's");
+  AddOption(parser, "--node-ip", options->node_ips, "IP",
+            "InternalIP of the Node, which flanneld reads from the API; may be repeated")
       ->allow_extra_args(false);
   parser.footer(
       "Chooses by these flags, and changes nothing. It reads neither the Node nor the\n"

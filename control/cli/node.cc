@@ -37,22 +37,19 @@ struct ClusterOptions {
 };
 
 void AddClusterOptions(CLI::App& parser, ClusterOptions& options) {
-  const auto add = [&](const char* name, auto& value, const char* help, const char* type) {
-    return parser.add_option(name, value, help)->type_name(type);
-  };
-  add("--node-name", options.node_name, "The Node's name; else the variable NODE_NAME", "NAME");
-  add("--kubeconfig-file", options.kubeconfig_file,
-      "Credentials for the API server; without this and --kube-api-url, the pod's service account",
-      "PATH");
-  add("--kube-api-url", options.api_urls,
-      "The API server, https://HOST:PORT, overrides the kubeconfig's; may be repeated", "URL")
+  AddOption(parser, "--node-name", options.node_name, "NAME",
+            "The Node's name; else the variable NODE_NAME");
+  AddOption(parser, "--kubeconfig-file", options.kubeconfig_file, "PATH",
+            "Credentials for the API server; without this and --kube-api-url, the pod's service "
+            "account");
+  AddOption(parser, "--kube-api-url", options.api_urls, "URL",
+            "The API server, https://HOST:PORT, overrides the kubeconfig's; may be repeated")
       ->allow_extra_args(false);
-  add("--kubelet-kubeconfig", options.kubelet_kubeconfig,
-      "In a pod: has the API server's address to use while the Kubernetes service does not answer; "
-      "as flanneld's",
-      "PATH");
-  add("--kube-annotation-prefix", options.annotation_prefix,
-      "Prefix of flannel's annotations, as flanneld's", "PREFIX");
+  AddOption(parser, "--kubelet-kubeconfig", options.kubelet_kubeconfig, "PATH",
+            "In a pod: has the API server's address to use while the Kubernetes service does not "
+            "answer; as flanneld's");
+  AddOption(parser, "--kube-annotation-prefix", options.annotation_prefix, "PREFIX",
+            "Prefix of flannel's annotations, as flanneld's");
 }
 
 struct Cluster {
@@ -192,21 +189,15 @@ Action AddNodeLeave(CLI::App& parser) {
   parser.add_flag("--force", options->force,
                   "Do not read which pods run: they lose the other nodes' pods");
   AddClusterOptions(parser, options->cluster);
-  parser
-      .add_option("--timeout", options->timeout,
-                  "How long to try while the API server does not answer, as 60s or 2m30s")
-      ->type_name("DURATION")
+  AddOption(parser, "--timeout", options->timeout, "DURATION",
+            "How long to try while the API server does not answer, as 60s or 2m30s")
       ->capture_default_str();
-  parser
-      .add_option("--state-dir", options->state_dir,
-                  "The folder of flanneld's --state-dir, where a running flanneld has its lock; "
-                  "else its default")
-      ->type_name("PATH");
-  parser
-      .add_option("--admin", options->admin,
-                  "Admin endpoint of a flanneld that may still run, if not this node's own; none: "
-                  "do not check")
-      ->type_name("PATH");
+  AddOption(parser, "--state-dir", options->state_dir, "PATH",
+            "The folder of flanneld's --state-dir, where a running flanneld has its lock; else its "
+            "default");
+  AddOption(parser, "--admin", options->admin, "PATH",
+            "Admin endpoint of a flanneld that may still run, if not this node's own; none: do not "
+            "check");
   parser.footer(
       "Removes the annotations that flanneld writes to its Node, so that all peers\n"
       "remove this node: backend-data, backend-type, kube-subnet-manager, public-ip and\n"

@@ -8,18 +8,15 @@ namespace weft::cli {
 
 void AddOutputOption(CLI::App& parser, std::string& output, const std::vector<std::string>& forms,
                      const std::string& text) {
-  parser.add_option("-o,--output", output, text)
-      ->type_name("FORM")
+  AddOption(parser, "-o,--output", output, "FORM", text)
       ->capture_default_str()
       ->check(CLI::IsMember(forms));
 }
 
 CLI::Option* AddAdminOption(CLI::App& parser, std::string& admin) {
-  return parser
-      .add_option("--admin", admin,
-                  "Admin endpoint of flanneld, if not this node's own: a socket's path, on Windows "
-                  "a pipe's name")
-      ->type_name("PATH");
+  return AddOption(parser, "--admin", admin, "PATH",
+                   "Admin endpoint of flanneld, if not this node's own: a socket's path, on "
+                   "Windows a pipe's name");
 }
 
 std::string EndpointOf(const std::string& admin) {

@@ -15,6 +15,13 @@
 
 namespace weft::cli {
 
+// `type` is what the help calls the value: "PATH".
+template <typename Value>
+CLI::Option* AddOption(CLI::App& parser, const std::string& name, Value& value,
+                       const std::string& type, const std::string& help) {
+  return parser.add_option(name, value, help)->type_name(type);
+}
+
 // -o, --output; `output` has the default, one of `forms`.
 void AddOutputOption(CLI::App& parser, std::string& output, const std::vector<std::string>& forms,
                      const std::string& text = "Form of the output");

@@ -149,14 +149,12 @@ Action AddPlan(CLI::App& parser) {
       "--offline", options->offline,
       "Without a running flanneld: what one would do that is started now with FLAG...; nothing is "
       "changed, neither here nor in the cluster");
-  parser
-      .add_option("--timeout", options->timeout,
-                  "With --offline: how long to wait for the API server's Nodes")
-      ->type_name("DURATION")
+  AddOption(parser, "--timeout", options->timeout, "DURATION",
+            "With --offline: how long to wait for the API server's Nodes")
       ->capture_default_str()
       ->needs(offline);
-  parser.add_option("flags", options->flags, "With --offline: flanneld's flags, after --")
-      ->type_name("FLAG...");
+  AddOption(parser, "flags", options->flags, "FLAG...",
+            "With --offline: flanneld's flags, after --");
   parser.footer(
       "Exit code: 0 nothing to do, 1 something to do, or changes are refused,\n"
       "2 flanneld or HNS does not answer; with --offline, what flanneld would wait\n"

@@ -284,34 +284,25 @@ void AddResetOptions(CLI::App& parser, ResetOptions& options) {
                   "Leave the base network, which keeps HNS's switch, so that the node is not cut "
                   "off for seconds");
   parser.add_flag("--force", options.undo.force, "Also while pods run, which lose their network");
-  parser
-      .add_option("--state-dir", options.files.state_dir,
-                  "The folder of flanneld's --state-dir; else its default, "
-                  "/var/lib/weft, on Windows ProgramData\\weft on the system drive")
-      ->type_name("PATH");
+  AddOption(parser, "--state-dir", options.files.state_dir, "PATH",
+            "The folder of flanneld's --state-dir; else its default, /var/lib/weft, on Windows "
+            "ProgramData\\weft on the system drive");
   AddHnsOption(parser, options.hns);
-  parser
-      .add_option("--admin", options.admin,
-                  "Admin endpoint of a flanneld that may still run, if not this node's own; none: "
-                  "do not check")
-      ->type_name("PATH");
+  AddOption(parser, "--admin", options.admin, "PATH",
+            "Admin endpoint of a flanneld that may still run, if not this node's own; none: do not "
+            "check");
 }
 
 void AddFileOptions(CLI::App& parser, ResetOptions& options, const std::string& with) {
-  const auto add = [&](const char* name, std::string& value, const std::string& help) {
-    parser.add_option(name, value, with + help)->type_name("PATH");
-  };
-  add("--subnet-file", options.files.subnet_file, "The file of flanneld's --subnet-file");
-  add("--source-vip-store", options.files.source_vip_store,
-      "host-local's folder, as flanneld's --source-vip-store; none: it stays");
-  add("--source-vip-file", options.files.source_vip_file,
-      "The file of flanneld's --source-vip-file; else none");
-  parser
-      .add_option("--network", options.files.networks,
-                  with +
-                      "The network's name in host-local's folder; may be repeated; else "
-                      "flannel.4096, on Linux cbr0, and the names that the ledger has")
-      ->type_name("NAME")
+  AddOption(parser, "--subnet-file", options.files.subnet_file, "PATH",
+            with + "The file of flanneld's --subnet-file");
+  AddOption(parser, "--source-vip-store", options.files.source_vip_store, "PATH",
+            with + "host-local's folder, as flanneld's --source-vip-store; none: it stays");
+  AddOption(parser, "--source-vip-file", options.files.source_vip_file, "PATH",
+            with + "The file of flanneld's --source-vip-file; else none");
+  AddOption(parser, "--network", options.files.networks, "NAME",
+            with + "The network's name in host-local's folder; may be repeated; else "
+                   "flannel.4096, on Linux cbr0, and the names that the ledger has")
       ->allow_extra_args(false);
 }
 

@@ -183,22 +183,16 @@ Action AddSourceVip(CLI::App& parser) {
   auto options = std::make_shared<SourceVipOptions>();
   AddOutputOption(parser, options->output, {"text", "json", "yaml", kKubeProxyConfig},
                   "Form of the output: the address, sourceVip.json, or kube-proxy's configuration");
-  parser
-      .add_option("--kube-proxy-config", options->base,
-                  "With -o kube-proxy-config: the cluster's own KubeProxyConfiguration, in which "
-                  "mode, WinOverlay, networkName and sourceVip are set")
-      ->type_name("PATH");
+  AddOption(parser, "--kube-proxy-config", options->base, "PATH",
+            "With -o kube-proxy-config: the cluster's own KubeProxyConfiguration, in which mode, "
+            "WinOverlay, networkName and sourceVip are set");
   AddAdminOption(parser, options->admin);
-  parser
-      .add_option("--source-vip-store", options->store,
-                  "Without a running flanneld: the folder of its --source-vip-store")
-      ->type_name("PATH");
-  parser.add_option("--network", options->network, "Without a running flanneld: the HNS network")
-      ->type_name("NAME");
-  parser
-      .add_option("--subnet-file", options->subnet_file,
-                  "Without a running flanneld: the file of its --subnet-file")
-      ->type_name("PATH");
+  AddOption(parser, "--source-vip-store", options->store, "PATH",
+            "Without a running flanneld: the folder of its --source-vip-store");
+  AddOption(parser, "--network", options->network, "NAME",
+            "Without a running flanneld: the HNS network");
+  AddOption(parser, "--subnet-file", options->subnet_file, "PATH",
+            "Without a running flanneld: the file of its --subnet-file");
   parser.footer(
       "Exit code: 0 printed, 1 none is reserved, 2 unusable input, or flanneld's answer\n"
       "cannot be read.\n\n"

@@ -98,36 +98,32 @@ ExitCode RunUninstall(const UninstallOptions& options, const UninstallContext& c
 
 Action AddUninstall(CLI::App& parser) {
   auto options = std::make_shared<UninstallOptions>();
-  const auto path = [&](const char* name, auto& value, const char* help) {
-    parser.add_option(name, value, help)->type_name("PATH");
-  };
   parser.add_flag("--dry-run", options->undo.dry_run,
                   "Print what would be deleted, and delete nothing");
   parser.add_flag("--force", options->undo.force, "Also while pods run, which lose their network");
   parser.add_flag("--keep-vswitch", options->undo.keep_vswitch,
                   "Leave the base network, which keeps HNS's switch, so that the node is not cut "
                   "off for seconds");
-  parser
-      .add_option("--service-name", options->service_name,
-                  "Windows: the service, as with `flanneld service install`; none: there is none")
-      ->type_name("NAME")
+  AddOption(parser, "--service-name", options->service_name, "NAME",
+            "Windows: the service, as with `flanneld service install`; none: there is none")
       ->capture_default_str();
-  path("--state-dir", options->files.state_dir, "The folder of flanneld's --state-dir");
-  path("--subnet-file", options->files.subnet_file, "The file of its --subnet-file");
-  path("--source-vip-store", options->source_vip_store,
-       "The folder of its --source-vip-store; none: it stays");
-  path("--source-vip-file", options->files.source_vip_file, "The file of its --source-vip-file");
-  path("--log-dir", options->files.log_dir, "The folder of its --log-dir");
-  parser
-      .add_option("--network", options->files.networks,
-                  "The network's name in host-local's folder; may be repeated; else flannel.4096, "
-                  "on Linux cbr0, and the names that the ledger has")
-      ->type_name("NAME")
+  AddOption(parser, "--state-dir", options->files.state_dir, "PATH",
+            "The folder of flanneld's --state-dir");
+  AddOption(parser, "--subnet-file", options->files.subnet_file, "PATH",
+            "The file of its --subnet-file");
+  AddOption(parser, "--source-vip-store", options->source_vip_store, "PATH",
+            "The folder of its --source-vip-store; none: it stays");
+  AddOption(parser, "--source-vip-file", options->files.source_vip_file, "PATH",
+            "The file of its --source-vip-file");
+  AddOption(parser, "--log-dir", options->files.log_dir, "PATH", "The folder of its --log-dir");
+  AddOption(parser, "--network", options->files.networks, "NAME",
+            "The network's name in host-local's folder; may be repeated; else flannel.4096, on "
+            "Linux cbr0, and the names that the ledger has")
       ->allow_extra_args(false);
   AddHnsOption(parser, options->hns);
-  path("--admin", options->admin,
-       "Admin endpoint of a flanneld that may still run, if not this node's own; none: do not "
-       "check");
+  AddOption(parser, "--admin", options->admin, "PATH",
+            "Admin endpoint of a flanneld that may still run, if not this node's own; none: do not "
+            "check");
   parser.footer(
       "Stops the service, does what `flannelctl reset --all` does, deletes the log\n"
       "files, then the service and its event source. Paths that are not given are those\n"

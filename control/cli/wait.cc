@@ -101,17 +101,13 @@ ExitCode RunWait(const WaitOptions& options, Io& io) {
 
 Action AddWait(CLI::App& parser) {
   auto options = std::make_shared<WaitOptions>();
-  parser
-      .add_option("--for", options->target,
-                  "ready: as `status` and /readyz report it; network: tunnels, or the network in "
-                  "HNS, and the routes to the known peers; cni: subnet.env is written")
-      ->type_name("STATE")
+  AddOption(parser, "--for", options->target, "STATE",
+            "ready: as `status` and /readyz report it; network: tunnels, or the network in HNS, "
+            "and the routes to the known peers; cni: subnet.env is written")
       ->check(CLI::IsMember({"ready", "network", "cni"}))
       ->capture_default_str();
-  parser
-      .add_option("--timeout", options->timeout,
-                  "How long at most, as 60s or 2m30s; 0s inspects once")
-      ->type_name("DURATION")
+  AddOption(parser, "--timeout", options->timeout, "DURATION",
+            "How long at most, as 60s or 2m30s; 0s inspects once")
       ->capture_default_str();
   AddAdminOption(parser, options->admin);
   parser.footer(

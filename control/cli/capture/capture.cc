@@ -450,59 +450,44 @@ ExitCode RunCapture(const CaptureOptions& options, Io& io) {
 
 Action AddCapture(CLI::App& parser) {
   auto options = std::make_shared<CaptureOptions>();
-  parser
-      .add_option("filter", options->filter,
-                  "Which of the pods' packets, as pcap-filter(7) has it: \"tcp port 80\"")
-      ->type_name("FILTER...");
+  AddOption(parser, "filter", options->filter, "FILTER...",
+            "Which of the pods' packets, as pcap-filter(7) has it: \"tcp port 80\"");
   parser.add_flag("--outer", options->outer,
                   "Frames between nodes that carry the pods' packets; the default");
   parser.add_flag("--inner", options->inner, "The pods' packets on their way to and from flanneld");
   parser.add_flag("--both", options->both, "Both");
-  parser
-      .add_option("--adapter", options->adapter,
-                  "The adapter of the outer frames; default: flanneld's")
-      ->type_name("NAME");
-  parser
-      .add_option("--pod-adapter", options->pod_adapters,
-                  "An adapter of the pods' packets; default: flanneld's devices")
-      ->type_name("NAME");
-  parser.add_option("--peer", options->peer, "Only packets to and from this node")
-      ->type_name("NODE");
-  parser.add_option("--pod", options->pod, "Only packets to and from this pod")->type_name("IP");
-  parser
-      .add_option(
-          "-w,--write", options->files.path,
-          "Write pcapng to FILE, with names of nodes as comments; \"-\": to standard output, "
-          "for Wireshark")
-      ->type_name("FILE");
+  AddOption(parser, "--adapter", options->adapter, "NAME",
+            "The adapter of the outer frames; default: flanneld's");
+  AddOption(parser, "--pod-adapter", options->pod_adapters, "NAME",
+            "An adapter of the pods' packets; default: flanneld's devices");
+  AddOption(parser, "--peer", options->peer, "NODE", "Only packets to and from this node");
+  AddOption(parser, "--pod", options->pod, "IP", "Only packets to and from this pod");
+  AddOption(parser, "-w,--write", options->files.path, "FILE",
+            "Write pcapng to FILE, with names of nodes as comments; \"-\": to standard output, for "
+            "Wireshark");
   parser.add_flag("--decode", options->decode,
                   "Also print each packet's layers; without --write that is done anyway");
   CLI::Option* const file_size =
-      parser
-          .add_option("--file-size", options->file_size,
-                      "Write FILE-1, FILE-2 and so on, each of at most so many MiB")
-          ->type_name("MIB")
+      AddOption(parser, "--file-size", options->file_size, "MIB",
+                "Write FILE-1, FILE-2 and so on, each of at most so many MiB")
           ->check(NotNegative);
-  parser
-      .add_option("--files", options->files.files,
-                  "With --file-size: so many files, then the oldest is overwritten")
-      ->type_name("COUNT")
+  AddOption(parser, "--files", options->files.files, "COUNT",
+            "With --file-size: so many files, then the oldest is overwritten")
       ->capture_default_str()
       ->check(NotNegative)
       ->needs(file_size);
-  parser.add_option("--count", options->count, "End after so many packets")
-      ->type_name("N")
+  AddOption(parser, "--count", options->count, "N", "End after so many packets")
       ->check(NotNegative);
-  parser.add_option("--duration", options->duration, "End after this time, as 30s or 5m")
-      ->type_name("DURATION");
-  parser.add_option("--snap-length", options->snap_length, "Bytes of a frame that are kept")
-      ->type_name("BYTES")
+  AddOption(parser, "--duration", options->duration, "DURATION",
+            "End after this time, as 30s or 5m");
+  AddOption(parser, "--snap-length", options->snap_length, "BYTES",
+            "Bytes of a frame that are kept")
       ->capture_default_str()
       ->check(NotNegative);
-  options->port_flag = parser.add_option("--port", options->port, "UDP port of the outer frames")
-                           ->type_name("PORT")
-                           ->default_str("flanneld's, else 4789")
-                           ->check(NotNegative);
+  options->port_flag =
+      AddOption(parser, "--port", options->port, "PORT", "UDP port of the outer frames")
+          ->default_str("flanneld's, else 4789")
+          ->check(NotNegative);
   AddLeaseOptions(parser, options->leases);
   CLI::Option* const vni = parser.get_option("--vni");
   vni->remove_needs(parser.get_option("--from"));

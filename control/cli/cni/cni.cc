@@ -256,16 +256,12 @@ ExitCode RunCheck(CniOptions options, bool explain, Io& io) {
 // ---- the options
 
 void AddChoiceOptions(CLI::App& parser, CniOptions& options) {
-  parser
-      .add_option("--plugin", options.plugin,
-                  "win-overlay, sdnoverlay, win-bridge or flannel; else win-overlay, with host-gw "
-                  "win-bridge")
-      ->type_name("NAME")
+  AddOption(parser, "--plugin", options.plugin, "NAME",
+            "win-overlay, sdnoverlay, win-bridge or flannel; else win-overlay, with host-gw "
+            "win-bridge")
       ->check(CLI::IsMember({"win-overlay", "sdnoverlay", "win-bridge", "flannel"}));
-  parser
-      .add_option("--delegate", options.delegate,
-                  "With --plugin=flannel: the plugin that it calls; else as without --plugin")
-      ->type_name("NAME")
+  AddOption(parser, "--delegate", options.delegate, "NAME",
+            "With --plugin=flannel: the plugin that it calls; else as without --plugin")
       ->check(CLI::IsMember({"win-overlay", "sdnoverlay", "win-bridge"}));
   parser.add_flag("--loopback-dsr", options.loopback_dsr,
                   "A pod reaches itself by its own service; HNS 9.3 to 9.x, or 10.2 and later");
@@ -274,13 +270,12 @@ void AddChoiceOptions(CLI::App& parser, CniOptions& options) {
 }
 
 void AddFolderOptions(CLI::App& parser, CniOptions& options) {
-  const auto add = [&](const char* name, std::string& value, const char* help) {
-    parser.add_option(name, value, help)->type_name("PATH");
-  };
-  add("--containerd-config", options.containerd_config,
-      "containerd's config.toml, which names both folders");
-  add("--conf-dir", options.conf_dir, "containerd's conf_dir, where the configuration lies");
-  add("--bin-dir", options.bin_dir, "containerd's bin_dir, where the plugins lie");
+  AddOption(parser, "--containerd-config", options.containerd_config, "PATH",
+            "containerd's config.toml, which names both folders");
+  AddOption(parser, "--conf-dir", options.conf_dir, "PATH",
+            "containerd's conf_dir, where the configuration lies");
+  AddOption(parser, "--bin-dir", options.bin_dir, "PATH",
+            "containerd's bin_dir, where the plugins lie");
 }
 
 Action AddRender(CLI::App& parser) {
@@ -300,24 +295,19 @@ Action AddInstall(CLI::App& parser) {
   auto options = std::make_shared<CniOptions>();
   AddChoiceOptions(parser, *options);
   AddFolderOptions(parser, *options);
-  parser
-      .add_option("--file-name", options->file_name, "The file's name; containerd takes the first")
-      ->type_name("NAME")
+  AddOption(parser, "--file-name", options->file_name, "NAME",
+            "The file's name; containerd takes the first")
       ->check([](const std::string& name) {
         return name.find_first_of("/\\:") == std::string::npos ? "" : "it is a path, not a name";
       })
       ->capture_default_str();
   parser.add_flag("--overwrite", options->overwrite,
                   "Replace a file of that name that this did not write, or that was changed");
-  parser
-      .add_option("--timeout", options->timeout,
-                  "How long to wait for subnet.env, as 60s; with --plugin=flannel it does not")
-      ->type_name("DURATION")
+  AddOption(parser, "--timeout", options->timeout, "DURATION",
+            "How long to wait for subnet.env, as 60s; with --plugin=flannel it does not")
       ->capture_default_str();
-  parser
-      .add_option("--state-dir", options->state_dir,
-                  "The folder of flanneld's --state-dir, where it is recorded what was written")
-      ->type_name("PATH");
+  AddOption(parser, "--state-dir", options->state_dir, "PATH",
+            "The folder of flanneld's --state-dir, where it is recorded what was written");
   AddFactOptions(parser, *options);
   parser.footer(
       "Writes the file at once or not at all, and not if it is there already; other\n"

@@ -120,27 +120,24 @@ absl::Status ReadAddress(const FactOptions& options, NodeFacts& facts) {
 }  // namespace
 
 void AddFactOptions(CLI::App& parser, FactOptions& options) {
-  const auto add = [&](const char* name, auto& value, const char* help, const char* type) {
-    return parser.add_option(name, value, help)->type_name(type);
-  };
-  add("--service-cidr", options.services,
-      "The cluster's service CIDR; else the API server is asked; may be repeated", "CIDR")
+  AddOption(parser, "--service-cidr", options.services, "CIDR",
+            "The cluster's service CIDR; else the API server is asked; may be repeated")
       ->allow_extra_args(false);
-  add("--kubeconfig-file", options.cluster.kubeconfig_file, "Credentials for that, as flanneld's",
-      "PATH");
-  add("--kube-api-url", options.cluster.api_urls, "The API server for that, as flanneld's", "URL")
+  AddOption(parser, "--kubeconfig-file", options.cluster.kubeconfig_file, "PATH",
+            "Credentials for that, as flanneld's");
+  AddOption(parser, "--kube-api-url", options.cluster.api_urls, "URL",
+            "The API server for that, as flanneld's")
       ->allow_extra_args(false);
-  add("--node-address", options.node_address,
-      "The node's address, 10.0.0.8/24; else flanneld is asked (sdnoverlay, win-bridge); the last "
-      "counts",
-      "IP[/LENGTH]")
+  AddOption(parser, "--node-address", options.node_address, "IP[/LENGTH]",
+            "The node's address, 10.0.0.8/24; else flanneld is asked (sdnoverlay, win-bridge); the "
+            "last counts")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  add("--net-config-path", options.net_conf,
-      "The file of flanneld's --net-config-path; else that of its service", "PATH");
-  add("--subnet-file", options.subnet_file,
-      "The file of flanneld's --subnet-file; else that of its service", "PATH");
-  add("--source-vip-store", options.store,
-      "The folder of flanneld's --source-vip-store; else that of its service", "PATH");
+  AddOption(parser, "--net-config-path", options.net_conf, "PATH",
+            "The file of flanneld's --net-config-path; else that of its service");
+  AddOption(parser, "--subnet-file", options.subnet_file, "PATH",
+            "The file of flanneld's --subnet-file; else that of its service");
+  AddOption(parser, "--source-vip-store", options.store, "PATH",
+            "The folder of flanneld's --source-vip-store; else that of its service");
   AddAdminOption(parser, options.admin);
   AddHnsOption(parser, options.hns);
 }

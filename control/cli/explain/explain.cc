@@ -168,36 +168,25 @@ ExitCode RunExplain(const ExplainOptions& options, Io& io) {
 
 Action AddExplain(CLI::App& parser) {
   auto options = std::make_shared<ExplainOptions>();
-  parser
-      .add_option("hex", options->frame.hex,
-                  "A frame in hexadecimal, in one word or many, or a dump with offsets; \"-\" "
-                  "reads standard input")
-      ->type_name("HEX...");
-  parser
-      .add_option("--capture", options->frame.capture,
-                  "Take the frame from a pcap or pcapng FILE; needs libpcap, on Windows Npcap")
-      ->type_name("FILE");
-  parser.add_option("--frame", options->frame.frame, "Which frame of several, from 1 on")
-      ->type_name("N")
+  AddOption(parser, "hex", options->frame.hex, "HEX...",
+            "A frame in hexadecimal, in one word or many, or a dump with offsets; \"-\" reads "
+            "standard input");
+  AddOption(parser, "--capture", options->frame.capture, "FILE",
+            "Take the frame from a pcap or pcapng FILE; needs libpcap, on Windows Npcap");
+  AddOption(parser, "--frame", options->frame.frame, "N", "Which frame of several, from 1 on")
       ->capture_default_str()
       ->check(NotNegative);
-  parser.add_option("--start", options->start, "The first layer of the frame")
-      ->type_name("LAYER")
+  AddOption(parser, "--start", options->start, "LAYER", "The first layer of the frame")
       ->capture_default_str()
       ->check(CLI::IsMember(
           {"guess", "outer-ethernet", "outer-ip", "vxlan", "inner-ethernet", "inner-ip"}));
-  parser
-      .add_option("--mtu", options->mtu,
-                  "MTU of the link that carries outer packets; default: that of the flanneld "
-                  "that supplies the leases, else 1500")
-      ->type_name("N")
+  AddOption(parser, "--mtu", options->mtu, "N",
+            "MTU of the link that carries outer packets; default: that of the flanneld that "
+            "supplies the leases, else 1500")
       ->check(NotNegative);
-  parser
-      .add_option(
-          "--peer-check", options->peer_check,
-          "How the sender is checked; default: as by the flanneld that supplies the leases, "
-          "else lease")
-      ->type_name("CHECK")
+  AddOption(parser, "--peer-check", options->peer_check, "CHECK",
+            "How the sender is checked; default: as by the flanneld that supplies the leases, else "
+            "lease")
       ->check(CLI::IsMember({"strict", "lease", "off"}));
   AddLeaseOptions(parser, options->leases);
   parser.footer(

@@ -4,11 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
 #include "absl/strings/str_cat.h"
 #include "control/cli/json_fields.h"
+#include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 #include "control/emulator/remote/remote_api.h"
 
@@ -44,18 +42,16 @@ ExitCode RunControl(const ControlOptions& options, Io& io) {
 
 Action AddHnsControl(CLI::App& parser) {
   auto options = std::make_shared<ControlOptions>();
-  parser.add_option("PATH", options->path, "The emulator's socket or pipe, as given with --listen")
-      ->type_name("PATH")
+  AddOption(parser, "PATH", options->path, "PATH",
+            "The emulator's socket or pipe, as given with --listen")
       ->required();
-  parser
-      .add_option("COMMAND", options->command,
-                  "fault, clear-faults, stop, start, restart, take-name, release-name, "
-                  "set, calls, handles, hanging, dump, load; of its machine: host, load-host, "
-                  "reboot, add-adapter, remove-adapter, rename, unplug, plug, link, "
-                  "set-addresses, set-static-ip, put-route, remove-route, stop-firewall")
-      ->type_name("COMMAND")
+  AddOption(parser, "COMMAND", options->command, "COMMAND",
+            "fault, clear-faults, stop, start, restart, take-name, release-name, set, calls, "
+            "handles, hanging, dump, load; of its machine: host, load-host, reboot, add-adapter, "
+            "remove-adapter, rename, unplug, plug, link, set-addresses, set-static-ip, put-route, "
+            "remove-route, stop-firewall")
       ->required();
-  parser.add_option("FIELDS", options->fields, "The command's fields")->type_name("KEY=VALUE...");
+  AddOption(parser, "FIELDS", options->fields, "KEY=VALUE...", "The command's fields");
   parser.footer(
       "Examples:\n"
       "  flannelctl hns control hns.sock dump\n"

@@ -6,14 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "boost/asio/io_context.hpp"
 #include "boost/asio/signal_set.hpp"
 #include "control/cli/json_fields.h"
+#include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 #include "control/emulator/commands.h"
 #include "control/emulator/emulated_node.h"
@@ -113,28 +111,21 @@ ExitCode RunEmulate(const EmulateOptions& options, Io& io) {
 
 Action AddHnsEmulate(CLI::App& parser) {
   auto options = std::make_shared<EmulateOptions>();
-  parser
-      .add_option("--listen", options->listen,
-                  "A Unix-domain socket, on Windows a pipe's name; only its owner can connect")
-      ->type_name("PATH")
+  AddOption(parser, "--listen", options->listen, "PATH",
+            "A Unix-domain socket, on Windows a pipe's name; only its owner can connect")
       ->required();
-  parser
-      .add_option("--state", options->state,
-                  "Keep the node in FILE; if FILE exists, its adapters and settings are used")
-      ->type_name("FILE");
-  parser.add_option("--version", options->version, "HNS's version, such as 9.5 or 13.3")
-      ->type_name("X.Y");
-  parser.add_option("--adapter", options->adapters, "A network adapter of the machine")
-      ->type_name("NAME=ADDRESS/LENGTH,...")
+  AddOption(parser, "--state", options->state, "FILE",
+            "Keep the node in FILE; if FILE exists, its adapters and settings are used");
+  AddOption(parser, "--version", options->version, "X.Y", "HNS's version, such as 9.5 or 13.3");
+  AddOption(parser, "--adapter", options->adapters, "NAME=ADDRESS/LENGTH,...",
+            "A network adapter of the machine")
       ->default_str("Ethernet=192.168.1.10/24");
-  parser
-      .add_option("--gateway", options->gateway,
-                  "The machine's default route (without --adapter 192.168.1.1)")
-      ->type_name("ADDRESS");
-  parser.add_option("--set", options->settings, "A setting: latency_ms=20, atomic_batches=false")
-      ->type_name("KEY=VALUE");
-  parser.add_option("--fault", options->faults, "A call that fails; \"hns control\" adds more")
-      ->type_name("KEY=VALUE,...");
+  AddOption(parser, "--gateway", options->gateway, "ADDRESS",
+            "The machine's default route (without --adapter 192.168.1.1)");
+  AddOption(parser, "--set", options->settings, "KEY=VALUE",
+            "A setting: latency_ms=20, atomic_batches=false");
+  AddOption(parser, "--fault", options->faults, "KEY=VALUE,...",
+            "A call that fails; \"hns control\" adds more");
   parser.footer(
       "flanneld uses it with --hns=emulator:PATH. Programs under Wine reach it through\n"
       "the DLLs that tests/wine/hns.sh puts into a prefix, if WEFT_HNS_EMULATOR is its\n"

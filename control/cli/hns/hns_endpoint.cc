@@ -197,7 +197,7 @@ ExitCode DeleteEndpoint(const EndpointOptions& options, Io& io) {
 
 Action AddList(CLI::App& parser) {
   auto options = std::make_shared<EndpointOptions>();
-  parser.add_option("--network", options->network, "Only those of this network")->type_name("NAME");
+  AddOption(parser, "--network", options->network, "NAME", "Only those of this network");
   AddOutputOption(parser, options->output, {"table", "json"},
                   "Form of the output; json is the documents as HNS returns them");
   parser.add_flag("--no-headers", options->no_headers, "Omit the line of column names");
@@ -213,27 +213,17 @@ Action AddList(CLI::App& parser) {
 Action AddAdd(CLI::App& parser) {
   auto options = std::make_shared<EndpointOptions>();
   options->output = "id";
-  parser.add_option("--network", options->network, "The overlay network")
-      ->type_name("NAME")
-      ->required();
-  parser.add_option("--ip", options->ip, "Its address")->type_name("IP")->required();
-  parser
-      .add_option(
-          "--mac", options->mac,
-          "Its MAC address; else derived from the address, as by CNI plugins and kube-proxy")
-      ->type_name("MAC");
+  AddOption(parser, "--network", options->network, "NAME", "The overlay network")->required();
+  AddOption(parser, "--ip", options->ip, "IP", "Its address")->required();
+  AddOption(parser, "--mac", options->mac, "MAC",
+            "Its MAC address; else derived from the address, as by CNI plugins and kube-proxy");
   CLI::Option* const remote =
       parser.add_flag("--remote", options->remote, "It represents a pod of another node");
-  parser
-      .add_option("--provider-address", options->provider_address,
-                  "With --remote: that node's address; else from the network's routes")
-      ->type_name("IP")
+  AddOption(parser, "--provider-address", options->provider_address, "IP",
+            "With --remote: that node's address; else from the network's routes")
       ->needs(remote);
-  parser
-      .add_option(
-          "--name", options->name,
-          "Its name; else \"weft-IP\". Without the prefix \"weft-\" only --force deletes it")
-      ->type_name("NAME");
+  AddOption(parser, "--name", options->name, "NAME",
+            "Its name; else \"weft-IP\". Without the prefix \"weft-\" only --force deletes it");
   AddOutputOption(parser, options->output, {"id", "json"},
                   "Form of the output; id is its id in HNS");
   AddHnsOption(parser, options->hns);
@@ -248,8 +238,8 @@ Action AddAdd(CLI::App& parser) {
 
 Action AddDelete(CLI::App& parser) {
   auto options = std::make_shared<EndpointOptions>();
-  parser.add_option("ENDPOINT", options->which, "Its id, or its name where only one has it")
-      ->type_name("ENDPOINT")
+  AddOption(parser, "ENDPOINT", options->which, "ENDPOINT",
+            "Its id, or its name where only one has it")
       ->required();
   parser.add_flag(
       "--force", options->force,

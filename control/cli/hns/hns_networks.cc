@@ -115,10 +115,8 @@ Action AddHnsList(CLI::App& parser) {
 
 Action AddHnsShow(CLI::App& parser) {
   auto options = std::make_shared<NetworksOptions>();
-  parser
-      .add_option("NETWORK", options->name,
-                  "The network's name, as \"hns list\" shows it, or its id")
-      ->type_name("NETWORK")
+  AddOption(parser, "NETWORK", options->name, "NETWORK",
+            "The network's name, as \"hns list\" shows it, or its id")
       ->required();
   AddHnsOption(parser, options->hns);
   AddOutputOption(parser, options->output, {"table", "json"},

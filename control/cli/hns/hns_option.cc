@@ -3,10 +3,8 @@
 
 #include <utility>
 
-#include "CLI/App.hpp"
-#include "CLI/Config.hpp"
-#include "CLI/Formatter.hpp"
 #include "absl/strings/str_cat.h"
+#include "control/cli/parser.h"
 #include "control/cli/text_table.h"
 #include "control/config/options.h"
 #include "control/emulator/remote/open_hns.h"
@@ -14,8 +12,7 @@
 namespace weft::cli {
 
 void AddHnsOption(CLI::App& parser, std::string& hns) {
-  parser.add_option("--hns", hns, "An emulator in place of this machine's own HNS")
-      ->type_name("emulator:PATH")
+  AddOption(parser, "--hns", hns, "emulator:PATH", "An emulator in place of this machine's own HNS")
       ->check([](const std::string& text) {
         return config::EmulatorPath(text) ? "" : text + " is not understood; write emulator:PATH";
       });

@@ -52,32 +52,26 @@ ExitCode RunLeases(const LeasesOptions& options, Io& io) {
 void AddLeaseOptions(CLI::App& parser, LeaseOptions& options) {
   CLI::Option* const admin = AddAdminOption(parser, options.admin);
   CLI::Option* const from =
-      parser
-          .add_option("--from", options.from,
-                      "Read leases from FILE, which `kubectl get nodes -o json` wrote")
-          ->type_name("FILE")
+      AddOption(parser, "--from", options.from, "FILE",
+                "Read leases from FILE, which `kubectl get nodes -o json` wrote")
           ->excludes(admin);
-  parser.add_option("--node-name", options.node_name, "With --from: the Node that is this node")
-      ->type_name("NAME")
+  AddOption(parser, "--node-name", options.node_name, "NAME",
+            "With --from: the Node that is this node")
       ->needs(from);
-  parser
-      .add_option("--vni", options.vni,
-                  "With --from: net-conf's VNI; without one there, flannel on Linux uses 1")
-      ->type_name("N")
+  AddOption(parser, "--vni", options.vni, "N",
+            "With --from: net-conf's VNI; without one there, flannel on Linux uses 1")
       ->capture_default_str()
       ->check(NotNegative)
       ->needs(from);
-  parser
-      .add_option("--kube-annotation-prefix", options.annotation_prefix,
-                  "With --from: prefix of flannel's annotations")
-      ->type_name("PREFIX")
+  AddOption(parser, "--kube-annotation-prefix", options.annotation_prefix, "PREFIX",
+            "With --from: prefix of flannel's annotations")
       ->capture_default_str()
       ->needs(from);
 }
 
 Action AddLeases(CLI::App& parser) {
   auto options = std::make_shared<LeasesOptions>();
-  parser.add_option("list", options->list, "The word \"list\"; may be left out")->type_name("list");
+  AddOption(parser, "list", options->list, "list", "The word \"list\"; may be left out");
   AddOutputOption(parser, options->output, {"table", "wide", "json", "yaml", "name"});
   parser.add_flag("--no-headers", options->no_headers, "Omit the line of column names");
   parser.add_flag("-w,--watch", options->watch, "Then print each change, until interrupted");
