@@ -141,9 +141,8 @@ class JsonReader {
     std::string text;
     Required(name, text);
     absl::Time time;
-    if (!absl::ParseTime(absl::RFC3339_full, text, &time, nullptr)) {
+    if (!absl::ParseTime(absl::RFC3339_full, text, &time, nullptr))
       Refuse(name, absl::StrCat("\"", text, "\" is not an RFC 3339 time"));
-    }
     if (status_.ok()) seconds = absl::ToUnixSeconds(time);
   }
   // "leases[3].ipv4.subnet is missing", of the field `name`.
@@ -169,9 +168,8 @@ class JsonReader {
       value = json.get<bool>();
     } else if constexpr (std::is_unsigned_v<T>) {
       if (!json.is_number_unsigned()) return RefuseAt(path, "is not an unsigned number");
-      if (json.get<std::uint64_t>() > std::numeric_limits<T>::max()) {
+      if (json.get<std::uint64_t>() > std::numeric_limits<T>::max())
         return RefuseAt(path, absl::StrCat("exceeds ", std::numeric_limits<T>::max()));
-      }
       value = json.get<T>();
     } else if constexpr (std::is_same_v<T, std::int64_t> ||
                          std::is_same_v<T, std::chrono::milliseconds>) {

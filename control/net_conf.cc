@@ -184,9 +184,8 @@ void NoteUnknown(const json& object, std::string_view where,
                  const std::optional<BackendType>& backend, NetConf& conf) {
   constexpr std::size_t kMostNotes = 10;
   std::vector<std::string_view> known;
-  for (const NetConfKey& key : kKeys) {
+  for (const NetConfKey& key : kKeys)
     if (key.backend == backend) known.push_back(key.name);
-  }
   std::size_t unknown = 0;
   for (const auto& [key, value] : object.items()) {
     const bool is_known = std::any_of(

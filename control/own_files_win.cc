@@ -63,9 +63,8 @@ std::vector<std::byte> ThisUser() {
 }
 
 bool IsOwn(PSID sid) {
-  for (const wchar_t* own : kOwn) {
+  for (const wchar_t* own : kOwn)
     if (Is(sid, own)) return true;
-  }
   const std::vector<std::byte> user = ThisUser();
   return !user.empty() &&
          ::EqualSid(sid, reinterpret_cast<const TOKEN_USER*>(user.data())->User.Sid);

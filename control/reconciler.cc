@@ -376,9 +376,8 @@ void Reconciler::OnOwnNode(const std::optional<lease::OwnNode>& node) {
   }
   own_node_ = node;
   if (node) {
-    for (const std::string& problem : node->problems) {
+    for (const std::string& problem : node->problems)
       Notice(Severity::kWarning, absl::StrCat("our own node: ", problem));
-    }
   }
   if (hooks_.on_own_node) hooks_.on_own_node(own_node_);
   Changed();

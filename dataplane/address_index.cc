@@ -65,9 +65,8 @@ void AddressIndexWriter::Rebuild(Bucket& bucket, std::size_t slots) {
   const std::vector<Slot> old = std::exchange(bucket.slots, std::vector<Slot>(slots));
   bucket.mask = slots - 1;
   bucket.count = 0;
-  for (const Slot& slot : old) {
+  for (const Slot& slot : old)
     if (slot.value != 0) Place(bucket, slot.key, slot.value);
-  }
 }
 
 // Doubles the directory and splits every bucket in two.

@@ -8,9 +8,8 @@ namespace {
 
 DirectionCounts ReadDirection(const Counters::Direction& direction) {
   DirectionCounts counts;
-  for (std::size_t i = 0; i < kVerdictCount; ++i) {
+  for (std::size_t i = 0; i < kVerdictCount; ++i)
     counts.packets[i] = direction.packets[i].load(std::memory_order_relaxed);
-  }
   counts.bytes = direction.bytes.load(std::memory_order_relaxed);
   return counts;
 }

@@ -37,9 +37,8 @@ void Forwarder::Decapsulate(Batch& batch) { impl_->Decapsulate(batch); }
 InnerMtu Forwarder::pod_mtu() const { return impl_->config.pod_mtu; }
 
 void Forwarder::Refresh() {
-  if (impl_->snapshot == nullptr || impl_->remotes.version() != impl_->snapshot->version()) {
+  if (impl_->snapshot == nullptr || impl_->remotes.version() != impl_->snapshot->version())
     impl_->snapshot = impl_->remotes.snapshot();
-  }
 }
 
 void Forwarder::Rest() { impl_->snapshot.reset(); }
@@ -68,9 +67,8 @@ std::string_view Name(PeerCheck check) {
 }
 
 std::optional<PeerCheck> ParsePeerCheck(std::string_view name) {
-  for (const PeerCheck each : {PeerCheck::kStrict, PeerCheck::kLease, PeerCheck::kOff}) {
+  for (const PeerCheck each : {PeerCheck::kStrict, PeerCheck::kLease, PeerCheck::kOff})
     if (name == Name(each)) return each;
-  }
   return std::nullopt;
 }
 

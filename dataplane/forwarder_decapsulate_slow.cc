@@ -79,9 +79,8 @@ Verdict Forwarder::Impl::Inspect(Packet& packet, const Remote*& remote) const {
   std::uint32_t index = 0;
   if (inner->is_v4()) {
     if (!own.ContainV4(inner->destination_v4())) return Verdict::kForeignSubnet;
-    if (config.peer_check != PeerCheck::kOff && own.ContainV4(inner->source_v4())) {
+    if (config.peer_check != PeerCheck::kOff && own.ContainV4(inner->source_v4()))
       return Verdict::kOwnSource;
-    }
     index = snapshot->FindV4(inner->source_v4());
   } else {
     if (!own.ContainV6(AddressKey::V6(inner->destination_bytes()))) return Verdict::kForeignSubnet;

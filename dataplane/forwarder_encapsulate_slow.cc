@@ -77,9 +77,8 @@ void Forwarder::Impl::ResolveSlow(Packet& packet, std::size_t i) {
 
 Verdict Forwarder::Impl::Resolve(Packet& packet, const Remote*& remote) const {
   const Parsed<InnerPacket> inner = ParseInnerIp(packet.bytes());
-  if (!inner) {
+  if (!inner)
     return inner.error() == Malformed::kBadVersion ? Verdict::kNotIp : Verdict::kInnerMalformed;
-  }
   packet.tailroom += packet.length - inner->total_length;
   packet.length = inner->total_length;
   if (inner->ttl == 0) return Verdict::kTtlExpired;  // RFC 1812 section 5.3.1
@@ -134,9 +133,7 @@ void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now,
   const auto overhead = static_cast<std::uint32_t>(encapsulation.size());
   const std::uint32_t path_mtu = PathMtu(slot, now);
   std::uint32_t limit = too_big[overhead] - 1;
-  if (path_mtu != 0) {
-    limit = std::min(limit, std::max(path_mtu - overhead, LeastPathLimit(inner)));
-  }
+  if (path_mtu != 0) limit = std::min(limit, std::max(path_mtu - overhead, LeastPathLimit(inner)));
   if (largest > limit) {
     packet.verdict = AnswerTooBig(packet, limit, now, replies);
     // The ICMP error has overwritten the headers; the packet still counts as its number of
@@ -149,9 +146,8 @@ void Forwarder::Impl::Stamp(Packet& packet, const Remote& remote, Timestamp now,
     }
     return;
   }
-  if (path_mtu != 0 && largest + overhead > path_mtu) {
+  if (path_mtu != 0 && largest + overhead > path_mtu)
     packet.may_fragment = !ShortenSegments(packet, path_mtu, overhead);
-  }
   const std::uint64_t wire_packets = is_superframe ? WirePackets(packet) : 1;
   Add(slot.sent_packets, wire_packets);
   Add(slot.sent_bytes, is_superframe ? InnerBytes(packet) : inner_length);

@@ -73,9 +73,8 @@ SuperframeCutter::SuperframeCutter(const Packet& superframe, PortKind wire,
                     .Add(static_cast<std::uint16_t>(~(superframe.length - transport_)));
   transport_sum_ = Sum(Bytes(transport, header_ - transport_));
   if (is_tcp) {
-    for (const std::uint32_t field : {kTcpSequence, kTcpSequence + 2, kTcpFlags, kTcpChecksum}) {
+    for (const std::uint32_t field : {kTcpSequence, kTcpSequence + 2, kTcpFlags, kTcpChecksum})
       transport_sum_ = Without(transport_sum_, transport + field);
-    }
   } else {
     transport_sum_ =
         Without(Without(transport_sum_, transport + kUdpLength), transport + kUdpChecksum);

@@ -124,9 +124,8 @@ void RemoteTable::Resync(std::span<const RemoteSpec> all) {
     desired[index] = true;
   }
   std::vector<IpPrefix> removed;
-  for (const auto& [subnet, index] : impl_->by_subnet) {
+  for (const auto& [subnet, index] : impl_->by_subnet)
     if (index >= desired.size() || !desired[index]) removed.push_back(subnet);
-  }
   Update({}, removed);
 }
 

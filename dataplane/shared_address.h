@@ -30,9 +30,8 @@ class SharedAddress {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const std::uint64_t before = edition_.load(std::memory_order_acquire);
       const Words words = Read();
-      if (before % 2 == 0 && edition_.load(std::memory_order_relaxed) == before) {
+      if (before % 2 == 0 && edition_.load(std::memory_order_relaxed) == before)
         return AddressOf(words);
-      }
     }
     return std::nullopt;
   }

@@ -41,9 +41,8 @@ absl::StatusOr<std::unique_ptr<WaitSet>> WaitSet::Make(std::span<const WaitHandl
     return absl::ErrnoToStatus(
         errno, "epoll_create1 and eventfd for the packet worker; raise the limit of open files");
   absl::Status status = impl->Add(impl->wake.get());
-  for (const WaitHandle handle : handles) {
+  for (const WaitHandle handle : handles)
     if (status.ok()) status = impl->Add(static_cast<int>(handle));
-  }
   if (!status.ok()) return status;
   return std::unique_ptr<WaitSet>(new WaitSet(std::move(impl)));
 }

@@ -129,9 +129,8 @@ std::size_t Worker::Impl::WireToPods(Timestamp now) {
   from_wire.now = split.now = now;
   const std::size_t taken = wire.Receive(from_wire);
   if (from_wire.empty()) return taken;
-  if (wire.kind() == PortKind::kWireDatagram) {
+  if (wire.kind() == PortKind::kWireDatagram)
     for (Packet& packet : from_wire) DetectSuperframe(packet);
-  }
   const bool has_aggregates = std::any_of(
       from_wire.begin(), from_wire.end(),
       [](const Packet& packet) { return packet.segmentation == Segmentation::kDatagrams; });

@@ -47,9 +47,8 @@ std::optional<Network> MissingBaseNetwork(const OverlaySpec& spec,
                                           std::span<const Network> networks,
                                           std::size_t candidate) {
   if (!spec.base_network || spec.name == kBaseNetworkName) return std::nullopt;
-  for (const Network& network : networks) {
+  for (const Network& network : networks)
     if (IsBaseNetwork(spec, network)) return std::nullopt;
-  }
   return BaseNetwork(spec, candidate);
 }
 

@@ -54,9 +54,8 @@ Sequence<BridgeOutcome> BridgeMachine::Round(TimePoint now) {
 }
 
 Sequence<BridgeMachine::Wait> BridgeMachine::Work(TimePoint now) {
-  if (!inspected_) {
+  if (!inspected_)
     if (auto wait = co_await FindNetwork(now)) co_return *wait;
-  }
   if (auto wait = co_await AwaitManagementIp(now)) co_return *wait;
   if (auto wait = co_await PutEndpoint(now)) co_return *wait;
   if (auto wait = co_await AwaitAdapter(now)) co_return *wait;

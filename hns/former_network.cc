@@ -36,9 +36,8 @@ Sequence<Nothing> ConfirmIntended(ObjectLedger& ledger, std::string desired) {
     const absl::StatusOr<std::vector<Network>> networks = co_await call::Networks(entry.name);
     if (!networks.ok()) continue;  // again after the next Recheck
     const Network* found = nullptr;
-    for (const Network& network : *networks) {
+    for (const Network& network : *networks)
       if (found == nullptr || ShapeOf(network) == entry.shape) found = &network;
-    }
     if (found != nullptr) ledger.Confirm({Kind::kNetwork, entry.name, ShapeOf(*found)}, found->id);
   }
   co_return Nothing();

@@ -139,19 +139,16 @@ Sequence<OverlayOutcome> OverlayMachine::Round(TimePoint now) {
 
 Sequence<OverlayMachine::Wait> OverlayMachine::Work(TimePoint now) {
   if (base_.again && now >= *base_.again) known_ = Known::kNothing;
-  if (known_ == Known::kNothing) {
+  if (known_ == Known::kNothing)
     if (auto wait = co_await FindNetwork(now)) co_return *wait;
-  }
   if (address_again_ && now >= *address_again_) KnowAtMost(Known::kNetwork);
-  if (known_ == Known::kNetwork) {
+  if (known_ == Known::kNetwork)
     if (auto wait = co_await Read()) co_return *wait;
-  }
   if (auto wait = AwaitManagementIp(now)) co_return *wait;
   if (auto wait = co_await PutHostRoute(now)) co_return *wait;
   const Wait wait = co_await WriteRoutes(now);
-  if (wait.state == OverlayState::kInSync && !former_inspected_) {
+  if (wait.state == OverlayState::kInSync && !former_inspected_)
     if (auto failed = co_await RemoveFormers()) co_return *failed;
-  }
   co_return wait;
 }
 
@@ -243,9 +240,8 @@ Sequence<OverlayMachine::Wait> OverlayMachine::WriteRoutes(TimePoint now) {
   if (writer_.next() && now >= *writer_.next()) RoutesChanged();
   const TimePoint begin = clock_();
   for (std::size_t batches = 0;;) {
-    if (known_ == Known::kNetwork) {
+    if (known_ == Known::kNetwork)
       if (auto wait = co_await Read()) co_return *wait;
-    }
     if (known_ == Known::kReading) Plan(now);
     if (!writer_.has_work()) {
       if (!written_) break;

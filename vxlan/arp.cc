@@ -15,9 +15,8 @@ constexpr std::uint16_t kAddressSizes = 0x0604;
 Parsed<ArpPacket> ArpPacket::Parse(Bytes in) {
   if (in.size() < kSize) return Malformed::kTruncated;
   const std::byte* const at = in.data();
-  if (LoadBe32(at) != kHardwareAndProtocol || LoadBe16(at + 4) != kAddressSizes) {
+  if (LoadBe32(at) != kHardwareAndProtocol || LoadBe16(at + 4) != kAddressSizes)
     return Malformed::kNotEthernetIpv4Arp;
-  }
   return ArpPacket{static_cast<Operation>(LoadBe16(at + 6)), MacAddress::FromBytes(at + 8),
                    LoadBe32(at + 14), MacAddress::FromBytes(at + 18), LoadBe32(at + 24)};
 }

@@ -28,9 +28,8 @@ template <typename T>
 constexpr T LoadBe(const std::byte* at) {
   if (std::is_constant_evaluated()) {
     std::uint64_t value = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i) {
+    for (std::size_t i = 0; i < sizeof(T); ++i)
       value = value << 8 | std::to_integer<std::uint64_t>(at[i]);
-    }
     return static_cast<T>(value);
   }
   T value;
@@ -42,9 +41,8 @@ template <typename T>
 constexpr void StoreBe(std::byte* at, T value) {
   if (std::is_constant_evaluated()) {
     const std::uint64_t wide = value;
-    for (std::size_t i = 0; i < sizeof(T); ++i) {
+    for (std::size_t i = 0; i < sizeof(T); ++i)
       at[i] = static_cast<std::byte>(wide >> (8 * (sizeof(T) - 1 - i)) & 0xff);
-    }
     return;
   }
   if constexpr (std::endian::native == std::endian::little) value = ByteSwap(value);

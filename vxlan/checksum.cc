@@ -93,9 +93,8 @@ PartialSum PseudoHeaderV6(std::span<const std::byte, 16> source,
                           std::span<const std::byte, 16> destination, IpProtocol protocol,
                           std::uint32_t length) {
   PartialSum sum;
-  for (std::size_t i = 0; i < 16; i += 4) {
+  for (std::size_t i = 0; i < 16; i += 4)
     sum.Add(LoadBe32(source.data() + i)).Add(LoadBe32(destination.data() + i));
-  }
   return sum.Add(length).Add(static_cast<std::uint8_t>(protocol));
 }
 

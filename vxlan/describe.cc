@@ -289,9 +289,8 @@ class Describer {
     const bool too_big =
         v4 ? icmp->type == icmp_v4::kUnreachable && icmp->code == icmp_v4::kCodeFragmentationNeeded
            : icmp->type == icmp_v6::kPacketTooBig;
-    if (echo) {
+    if (echo)
       line += ", id=" + Hex(icmp->rest >> 16, 4) + ", seq=" + std::to_string(icmp->rest & 0xffff);
-    }
     if (too_big) line += ", MTU of next hop: " + std::to_string(icmp->rest);
     Line(line + ChecksumText(packet));
   }

@@ -64,9 +64,8 @@ class EncapsulationTemplate {
   // and UDP.
   void StampPayload(std::byte* at, EtherType ether_type) const {
     std::memcpy(at, payload_.data(), kPayloadSize);
-    if (ether_type != EtherType::kIpv4) {
+    if (ether_type != EtherType::kIpv4)
       StoreBe16(at + kPayloadSize - 2, static_cast<std::uint16_t>(ether_type));
-    }
   }
 
  private:

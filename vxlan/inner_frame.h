@@ -96,9 +96,8 @@ struct InnerFrame {
 inline Parsed<InnerFrame> ParseInnerEthernet(Bytes in) {
   if (in.size() < EthernetHeader::kSize) return Malformed::kTruncated;
   const auto type = static_cast<EtherType>(LoadBe16(in.data() + 12));
-  if (type != EtherType::kIpv4 && type != EtherType::kIpv6) {
+  if (type != EtherType::kIpv4 && type != EtherType::kIpv6)
     return IsVlanTag(type) ? Malformed::kVlanTagged : Malformed::kNotIp;
-  }
   return InnerFrame{MacAddress::FromBytes(in.data()), MacAddress::FromBytes(in.data() + 6),
                     type == EtherType::kIpv4 ? IpFamily::kV4 : IpFamily::kV6};
 }

@@ -145,9 +145,8 @@ std::optional<IpAddress> IpAddress::Parse(std::string_view text) {
   if (!groups) return std::nullopt;
   IpAddress address;
   address.family_ = IpFamily::kV6;
-  for (std::size_t i = 0; i < groups->size(); ++i) {
+  for (std::size_t i = 0; i < groups->size(); ++i)
     StoreBe16(address.bytes_.data() + 2 * i, (*groups)[i]);
-  }
   return address;
 }
 

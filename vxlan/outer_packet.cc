@@ -17,9 +17,8 @@ Parsed<OuterPacket> detail::ParseOuterPacketSlow(Bytes in, OuterChecksums checks
   if (ip->protocol != IpProtocol::kUdp) return Malformed::kNotUdp;
   const Parsed<UdpHeader> udp = UdpHeader::Parse(ip->transport());
   if (!udp) return udp.error();
-  if (verify && VerifyTransportChecksum(in) == TransportChecksum::kWrong) {
+  if (verify && VerifyTransportChecksum(in) == TransportChecksum::kWrong)
     return Malformed::kBadUdpChecksum;
-  }
   OuterPacket packet;
   packet.data = ip->data;
   packet.total_length = ip->total_length;

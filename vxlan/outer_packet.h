@@ -66,9 +66,8 @@ inline Parsed<OuterPacket> ParseOuterPacket(Bytes in, OuterChecksums checksums) 
   const bool usual = first >> 56 == 0x45 && (first & 0x3fff) == 0 && total_length <= in.size() &&
                      static_cast<IpProtocol>(Load8(ip + 9)) == IpProtocol::kUdp &&
                      udp_length >= kUdpHeaderSize && udp_length + kIpv4HeaderSize <= total_length;
-  if (!usual || (verify && (LoadBe16(ip + 26) != 0 || !SumIpv4Header(ip).IsRight()))) {
+  if (!usual || (verify && (LoadBe16(ip + 26) != 0 || !SumIpv4Header(ip).IsRight())))
     return detail::ParseOuterPacketSlow(in, checksums);
-  }
   OuterPacket packet;
   packet.data = ip;
   packet.total_length = total_length;

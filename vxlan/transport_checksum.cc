@@ -68,9 +68,8 @@ std::optional<Coverage> FindCoverage(Bytes in) {
 TransportChecksum VerifyTransportChecksum(Bytes packet) {
   const auto coverage = FindCoverage(packet);
   if (!coverage) return TransportChecksum::kNotCovered;
-  if (coverage->protocol == IpProtocol::kUdp && LoadBe16(packet.data() + coverage->field) == 0) {
+  if (coverage->protocol == IpProtocol::kUdp && LoadBe16(packet.data() + coverage->field) == 0)
     return TransportChecksum::kNone;
-  }
   const PartialSum sum =
       coverage->pseudo_header + Sum(packet.subspan(coverage->begin, coverage->length));
   return sum.IsRight() ? TransportChecksum::kRight : TransportChecksum::kWrong;

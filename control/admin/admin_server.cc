@@ -36,9 +36,8 @@ bool ReadNumber(const Request& request, std::string_view name, std::uint64_t& va
 Response AnswerLeases(const Request& request, StateProvider& state) {
   std::uint64_t after = 0;
   std::uint64_t wait = 0;
-  if (!ReadNumber(request, "after", after) || !ReadNumber(request, "wait", wait)) {
+  if (!ReadNumber(request, "after", after) || !ReadNumber(request, "wait", wait))
     return Error(400, "after and wait are numbers: /v1/leases?after=GENERATION&wait=SECONDS");
-  }
   const bool waits =
       request.query.contains("after") && wait > 0 && !request.held && state.generation() == after;
   if (waits) {

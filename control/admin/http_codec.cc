@@ -55,9 +55,8 @@ Reading RequestReader::Take(std::string_view bytes) {
   pending_.erase(0, used);
   taken_ += used;
   const bool more = error == http::error::need_more;
-  if (taken_ + (more ? pending_.size() : 0) > limit_) {
+  if (taken_ + (more ? pending_.size() : 0) > limit_)
     return Refuse(431, "request line and header fields are too long");
-  }
   if (more) return Reading::kMore;
   if (error == http::error::bad_version)
     return Refuse(505, "only HTTP/1.0 and HTTP/1.1 are supported");
@@ -72,9 +71,8 @@ Reading RequestReader::Finish() {
       !(post_ && message.method() == http::verb::post)) {
     return Refuse(405, "only GET and HEAD are allowed here");
   }
-  if (message.version() >= 11 && message.find(http::field::host) == message.end()) {
+  if (message.version() >= 11 && message.find(http::field::host) == message.end())
     return Refuse(400, "the Host field is missing (RFC 9112 section 3.2)");
-  }
   if (!any_method_ && (parser_->chunked() || parser_->content_length().value_or(0) > 0))
     return Refuse(413, "request bodies are not accepted");
   const std::string_view target(message.target().data(), message.target().size());
@@ -83,9 +81,8 @@ Reading RequestReader::Finish() {
   if (!path || path->empty() || path->front() != '/')
     return Refuse(400, "the request target is not a path");
   request_.path = *std::move(path);
-  if (question != std::string_view::npos && !ReadQuery(target.substr(question + 1), request_)) {
+  if (question != std::string_view::npos && !ReadQuery(target.substr(question + 1), request_))
     return Refuse(400, "the query has a broken percent escape");
-  }
   return Reading::kDone;
 }
 

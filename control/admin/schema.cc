@@ -289,9 +289,8 @@ Json Document(std::string_view kind, const T& value) {
 
 absl::Status Expect(const Json& json, const char* field, std::string_view expected) {
   const auto found = json.find(field);
-  if (found == json.end() || !found->is_string()) {
+  if (found == json.end() || !found->is_string())
     return absl::InvalidArgumentError(absl::StrCat(field, " is missing or not a string"));
-  }
   const auto& text = found->get_ref<const std::string&>();
   if (text == expected) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -72,9 +72,8 @@ std::string Fish() {
       if (option->get_lnames().empty()) continue;
       absl::StrAppend(&text, "complete -c flannelctl -n \"__fish_seen_subcommand_from ", verb.name,
                       "\" -l ", option->get_lnames().front());
-      if (!option->get_snames().empty()) {
+      if (!option->get_snames().empty())
         absl::StrAppend(&text, " -s ", option->get_snames().front());
-      }
       absl::StrAppend(&text, option->get_items_expected_max() > 0 ? " -r" : "", "\n");
     }
   }
@@ -86,9 +85,8 @@ std::string PowerShell() {
       "Register-ArgumentCompleter -Native -CommandName flannelctl -ScriptBlock {\n"
       "  param($word, $line, $position)\n"
       "  $options = @{\n";
-  for (const Verb& verb : kVerbs) {
+  for (const Verb& verb : kVerbs)
     absl::StrAppend(&text, "    '", verb.name, "' = '", OptionNames(verb), "'\n");
-  }
   return absl::StrCat(text,
                       "  }\n"
                       "  $words = @($line.CommandElements | ForEach-Object { $_.ToString() })\n"

@@ -45,9 +45,8 @@ void AppendOption(std::string& out, const CLI::Option& option) {
     const std::string choices = type.substr(colon + 2, type.size() - colon - 3);
     absl::StrAppend(&text, ": ", absl::StrReplaceAll(choices, {{",", ", "}}));
   }
-  if (!option.get_default_str().empty()) {
+  if (!option.get_default_str().empty())
     absl::StrAppend(&text, " (default: ", option.get_default_str(), ")");
-  }
   AppendWrapped(out, text);
 }
 

@@ -69,9 +69,8 @@ std::string ReachLine(const admin::Reach& reach, const Status& status) {
 std::string DirectionLine(const admin::DirectionStatus& direction) {
   std::uint64_t forwarded = 0;
   std::uint64_t dropped = 0;
-  for (const admin::VerdictCount& count : direction.packets) {
+  for (const admin::VerdictCount& count : direction.packets)
     (count.name == Name(dataplane::Verdict::kForward) ? forwarded : dropped) += count.packets;
-  }
   return absl::StrCat(forwarded, " packets (", direction.bytes, " bytes) forwarded, ", dropped,
                       " dropped");
 }
@@ -224,9 +223,8 @@ std::vector<std::string> PeerSteps(const Status& status) {
 // step.
 std::vector<std::string> NextSteps(const Status& status) {
   std::vector<std::string> steps;
-  for (const admin::Check& check : status.checks) {
+  for (const admin::Check& check : status.checks)
     if (!check.ok) steps.push_back(absl::StrCat(check.name, ": ", check.text));
-  }
   const std::string source = absl::StrCat("source: ", status.source.condition);
   if (!status.source.condition.empty() &&
       std::find(steps.begin(), steps.end(), source) == steps.end())
@@ -234,9 +232,8 @@ std::vector<std::string> NextSteps(const Status& status) {
   for (const admin::ConditionStatus& each : status.conditions) steps.push_back(each.condition);
   for (const admin::SinkStatus& sink : status.sinks) {
     const std::size_t shown = std::min(sink.pending.size(), kPendingShown);
-    for (std::size_t i = 0; i < shown; ++i) {
+    for (std::size_t i = 0; i < shown; ++i)
       steps.push_back(absl::StrCat(sink.name, ": ", sink.pending[i]));
-    }
     if (sink.pending.size() > shown) {
       steps.push_back(absl::StrCat(sink.name, ": ", sink.pending.size() - shown,
                                    " more pending; \"flannelctl status -o json\" lists them"));
@@ -338,9 +335,8 @@ std::string StatusText(const Status& status, bool peers) {
                           : absl::StrCat(", ", *tunnel.workers, " threads")));
     Line(out, "", absl::StrCat("to wire  ", DirectionLine(tunnel.to_wire)));
     Line(out, "", absl::StrCat("to pods  ", DirectionLine(tunnel.to_pods)));
-    if (tunnel.icmp_errors > 0) {
+    if (tunnel.icmp_errors > 0)
       Line(out, "", absl::StrCat(tunnel.icmp_errors, " ICMP errors sent to own pods"));
-    }
     if (!tunnel.superframes.empty())
       Line(out, "",
            absl::StrCat("superframes ", tunnel.superframes,

@@ -130,9 +130,8 @@ absl::StatusOr<Range> RangeOf(const IpPrefix& subnet) {
 
 std::optional<IpAddress> Chosen(const Taken& taken, const Range& range) {
   for (const std::vector<IpAddress>* of : {&taken.ours, &taken.scripts}) {
-    for (const IpAddress& address : *of) {
+    for (const IpAddress& address : *of)
       if (range.Contains(address)) return address;
-    }
   }
   return std::nullopt;
 }

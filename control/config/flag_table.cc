@@ -288,9 +288,8 @@ std::string DefaultText(const FlagRow& row) {
 }
 
 const FlagRow* FindFlag(std::string_view name) {
-  for (const FlagRow& row : kTable) {
+  for (const FlagRow& row : kTable)
     if (row.name == name) return &row;
-  }
   return nullptr;
 }
 

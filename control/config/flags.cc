@@ -99,9 +99,8 @@ class Parser {
  private:
   absl::Status One(std::string_view word) {
     std::string_view name = word.substr(word[1] == '-' ? 2 : 1);
-    if (name.empty() || name[0] == '-' || name[0] == '=') {
+    if (name.empty() || name[0] == '-' || name[0] == '=')
       return absl::InvalidArgumentError(absl::StrCat("bad flag syntax: ", Shown(word)));
-    }
     std::optional<std::string_view> value;
     if (const std::size_t equals = name.find('='); equals != name.npos) {
       value = name.substr(equals + 1);
@@ -175,9 +174,8 @@ std::string Describe(const FlagValues& given) {
       values = given.**list;
     else if (std::string text = TextOf(row, given); text != DefaultOf(row))
       values = {std::move(text)};
-    for (const std::string& value : values) {
+    for (const std::string& value : values)
       words.push_back(absl::StrCat("--", row.name, "=", IsSecret(row.name) ? "..." : Shown(value)));
-    }
   }
   return absl::StrJoin(words, " ");
 }

@@ -32,12 +32,10 @@ unsigned BaseOfPrefix(std::string_view digits) {
 }  // namespace
 
 std::optional<bool> ParseGoBool(std::string_view text) {
-  for (std::string_view yes : {"1", "t", "T", "true", "TRUE", "True"}) {
+  for (std::string_view yes : {"1", "t", "T", "true", "TRUE", "True"})
     if (text == yes) return true;
-  }
-  for (std::string_view no : {"0", "f", "F", "false", "FALSE", "False"}) {
+  for (std::string_view no : {"0", "f", "F", "false", "FALSE", "False"})
     if (text == no) return false;
-  }
   return std::nullopt;
 }
 

@@ -114,9 +114,8 @@ absl::Status SetNode(const Environment& environment, Options& options) {
 
 // `name` is one of --dataplane's list.
 DataPlane ParseDataPlane(std::string_view name) {
-  for (const DataPlane each : {DataPlane::kUserspace, DataPlane::kRoutes, DataPlane::kHns}) {
+  for (const DataPlane each : {DataPlane::kUserspace, DataPlane::kRoutes, DataPlane::kHns})
     if (name == Name(each)) return each;
-  }
   return DataPlane::kNone;
 }
 

@@ -29,9 +29,8 @@ void AppendGroup(std::string& out, FlagGroup group) {
   absl::StrAppend(&out, "\n", Title(group), ":\n");
   if (group == FlagGroup::kCompatible) {
     std::vector<std::string> names;
-    for (const FlagRow& row : FlagTable()) {
+    for (const FlagRow& row : FlagTable())
       if (row.group == group) names.push_back(absl::StrCat("--", row.name));
-    }
     return AppendWrapped(out, absl::StrJoin(names, " "));
   }
   for (const FlagRow& row : FlagTable()) {

@@ -55,9 +55,8 @@ class Fields {
     std::uint64_t number = fallback;
     if (value->is_number_unsigned()) return value->get<std::uint64_t>();
     if (*value == "always") return Fault::kAlways;
-    if (!value->is_string() || !absl::SimpleHexAtoi(value->get<std::string>(), &number)) {
+    if (!value->is_string() || !absl::SimpleHexAtoi(value->get<std::string>(), &number))
       Refuse(key, "a number");
-    }
     return number;
   }
   Json Object(const char* key) {
@@ -179,9 +178,8 @@ std::string AdapterIn(EmulatedNode& node, Fields& fields) {
 }
 
 std::uint32_t IndexOf(EmulatedNode& node, const std::string& adapter) {
-  for (const host::EmulatedAdapter& each : node.host().state().adapters) {
+  for (const host::EmulatedAdapter& each : node.host().state().adapters)
     if (each.adapter.name == adapter) return each.adapter.index;
-  }
   return 0;
 }
 

@@ -60,9 +60,8 @@ std::optional<Adapter> AdapterOf(const nlmsghdr& message) {
   adapter.link = (link->ifi_flags & IFF_LOWER_UP) != 0;
   adapter.loopback = (link->ifi_flags & IFF_LOOPBACK) != 0;
   const nlattr* mac = attributes[IFLA_ADDRESS];
-  if (mac && mnl_attr_get_payload_len(mac) == MacAddress::kSize) {
+  if (mac && mnl_attr_get_payload_len(mac) == MacAddress::kSize)
     adapter.mac = MacAddress::FromBytes(static_cast<const std::byte*>(mnl_attr_get_payload(mac)));
-  }
   return adapter;
 }
 
@@ -211,9 +210,8 @@ class LinuxHost final : public Host {
       return !e.temporary && !e.assigned.deprecated;
     });
     for (Adapter& adapter : adapters) {
-      for (const AddressEntry& entry : entries) {
+      for (const AddressEntry& entry : entries)
         if (entry.adapter_index == adapter.index) adapter.addresses.push_back(entry.assigned);
-      }
     }
     return adapters;
   }
@@ -226,9 +224,8 @@ class LinuxHost final : public Host {
         request, [&] { routes.clear(); },
         [&](const nlmsghdr& message) {
           if (!IsOfMainTable(message)) return;
-          for (const Route& route : RoutesOf(message)) {
+          for (const Route& route : RoutesOf(message))
             if (adapter_index == 0 || route.adapter_index == adapter_index) routes.push_back(route);
-          }
         });
     if (!status.ok()) return status;
     return routes;
@@ -244,9 +241,8 @@ class LinuxHost final : public Host {
     request.Put(RTA_DST, destination);
     std::optional<Route> found;
     NetlinkAnswer answer = socket_.Query(request, [&](const nlmsghdr& message) {
-      for (const Route& route : RoutesOf(message)) {
+      for (const Route& route : RoutesOf(message))
         if (route.kind != RouteKind::kUnreachable) found = route;
-      }
     });
     if (answer.error == 0 && !found)
       answer.error = ENETUNREACH;  // a blackhole route, or one of our own addresses

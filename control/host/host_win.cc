@@ -73,9 +73,8 @@ class WindowsHost final : public Host {
     const absl::StatusOr<std::vector<Route>> rows = ReadRoutes(family);
     if (!rows.ok()) return rows.status();
     std::vector<Route> routes;
-    for (const Route& row : *rows) {
+    for (const Route& row : *rows)
       if (adapter_index == 0 || row.adapter_index == adapter_index) routes.push_back(row);
-    }
     return routes;
   }
 
@@ -184,9 +183,8 @@ class WindowsHost final : public Host {
     adapter.up = row.OperStatus == IfOperStatusUp;
     adapter.loopback = row.IfType == IF_TYPE_SOFTWARE_LOOPBACK;
     adapter.wireless = row.IfType == IF_TYPE_IEEE80211;
-    if (row.PhysicalAddressLength == MacAddress::kSize) {
+    if (row.PhysicalAddressLength == MacAddress::kSize)
       adapter.mac = MacAddress::FromBytes(reinterpret_cast<const std::byte*>(row.PhysicalAddress));
-    }
     std::vector<AssignedAddress> passing;
     for (const auto* entry = row.FirstUnicastAddress; entry; entry = entry->Next) {
       if (entry->DadState == IpDadStateDuplicate || entry->DadState == IpDadStateInvalid) continue;
@@ -254,9 +252,8 @@ class WindowsHost final : public Host {
       return std::vector<Route>();  // there are none, or the family is disabled
     if (code != NO_ERROR) return Failure("list the routes", code);
     std::vector<Route> routes;
-    for (ULONG i = 0; i < table->NumEntries; ++i) {
+    for (ULONG i = 0; i < table->NumEntries; ++i)
       if (std::optional<Route> route = RouteOf(table->Table[i])) routes.push_back(*route);
-    }
     helper_.free_table(table);
     return routes;
   }

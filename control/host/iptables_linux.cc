@@ -99,9 +99,8 @@ absl::StatusOr<Words> Ours(IpFamily family, std::string_view comment) {
 
 Words Desired(IpFamily family, const std::vector<FilterRule>& rules, std::string_view comment) {
   Words texts;
-  for (const FilterRule& rule : rules) {
+  for (const FilterRule& rule : rules)
     if (rule.family == family) texts.push_back(TextOf(rule, comment));
-  }
   return texts;
 }
 

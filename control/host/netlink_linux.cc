@@ -166,9 +166,8 @@ absl::Status NetlinkSocket::Dump(NetlinkRequest request, const std::function<voi
     begin();
     request.header()->nlmsg_seq = ++sequence_;
     request.header()->nlmsg_flags |= NLM_F_DUMP;
-    if (mnl_socket_sendto(socket_.get(), request.header(), request.bytes().size()) < 0) {
+    if (mnl_socket_sendto(socket_.get(), request.header(), request.bytes().size()) < 0)
       return absl::ErrnoToStatus(errno, "cannot send to the kernel over netlink");
-    }
     bool done = false, interrupted = false;
     while (!done) {
       const ssize_t received = mnl_socket_recvfrom(socket_.get(), receive_.data(), receive_.size());

@@ -106,9 +106,8 @@ absl::StatusOr<std::size_t> AnswerParser::TakeHead(std::string_view bytes) {
     return NotHttp(absl::StrCat("it begins with ", Quoted(bytes.substr(0, 20))));
   error_code error;
   std::size_t taken = 0;
-  while (taken < bytes.size() && !error && !head_->is_done()) {
+  while (taken < bytes.size() && !error && !head_->is_done())
     taken += head_->put(boost::asio::buffer(bytes.data() + taken, bytes.size() - taken), error);
-  }
   if (!head_->refusal.ok()) return head_->refusal;
   if (error && error != http::error::need_more) return NotHttp(error.message());
   head_bytes_ += taken;

@@ -26,9 +26,8 @@ using control::Described;
 template <class V>
 void Text(V& visit, const char* name, Described<V, std::string>& text) {
   visit.Required(name, text);
-  if constexpr (V::kReads) {
+  if constexpr (V::kReads)
     if (text.empty()) visit.Refuse(name, "is missing");
-  }
 }
 
 template <class V>

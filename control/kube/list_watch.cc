@@ -227,9 +227,8 @@ Action ListWatch::Unreadable(const absl::Status& broken) {
 
 // The exchange ended before the answer was complete; a watch is never complete.
 Action ListWatch::Cut(const absl::Status& why) {
-  if (!watching()) {
+  if (!watching())
     return TryAndCount(Why(why.code(), absl::StrCat("cut during the answer: ", why.message())));
-  }
   if (answer().emitted_anything || settled_) return WatchAgain();
   return TryAndCount(
       Why(why.code(), absl::StrCat("the watch ends as soon as it begins: ", why.message())));

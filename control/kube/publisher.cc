@@ -34,9 +34,8 @@ const std::string& TextOf(const Annotations& annotations, const std::string& key
 // The entries of `desired` that `shown` lacks.
 Annotations Difference(const Annotations& desired, const Annotations& shown) {
   Annotations missing;
-  for (const auto& [key, text] : desired) {
+  for (const auto& [key, text] : desired)
     if (TextOf(shown, key) != text) missing.emplace(key, text);
-  }
   return missing;
 }
 
@@ -195,9 +194,8 @@ std::string Publisher::condition() const {
   std::vector<std::string> sentences;
   DesiredAnnotations(options_.keys, *desired_, *node_, sentences);
   const TimePoint now = clock_->Now();
-  if (rewrites_.times() > 0 && (!published() || rewrites_.IsLasting(now))) {
+  if (rewrites_.times() > 0 && (!published() || rewrites_.IsLasting(now)))
     sentences.push_back(rewrites_.Describe(options_.node_name));
-  }
   if (!annotations_.error.empty() && !published()) sentences.push_back(annotations_.error);
   if (unshown_ > 0) {
     sentences.push_back(absl::StrCat(

@@ -23,9 +23,8 @@ const std::vector<IpPrefix>& ReservedRanges(IpFamily family) {
 }  // namespace
 
 std::optional<IpPrefix> ReservedRange(const IpPrefix& subnet) {
-  for (const IpPrefix& range : ReservedRanges(subnet.family())) {
+  for (const IpPrefix& range : ReservedRanges(subnet.family()))
     if (range.Overlaps(subnet)) return range;
-  }
   return std::nullopt;
 }
 

@@ -123,9 +123,8 @@ void LeaseTable::BeginSnapshot() {
   if (reported_count_ > 0) {
     ForEach([this](RecordId lease) { Mark(lease, false); });
   }
-  for (Remarks* const remarks : {&refused_, &not_joined_}) {
+  for (Remarks* const remarks : {&refused_, &not_joined_})
     for (auto& [name, remark] : *remarks) remark.reported = false;
-  }
 }
 
 bool LeaseTable::EndSnapshot(absl::FunctionRef<void(const NodeKey&)> gone) {

@@ -109,9 +109,8 @@ std::vector<LeaseRow> LeaseTable::Rows() const {
   all.reserve(nodes_.size());
   ForEach([&all](RecordId lease) { all.push_back(lease); });
   for (const RecordId lease : InOrder(std::move(all))) {
-    for (const IpFamily family : kFamilies) {
+    for (const IpFamily family : kFamilies)
       if (Read(lease).has(family)) rows.push_back(RowOf(lease, family, Judge(lease, family)));
-    }
   }
   return rows;
 }
@@ -135,9 +134,8 @@ std::vector<LeaseRow> LeaseTable::RowsOf(const NodeKey& node) const {
   std::vector<LeaseRow> rows;
   const RecordId lease = Find(node);
   if (lease == kNoRecord) return rows;
-  for (const IpFamily family : kFamilies) {
+  for (const IpFamily family : kFamilies)
     if (Read(lease).has(family)) rows.push_back(RowOf(lease, family, Judge(lease, family)));
-  }
   return rows;
 }
 
@@ -158,9 +156,8 @@ void LeaseTable::ForEachRemarkable(absl::FunctionRef<void(const LeaseRow&)> visi
     if (remarkable(lease, IpFamily::kV4) || remarkable(lease, IpFamily::kV6)) some.push_back(lease);
   });
   for (const RecordId lease : InOrder(std::move(some))) {
-    for (const IpFamily family : kFamilies) {
+    for (const IpFamily family : kFamilies)
       if (remarkable(lease, family)) visit(RowOf(lease, family, Judge(lease, family)));
-    }
   }
 }
 
@@ -261,9 +258,8 @@ std::string LeaseTable::NameInOtherCase(std::string_view name) const {
     if (other != name && absl::EqualsIgnoreCase(other, name)) found = other;
   };
   ForEach([&](RecordId lease) { consider(Read(lease).name()); });
-  for (const Remarks* const remarks : {&refused_, &not_joined_}) {
+  for (const Remarks* const remarks : {&refused_, &not_joined_})
     for (const auto& [other, remark] : *remarks) consider(other);
-  }
   return found;
 }
 

@@ -60,9 +60,8 @@ class Ledger {
   template <typename T>
   std::vector<T> All() const {
     std::vector<T> all;
-    for (const Entry& entry : entries_) {
+    for (const Entry& entry : entries_)
       if (const T* const one = std::get_if<T>(&entry)) all.push_back(*one);
-    }
     return all;
   }
   // The entry with the key of `like`, or null.

@@ -64,9 +64,8 @@ bool NodeLedger::IsOpen() {
       control::LogInfo(absl::StrCat("took an earlier version's ledger over from ",
                                     control::FormerStateFolder(), " to ", folder_));
   }
-  for (const std::string& path : {ledger_.path(), ledger_.changes_path()}) {
+  for (const std::string& path : {ledger_.path(), ledger_.changes_path()})
     if (status.ok()) status = SetAside(control::SetForeignAside(path));
-  }
   if (status.ok()) status = ledger_.Open(boot_);
   if (absl::IsDataLoss(status)) {
     lost_ = status.message();
@@ -111,9 +110,8 @@ void NodeLedger::Retry(TimePoint now) {
 std::string NodeLedger::condition() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> all;
-  for (const std::string& each : {condition_, lost_, foreign_}) {
+  for (const std::string& each : {condition_, lost_, foreign_})
     if (!each.empty()) all.push_back(each);
-  }
   return absl::StrJoin(all, "; ");
 }
 

@@ -95,9 +95,8 @@ absl::StatusOr<std::vector<std::string>> PodsIn(hns::Client& client, const Ledge
           continue;
         pods.push_back(endpoint.name.empty() ? endpoint.id.ToString() : endpoint.name);
       }
-      for (const hns::Unread& each : broken) {
+      for (const hns::Unread& each : broken)
         if (!is_ours(each.id)) pods.push_back(absl::StrCat(each.id.ToString(), ", ", each.why));
-      }
     }
   }
   return pods;

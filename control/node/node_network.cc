@@ -199,9 +199,8 @@ void NodeNetwork::ReportLink(control::TimePoint now) {
 
 void NodeNetwork::ReadClaims(const underlay::HostFacts& facts) {
   std::vector<std::string> own_devices;
-  for (const auto& backend : backends_) {
+  for (const auto& backend : backends_)
     for (std::string& device : backend->devices()) own_devices.push_back(std::move(device));
-  }
   absl::StatusOr<std::vector<IpAddress>> servers = context_.host.NameServers();
   name_servers_note_.Set(
       servers.ok() ? ""
@@ -215,9 +214,8 @@ void NodeNetwork::ReadClaims(const underlay::HostFacts& facts) {
 // ---- what backends decide
 
 std::optional<backend::LeaseFacts> NodeNetwork::lease_facts() const {
-  for (const auto& backend : backends_) {
+  for (const auto& backend : backends_)
     if (auto facts = backend->lease_facts()) return facts;
-  }
   return std::nullopt;
 }
 

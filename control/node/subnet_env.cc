@@ -55,9 +55,8 @@ absl::StatusOr<IpPrefix> ReadOwnSubnet(const std::string& path) {
 
 std::string OtherLease(std::string_view text, const SubnetEnv& env) {
   const auto other = [&](std::string_view key, const std::optional<IpPrefix>& ours) {
-    for (const IpPrefix& found : ReadPrefixes(text, key)) {
+    for (const IpPrefix& found : ReadPrefixes(text, key))
       if (found != ours) return absl::StrCat(key, " ", found.ToString());
-    }
     return std::string();
   };
   for (const bool v4 : {true, false}) {

@@ -41,9 +41,8 @@ absl::StatusOr<std::vector<std::string>> ServiceArguments(std::span<const std::s
   const absl::StatusOr<config::CommandLine> line = config::ParseFlags(words, environment);
   if (!line.ok()) return line.status();
   if (line->values.version) return absl::InvalidArgumentError("--version is no flag of a service");
-  for (const std::string& warning : line->warnings) {
+  for (const std::string& warning : line->warnings)
     if (warning.starts_with("IGNORED")) return absl::InvalidArgumentError(warning);
-  }
   const config::FlagValues defaults;
   for (const config::FlagRow& row : config::FlagTable()) {
     const std::string text = TextOf(row, line->values);

@@ -84,9 +84,8 @@ absl::StatusOr<Config> ReadOwn(const std::string& name, const VerbContext& conte
 // writes. One that does not exist would keep SCM from starting ours.
 std::vector<std::string> Dependencies(ServiceManager& manager) {
   std::vector<std::string> names;
-  for (const char* const name : {"hns", "containerd"}) {
+  for (const char* const name : {"hns", "containerd"})
     if (manager.Exists(name)) names.emplace_back(name);
-  }
   return names;
 }
 

@@ -65,9 +65,8 @@ hns::RemoteSubnetRoute RouteTo(const lease::Peer& peer, const hns::OverlaySpec& 
 lease::SinkReport HnsSink::Resync(std::span<const lease::Peer> all) {
   if (before_routes_) before_routes_();
   hns::RemoteSubnetRoutes routes;
-  for (const lease::Peer& peer : all) {
+  for (const lease::Peer& peer : all)
     if (peer.subnet.family() == IpFamily::kV4) routes.emplace(peer.subnet, RouteTo(peer, spec_));
-  }
   routes_->Set(std::move(routes), /*may_remove=*/true);
   thread_.Post([](hns::OverlayKeeper& keeper) {
     keeper.RoutesChanged();
@@ -78,9 +77,8 @@ lease::SinkReport HnsSink::Resync(std::span<const lease::Peer> all) {
 
 lease::SinkReport HnsSink::Update(const lease::PeerChanges& changes) {
   if (before_routes_) before_routes_();
-  for (const lease::Peer& peer : changes.upserts) {
+  for (const lease::Peer& peer : changes.upserts)
     if (peer.subnet.family() == IpFamily::kV4) routes_->Put(RouteTo(peer, spec_));
-  }
   for (const IpPrefix& subnet : changes.removals) routes_->Erase(subnet);
   thread_.Post([](hns::OverlayKeeper& keeper) { keeper.RoutesChanged(); });
   return Report();

@@ -126,9 +126,8 @@ void HostRouteSink::FindPreceding(const std::vector<host::Route>& found) {
       preceded_[WayOf(route)] = Text(foreign->second[first->second.second]);
     } else {
       // A route that is listed later precedes ours only by a lesser metric.
-      for (const ForeignRoute& other : foreign->second) {
+      for (const ForeignRoute& other : foreign->second)
         if (Precedence(other.route) < own) preceded_[WayOf(route)] = Text(other);
-      }
     }
   }
 }

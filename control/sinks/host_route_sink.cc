@@ -124,9 +124,8 @@ void HostRouteSink::SetPeer(const lease::Peer& peer) {
 void HostRouteSink::PlaceAll() {
   Routes::Map desired;
   refused_.clear();
-  for (const auto& [subnet, peer] : peers_) {
+  for (const auto& [subnet, peer] : peers_)
     if (const std::optional<Way> way = Place(peer)) desired.emplace(*way, Form());
-  }
   routes_.ReplaceDesired(std::move(desired));
 }
 
@@ -259,9 +258,8 @@ void HostRouteSink::TakeOver(const std::vector<Way>& ways) {
     return way == nullptr || failures_.contains(*way);
   });
   if (!obsolete.empty()) host_.RemoveRoutes(obsolete);
-  for (const Way& way : ways) {
+  for (const Way& way : ways)
     if (!failures_.contains(way)) foreign_.erase(std::get<IpPrefix>(way));
-  }
 }
 
 void HostRouteSink::PutSome(std::size_t& room) {

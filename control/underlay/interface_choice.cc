@@ -76,9 +76,8 @@ class Chooser {
       (family == IpFamily::kV4 ? public_v4_ : public_v6_) = address;
     }
     if (!request_.names_interface()) return Unnamed();
-    for (const std::string& name : request_.iface) {
+    for (const std::string& name : request_.iface)
       if (auto choice = Try(absl::StrCat("--iface=", name), ByAddressOrName(name))) return *choice;
-    }
     for (const std::string& pattern : request_.iface_regex) {
       const RE2 expression(pattern, RE2::Quiet);
       if (!expression.ok()) {

@@ -107,9 +107,8 @@ absl::StatusOr<InterfaceChoice> UnderlayKeeper::Keep(const InterfaceRequest& req
   // of InternalIPs has it for a start without this one.
   const bool requested = !gone || request != request_;
   if (!gone) request_ = request;
-  if (requested && !(first_ && named && HaveSameAddresses(*fresh.choice, *first_))) {
+  if (requested && !(first_ && named && HaveSameAddresses(*fresh.choice, *first_)))
     if (auto moved = MoveToNamed(request, facts, *current, fresh)) return *moved;
-  }
   // A public address that this host lacks, and no interface is named.
   const bool unowned = !fresh.choice.ok() && !request.names_interface() &&
                        !(request.public_ip.empty() && request.public_ipv6.empty());

@@ -44,9 +44,8 @@ bool Edge::IsPod(const IpAddress& address) const {
 
 std::size_t Edge::Receive(Batch& batch) {
   const std::size_t taken = frames_->Receive(batch);
-  for (Packet& packet : batch) {
+  for (Packet& packet : batch)
     if (packet.verdict == Verdict::kForward) packet.verdict = Admit(packet, batch.now);
-  }
   SendQueued(batch.now);
   return taken;
 }

@@ -58,9 +58,8 @@ std::optional<NeighbourMessage> NeighbourMessage::Parse(Bytes packet) {
     const std::size_t length = std::size_t{Load8(packet.data() + at + 1)} * 8;
     if (length == 0) return std::nullopt;
     if (length > packet.size() - at) break;
-    if (Load8(packet.data() + at) == OptionOf(message.kind) && length == kLinkOptionSize) {
+    if (Load8(packet.data() + at) == OptionOf(message.kind) && length == kLinkOptionSize)
       message.link_address = MacAddress::FromBytes(packet.data() + at + 2);
-    }
     at += length;
   }
   if (solicitation && message.source.IsUnspecified() && message.link_address) return std::nullopt;

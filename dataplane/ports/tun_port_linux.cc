@@ -126,9 +126,8 @@ bool IsIpv6(PortKind kind, const Packet& packet) {
 // The reverse of ReadHeader. Empty: the descriptor contradicts the packet.
 std::optional<VirtioHeader> MakeHeader(PortKind kind, const Packet& packet) {
   VirtioHeader header;
-  if (packet.segmentation == Segmentation::kNone && packet.checksum == ChecksumState::kOnWire) {
+  if (packet.segmentation == Segmentation::kNone && packet.checksum == ChecksumState::kOnWire)
     return header;
-  }
   const Bytes bytes = packet.bytes();
   if (packet.checksum_start + packet.checksum_offset + 2u > bytes.size()) return std::nullopt;
   header.flags = VirtioHeader::kNeedsChecksum;

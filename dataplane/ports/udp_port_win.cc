@@ -96,9 +96,8 @@ struct Address {
   const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(&storage); }
 
   IpAddress ip() const {
-    if (storage.ss_family == AF_INET) {
+    if (storage.ss_family == AF_INET)
       return IpAddress::FromBytes(IpFamily::kV4, bytes() + offsetof(sockaddr_in, sin_addr));
-    }
     return IpAddress::FromBytes(IpFamily::kV6, bytes() + offsetof(sockaddr_in6, sin6_addr));
   }
   // sin_port and sin6_port have the same offset.
@@ -324,9 +323,8 @@ std::size_t UdpPort::Receive(Batch& batch) {
 }
 
 void UdpPort::Send(Batch& batch) {
-  for (Packet& packet : batch) {
+  for (Packet& packet : batch)
     if (packet.verdict == Verdict::kForward) packet.verdict = impl_->SendPacket(packet);
-  }
 }
 
 std::size_t UdpPort::DrainPathMtuNotices(std::span<PathMtuNotice>) { return 0; }

@@ -234,9 +234,8 @@ void UdpSender::FillControl(Message& message, msghdr& header) const {
     add(v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS, &traffic_class,
         sizeof traffic_class);
   }
-  if (message.segments && IsSegmented(message)) {
+  if (message.segments && IsSegmented(message))
     add(IPPROTO_UDP, UDP_SEGMENT, &message.segment_size, sizeof message.segment_size);
-  }
   header.msg_controllen = used;
   if (used == 0) header.msg_control = nullptr;
 }
@@ -320,9 +319,8 @@ void UdpSender::SendRun(std::size_t first, std::size_t last) {
       Add(segmentation_refused_, 1);
       paths_.RefuseSegments(planned_[message.first]->outer_address, now_);
       for (std::size_t i = first; i < message_count_; ++i) {
-        if (planned_[messages_[i].first]->outer_address == planned_[message.first]->outer_address) {
+        if (planned_[messages_[i].first]->outer_address == planned_[message.first]->outer_address)
           messages_[i].segments = false;
-        }
       }
     }
     // EMSGSIZE for segments does not put the route's MTU into the error queue; a single datagram

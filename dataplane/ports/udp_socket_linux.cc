@@ -83,9 +83,8 @@ bool RefuseAll(int fd) {
 // do not fragment, so there the kernel must use the MTU from ICMP: DONT.
 bool Fragment(int fd, IpFamily family, Fragmentation fragmentation) {
   const bool never = fragmentation == Fragmentation::kNever;
-  if (family == IpFamily::kV4) {
+  if (family == IpFamily::kV4)
     return Set(fd, IPPROTO_IP, IP_MTU_DISCOVER, never ? IP_PMTUDISC_PROBE : IP_PMTUDISC_OMIT);
-  }
   return Set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
              never ? IPV6_PMTUDISC_PROBE : IPV6_PMTUDISC_DONT) &&
          Set(fd, IPPROTO_IPV6, IPV6_DONTFRAG, never ? 1 : 0);
@@ -120,12 +119,10 @@ SocketAddress SocketAddress::From(const IpAddress& address, std::uint16_t port) 
 
 IpAddress AddressOf(const sockaddr_storage& storage) {
   const auto* bytes = reinterpret_cast<const std::byte*>(&storage);
-  if (storage.ss_family == AF_INET) {
+  if (storage.ss_family == AF_INET)
     return IpAddress::FromBytes(IpFamily::kV4, bytes + offsetof(sockaddr_in, sin_addr));
-  }
-  if (storage.ss_family == AF_INET6) {
+  if (storage.ss_family == AF_INET6)
     return IpAddress::FromBytes(IpFamily::kV6, bytes + offsetof(sockaddr_in6, sin6_addr));
-  }
   return {};
 }
 

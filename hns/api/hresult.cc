@@ -204,9 +204,8 @@ bool MayBeAboutAnotherNetwork(const absl::Status& status) {
 absl::Status StatusOf(std::string_view what, Hresult code, std::string_view error_record) {
   if (!Failed(code) && error_record.empty()) return absl::OkStatus();
   const RecordText record = ReadRecord(error_record);
-  if (!Failed(code)) {
+  if (!Failed(code))
     code = record.code && Failed(*record.code) ? *record.code : hresult::kUnspecified;
-  }
   const HresultRow* row = RowOf(code);
   std::string message = absl::StrFormat("%s: ", what);
   if (row != nullptr) absl::StrAppend(&message, row->name, " ");

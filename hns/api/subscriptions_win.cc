@@ -63,9 +63,8 @@ Subscriptions::~Subscriptions() {
   {
     Registry& registry = TheRegistry();
     const std::lock_guard lock(registry.mutex);
-    for (const auto& [number, subscription] : registry.all) {
+    for (const auto& [number, subscription] : registry.all)
       if (subscription.owner == this) open.push_back(number);
-    }
   }
   for (const std::uintptr_t number : open) End(Handle{number});
 }

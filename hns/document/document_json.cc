@@ -36,9 +36,8 @@ int DepthOf(std::string_view text) {
 }  // namespace
 
 absl::StatusOr<Json> ParseObject(std::string_view text, std::string_view what) {
-  if (DepthOf(text) > kMaxDepth) {
+  if (DepthOf(text) > kMaxDepth)
     return absl::DataLossError(absl::StrCat(what, " nests deeper than ", kMaxDepth, " levels"));
-  }
   Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) {
     return absl::DataLossError(
@@ -51,9 +50,8 @@ const Json& Member(const Json& object, std::string_view key) {
   static const Json* const kAbsent = new Json();
   const Json* found = kAbsent;
   if (!object.is_object()) return *found;
-  for (auto member = object.begin(); member != object.end(); ++member) {
+  for (auto member = object.begin(); member != object.end(); ++member)
     if (absl::EqualsIgnoreCase(member.key(), key)) found = &*member;
-  }
   return *found;
 }
 

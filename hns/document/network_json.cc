@@ -86,9 +86,8 @@ absl::StatusOr<Network> ParseNetwork(std::string_view json) {
       network.subnets.push_back({*prefix, IsolationOf(subnet), ReadRoutes(subnet)});
     }
   }
-  for (const Json& server : ArrayMember(Member(*document, "Dns"), "ServerList")) {
+  for (const Json& server : ArrayMember(Member(*document, "Dns"), "ServerList"))
     if (server.is_string()) network.dns_servers.push_back(server.get<std::string>());
-  }
   network.flags = NumberMember(*document, "Flags").value_or(0);
   return network;
 }

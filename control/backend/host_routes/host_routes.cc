@@ -98,9 +98,8 @@ bool HostRoutes::IsConcernedBy(const host::RouteChanges& changes) const {
 }
 
 void HostRoutes::RecheckRoutes(bool all) {
-  for (const Opened& opened : sinks_) {
+  for (const Opened& opened : sinks_)
     if (all || opened.sink->unverified()) context_.reconciler.Recheck(*opened.sink);
-  }
 }
 
 std::string HostRoutes::TunnelsText(bool up) const {

@@ -253,9 +253,8 @@ bool Tunnel::IsIntact(const std::vector<host::Adapter>& adapters) const {
     if (adapter.index != parts_->adapter_index) continue;
     using Kind = config::PodDevice::Kind;
     const Kind kind = config_.pod_device.kind;
-    if (kind == Kind::kPcap) {
+    if (kind == Kind::kPcap)
       return adapter.up && adapter.name == config_.device && adapter.mtu >= config_.pod_mtu.bytes();
-    }
     const bool addressed =
         kind == Kind::kTap ||
         std::any_of(adapter.addresses.begin(), adapter.addresses.end(),

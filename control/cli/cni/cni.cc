@@ -234,9 +234,8 @@ ExitCode RunCheck(CniOptions options, bool explain, Io& io) {
   }
   const auto obstacles = Obstacles(read->folders, read->name, read->text);
   if (!obstacles.ok()) return Fail(io, verb, obstacles.status());
-  if (!explain) {
+  if (!explain)
     for (const std::string& each : findings) io.out << read->path << ": " << each << "\n";
-  }
   for (const std::string& each : *obstacles) io.out << read->path << ": " << each << "\n";
   for (const std::string& each : known.unknown)
     io.err << "flannelctl " << verb << ": not compared: " << each << "\n";

@@ -63,9 +63,8 @@ absl::StatusOr<std::vector<std::byte>> ReadFrame(const FrameOptions& options, st
                                       : absl::StrJoin(options.hex, " ");
   auto frames = ParseHexText(text);
   if (!frames.ok()) return frames.status();
-  if (options.frame == 0 || options.frame > frames->size()) {
+  if (options.frame == 0 || options.frame > frames->size())
     return NoSuchFrame(from_input ? "standard input" : "the dump", options.frame, frames->size());
-  }
   return std::move((*frames)[options.frame - 1]);
 }
 
@@ -143,9 +142,8 @@ ExitCode RunExplain(const ExplainOptions& options, Io& io) {
   }
   const absl::StatusOr<std::vector<std::byte>> frame = ReadFrame(options.frame, io.in);
   if (!frame.ok()) return Fail(io, kExplainVerb, frame.status());
-  if (options.mtu != 0 && !OuterMtu::From(options.mtu)) {
+  if (options.mtu != 0 && !OuterMtu::From(options.mtu))
     return Fail(io, kExplainVerb, LinkMtu(options.mtu).status());
-  }
   const FrameStart start = ParseFrameStart(options.start).value_or(GuessFrameStart(*frame));
   // Before the leases are read: the layers are printed even when flanneld hangs.
   io.out << frame->size() << " bytes, read as " << Name(start) << "\n"

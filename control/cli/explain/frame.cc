@@ -74,24 +74,20 @@ void AddVxlan(Bytes frame, FrameFacts& facts) {
 }  // namespace
 
 std::string_view Name(FrameStart start) {
-  for (const auto& [name, value] : kNames) {
+  for (const auto& [name, value] : kNames)
     if (value == start) return name;
-  }
   return "";
 }
 
 std::optional<FrameStart> ParseFrameStart(std::string_view name) {
-  for (const auto& [known, value] : kNames) {
+  for (const auto& [known, value] : kNames)
     if (known == name) return value;
-  }
   return std::nullopt;
 }
 
 FrameStart GuessFrameStart(Bytes frame) {
   if (BeginsWithVxlan(frame)) return FrameStart::kVxlan;
-  if (BeginsWithIp(frame)) {
-    return CarriesVxlan(frame) ? FrameStart::kOuterIp : FrameStart::kInnerIp;
-  }
+  if (BeginsWithIp(frame)) return CarriesVxlan(frame) ? FrameStart::kOuterIp : FrameStart::kInnerIp;
   const Parsed<EthernetFrame> ethernet = EthernetFrame::Parse(frame);
   const bool outer = ethernet && CarriesVxlan(frame.subspan(ethernet->payload_offset));
   return outer ? FrameStart::kOuterEthernet : FrameStart::kInnerEthernet;

@@ -203,9 +203,8 @@ absl::StatusOr<Core> StripEthernet(Bytes frame, FrameStart start, std::optional<
   const Parsed<EthernetFrame> ethernet = EthernetFrame::Parse(frame);
   const bool is_ip = ethernet && (ethernet->ether_type == EtherType::kIpv4 ||
                                   ethernet->ether_type == EtherType::kIpv6);
-  if (outer && !is_ip) {
+  if (outer && !is_ip)
     return absl::InvalidArgumentError("the outer frame is not IP, so it never reaches the tunnel");
-  }
   if (!ethernet) {
     decided = Verdict::kInnerMalformed;
   } else if (!outer && ethernet->tag) {

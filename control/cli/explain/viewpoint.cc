@@ -45,9 +45,7 @@ absl::StatusOr<Viewpoint> MakeViewpoint(const admin::LeaseList& list, IpFamily f
   // For display only: an unspecified address would be of the wrong family for the template.
   view.local.outer_source = view.own.public_ip.value_or(view.own.subnet.base());
   view.local.mac = *view.own.vtep_mac;
-  if (view.own.vni) {
-    view.local.vni = Vni::From(*view.own.vni).value_or(kFlannelWindowsVni);
-  }
+  if (view.own.vni) view.local.vni = Vni::From(*view.own.vni).value_or(kFlannelWindowsVni);
   return view;
 }
 
@@ -61,16 +59,14 @@ const NamedHalf* Viewpoint::FindCovering(const IpAddress& address, bool usable) 
 }
 
 const NamedHalf* Viewpoint::FindByPublicIp(const IpAddress& address) const {
-  for (const NamedHalf& peer : peers) {
+  for (const NamedHalf& peer : peers)
     if (peer.half.usable && peer.half.public_ip == address) return &peer;
-  }
   return nullptr;
 }
 
 const NamedHalf* Viewpoint::FindByMac(const MacAddress& mac) const {
-  for (const NamedHalf& peer : peers) {
+  for (const NamedHalf& peer : peers)
     if (peer.half.vtep_mac == mac) return &peer;
-  }
   return nullptr;
 }
 

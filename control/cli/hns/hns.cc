@@ -18,9 +18,8 @@ Action AddVerbs(CLI::App& parser, std::span<const Verb> verbs) {
   }
   parser.require_subcommand(1);
   return [actions](Io& io) {
-    for (const auto& [sub, action] : *actions) {
+    for (const auto& [sub, action] : *actions)
       if (sub->parsed()) return action(io);
-    }
     return ExitCode::kUnusable;  // the parser requires one
   };
 }

@@ -171,9 +171,8 @@ ExitCode DeleteEndpoint(const EndpointOptions& options, Io& io) {
     }
   }
   if (found.empty()) {
-    for (const hns::Unread& each : unread) {
+    for (const hns::Unread& each : unread)
       if (id == each.id) return DeleteUnread(options, client, each, io);
-    }
     ReportUnread(io, kVerb, unread);
     return Found(io, kVerb,
                  absl::StrCat("HNS has no endpoint ", Quoted(options.which),

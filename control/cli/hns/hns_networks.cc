@@ -35,9 +35,8 @@ std::string SubnetsOf(const hns::Network& network) {
 
 std::vector<hns::RemoteSubnetRoute> RoutesOf(const hns::Network& network) {
   std::vector<hns::RemoteSubnetRoute> routes;
-  for (const hns::Policy& policy : network.policies) {
+  for (const hns::Policy& policy : network.policies)
     if (const auto route = hns::ReadRemoteSubnetRoute(policy)) routes.push_back(*route);
-  }
   return routes;
 }
 

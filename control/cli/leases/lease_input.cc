@@ -119,9 +119,7 @@ class FileInput : public LeaseInput, private lease::SourceListener {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LeaseInput>> OpenLeases(const LeaseOptions& options) {
-  if (options.from.empty()) {
-    return std::make_unique<DaemonInput>(EndpointOf(options.admin));
-  }
+  if (options.from.empty()) return std::make_unique<DaemonInput>(EndpointOf(options.admin));
   absl::StatusOr<kube::AnnotationKeys> keys = kube::AnnotationKeys::Of(options.annotation_prefix);
   if (!keys.ok()) return keys.status();
   if (!Vni::From(options.vni)) {

@@ -59,9 +59,8 @@ std::string Dump(const Json& json, int indent) {
 }  // namespace
 
 std::optional<LeaseForm> ParseLeaseForm(std::string_view name) {
-  for (const auto& [word, form] : kForms) {
+  for (const auto& [word, form] : kForms)
     if (word == name) return form;
-  }
   return std::nullopt;
 }
 

@@ -29,9 +29,8 @@ wchar_t* ToCallers(std::string_view text) {
 Guid FromWindows(const GUID& id) {
   std::array<std::uint8_t, 16> bytes{};
   std::size_t at = 0;
-  for (int shift = 24; shift >= 0; shift -= 8) {
+  for (int shift = 24; shift >= 0; shift -= 8)
     bytes[at++] = static_cast<std::uint8_t>(id.Data1 >> shift);
-  }
   for (const unsigned short part : {id.Data2, id.Data3}) {
     bytes[at++] = static_cast<std::uint8_t>(part >> 8);
     bytes[at++] = static_cast<std::uint8_t>(part & 0xff);

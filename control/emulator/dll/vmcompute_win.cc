@@ -10,8 +10,7 @@ extern "C" HRESULT WINAPI HNSCall(PCWSTR method, PCWSTR path, PCWSTR request, PW
   namespace emulator = weft::hns::emulator;
   const weft::hns::Reply reply = emulator::Service().Call(
       emulator::FromWide(method), emulator::FromWide(path), emulator::FromWide(request));
-  if (response != nullptr) {
+  if (response != nullptr)
     *response = reply.text.empty() ? nullptr : emulator::ToCallers(reply.text);
-  }
   return static_cast<HRESULT>(reply.code);
 }

@@ -55,9 +55,8 @@ CallInfo Info(Operation operation, Kind kind, std::string id, std::string docume
 
 void LoseNetworks(Core& core, bool persistent_too) {
   std::vector<Guid> ids;
-  for (const auto& [id, network] : core.state.networks) {
+  for (const auto& [id, network] : core.state.networks)
     if (persistent_too || (network.flags & kNonPersistent) != 0) ids.push_back(id);
-  }
   for (const Guid& id : ids) DropNetwork(core, id);
 }
 
@@ -73,13 +72,11 @@ void LoseAttachments(Core& core, bool stale) {
 
 void LoseByRestart(Core& core, const Restart& restart) {
   const bool all = restart.networks == Restart::Networks::kLost;
-  if (!restart.endpoints_kept) {
+  if (!restart.endpoints_kept)
     for (const auto& [id, network] : core.state.networks) DropEndpointsOf(core, id);
-  }
   if (!restart.load_balancers_kept || all) core.state.load_balancers.clear();
-  if (!restart.attachments_kept || restart.attachments_stale) {
+  if (!restart.attachments_kept || restart.attachments_stale)
     LoseAttachments(core, restart.attachments_stale);
-  }
   if (!restart.routes_kept) {
     for (auto& [id, network] : core.state.networks) {
       network.policies.RemoveType("RemoteSubnetRoute");
@@ -87,9 +84,8 @@ void LoseByRestart(Core& core, const Restart& restart) {
     }
   }
   if (restart.networks != Restart::Networks::kKept) LoseNetworks(core, all);
-  for (auto& [id, network] : core.state.networks) {
+  for (auto& [id, network] : core.state.networks)
     network.unbound = network.unbound || (restart.adapter_ids_new && !network.adapter.empty());
-  }
   if (restart.unsettled > Milliseconds(0)) core.state.settled = core.now + restart.unsettled;
 }
 

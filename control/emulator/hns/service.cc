@@ -49,16 +49,14 @@ bool Notifications::Unsubscribe(Handle handle) {
 
 void Notifications::NotifyAll(std::span<const Event> events) {
   const std::lock_guard lock(mutex_);
-  for (const Event& event : events) {
+  for (const Event& event : events)
     for (const auto& [handle, notify] : subscriptions_) notify(event.type, event.data);
-  }
 }
 
 void Notifications::Disconnect(bool notified) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [handle, notify] : std::exchange(subscriptions_, {})) {
+  for (const auto& [handle, notify] : std::exchange(subscriptions_, {}))
     if (notified) notify(Notification::kServiceDisconnect, "");
-  }
 }
 
 Reply Service::Run(CallInfo call, bool changes, const Work& work) {
@@ -92,9 +90,8 @@ Reply Service::Run(CallInfo call, bool changes, const Work& work) {
     reply = Refuse(fault->code);
     reply.error_record = fault->error_record;
   }
-  if (!reply.ok() && reply.error_record.empty()) {
+  if (!reply.ok() && reply.error_record.empty())
     reply.error_record = ErrorRecord(language, reply.code, std::exchange(reply.text, ""));
-  }
   if (after) after(call, reply);
   return reply;
 }
@@ -109,9 +106,8 @@ Reply Service::Execute(bool changes, const CallInfo& call, Core& core, const Wor
     ++version_;
   }
   if (!state_.running && !closes) return Refuse(settings_.stopped_code);
-  if (call.operation != Operation::kCall && !Supports(settings_.version, Feature::kV2Functions)) {
+  if (call.operation != Operation::kCall && !Supports(settings_.version, Feature::kV2Functions))
     return Refuse(hresult::kModuleNotFound);
-  }
   Reply reply = work(core);
   // A refused batch may have been applied in part.
   const bool in_part = !settings_.atomic_batches || settings_.batch_applied != 0;

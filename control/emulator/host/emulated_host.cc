@@ -101,16 +101,14 @@ std::vector<AssignedAddress> EmulatedHost::AddressesOf(const EmulatedAdapter& ad
 }
 
 EmulatedAdapter* EmulatedHost::Find(std::uint32_t index) {
-  for (EmulatedAdapter& each : state_.adapters) {
+  for (EmulatedAdapter& each : state_.adapters)
     if (each.adapter.index == index && Visible(each)) return &each;
-  }
   return nullptr;
 }
 
 EmulatedAdapter* EmulatedHost::FindNamed(std::string_view name) {
-  for (EmulatedAdapter& each : state_.adapters) {
+  for (EmulatedAdapter& each : state_.adapters)
     if (each.adapter.name == name) return &each;
-  }
   return nullptr;
 }
 
@@ -249,9 +247,8 @@ absl::Status EmulatedHost::AddAddress(std::uint32_t adapter_index, const Assigne
 bool EmulatedHost::OnLink(std::uint32_t adapter_index, const IpAddress& gateway) const {
   for (const EmulatedAdapter& each : state_.adapters) {
     if (each.adapter.index != adapter_index) continue;
-    for (const AssignedAddress& assigned : AddressesOf(each)) {
+    for (const AssignedAddress& assigned : AddressesOf(each))
       if (IpPrefix::From(assigned.address, assigned.prefix_length)->Contains(gateway)) return true;
-    }
   }
   return std::any_of(state_.routes.begin(), state_.routes.end(), [&](const Route& route) {
     return route.adapter_index == adapter_index && !route.gateway &&

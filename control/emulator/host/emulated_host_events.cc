@@ -50,9 +50,8 @@ void EmulatedHost::RemoveEndpoint(std::string_view endpoint) {
   std::string name;
   {
     const std::lock_guard lock(mutex_);
-    for (const EmulatedAdapter& each : state_.adapters) {
+    for (const EmulatedAdapter& each : state_.adapters)
       if (each.endpoint == endpoint) name = each.adapter.name;
-    }
   }
   if (!endpoint.empty()) RemoveAdapter(name);
 }
@@ -136,9 +135,8 @@ void EmulatedHost::MoveInterface(EmulatedAdapter& from, EmulatedAdapter& to) {
   std::erase_if(state_.routes, [&](const Route& route) {
     return route.adapter_index == from.adapter.index && route.destination.length() != 0;
   });
-  for (Route& route : state_.routes) {
+  for (Route& route : state_.routes)
     if (route.adapter_index == from.adapter.index) route.adapter_index = to.adapter.index;
-  }
   from.forwarding_v4 = from.forwarding_v6 = false;
 }
 

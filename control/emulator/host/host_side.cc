@@ -26,9 +26,8 @@ std::optional<PhysicalAdapter> Physical(const HostState& state, std::string_view
 
 // The adapter on whose switch `each` is the host's, else `each` itself.
 std::optional<PhysicalAdapter> PhysicalOf(const HostState& state, const EmulatedAdapter& each) {
-  for (const auto& [adapter, host_adapter] : state.switches) {
+  for (const auto& [adapter, host_adapter] : state.switches)
     if (host_adapter == each.adapter.name) return Physical(state, adapter);
-  }
   return Physical(state, each.adapter.name);
 }
 
@@ -41,9 +40,8 @@ std::optional<PhysicalAdapter> HostSide::FindByName(std::string_view name) const
 std::optional<PhysicalAdapter> HostSide::FindByAddress(const IpAddress& address) const {
   const HostState state = host_.state();
   for (const EmulatedAdapter& each : state.adapters) {
-    for (const host::AssignedAddress& assigned : each.adapter.addresses) {
+    for (const host::AssignedAddress& assigned : each.adapter.addresses)
       if (assigned.address == address && !each.gone) return PhysicalOf(state, each);
-    }
   }
   return std::nullopt;
 }
@@ -56,9 +54,8 @@ std::optional<PhysicalAdapter> HostSide::FindDefault() const {
         (!best || route.metric < best->metric))
       best = &route;
   }
-  for (const EmulatedAdapter& each : state.adapters) {
+  for (const EmulatedAdapter& each : state.adapters)
     if (best && each.adapter.index == best->adapter_index) return PhysicalOf(state, each);
-  }
   for (const EmulatedAdapter& each : state.adapters) {
     const auto physical = Physical(state, each.adapter.name);
     if (physical && physical->usable && !physical->is_virtual) return physical;

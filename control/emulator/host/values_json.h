@@ -82,9 +82,8 @@ void Fields(V& visit, Described<V, FirewallRule>& rule) {
   visit.Always("name", rule.name);
   visit.Always("udpPort", rule.port);
   visit.Optional("sources", rule.sources);
-  if constexpr (V::kReads) {
+  if constexpr (V::kReads)
     if (rule.sources && rule.sources->empty()) rule.sources.reset();
-  }
 }
 
 }  // namespace weft::host

@@ -94,9 +94,8 @@ absl::StatusOr<std::variant<Reply, Notice>> ParseAnswer(std::string_view documen
 std::string Frame(std::string_view document) {
   std::string frame;
   frame.reserve(kLengthSize + document.size());
-  for (int shift = 24; shift >= 0; shift -= 8) {
+  for (int shift = 24; shift >= 0; shift -= 8)
     frame.push_back(static_cast<char>((document.size() >> shift) & 0xff));
-  }
   frame += document;
   return frame;
 }

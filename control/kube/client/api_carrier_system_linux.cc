@@ -28,9 +28,8 @@ void AddSystemAuthorities(X509_STORE* store) {
   if (std::getenv(X509_get_default_cert_file_env()) != nullptr ||
       std::filesystem::exists(X509_get_default_cert_dir(), error))
     return;
-  for (const char* bundle : kBundles) {
+  for (const char* bundle : kBundles)
     if (X509_STORE_load_file(store, bundle) == 1) return;
-  }
 }
 
 void KeepAlive(boost::asio::ip::tcp::socket& socket) {

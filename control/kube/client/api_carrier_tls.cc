@@ -100,9 +100,8 @@ std::string Now() {
 // the expected name of the server; `authorities`: the source of the CAs, "the CA file /k/ca.crt".
 std::string DescribeDistrust(int error, const X509* certificate, std::string_view name,
                              std::string_view authorities) {
-  if (certificate == nullptr) {
+  if (certificate == nullptr)
     return absl::StrCat("its certificate is not trusted: ", X509_verify_cert_error_string(error));
-  }
   switch (error) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:

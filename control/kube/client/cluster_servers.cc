@@ -80,9 +80,8 @@ absl::StatusOr<ClusterServers> ReadClusterServers(const ClusterFlags& flags,
 
 std::set<std::string> ClusterKeys(const ClusterServers& servers) {
   std::set<std::string> keys;
-  for (const ClusterAccess& access : servers.servers) {
+  for (const ClusterAccess& access : servers.servers)
     for (std::string& key : ClusterKeys(access)) keys.insert(std::move(key));
-  }
   return keys;
 }
 

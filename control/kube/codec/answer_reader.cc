@@ -26,12 +26,10 @@ std::unique_ptr<AnswerReader> MakeAnswerReader(Encoding encoding, AnswerKind kin
                                                std::string_view own_node_name,
                                                AnswerListener& listener) {
   NodeReader nodes(keys, std::string(own_node_name));
-  if (encoding == Encoding::kJson) {
+  if (encoding == Encoding::kJson)
     return std::make_unique<JsonAnswerReader>(kind, std::move(nodes), listener);
-  }
-  if (kind == AnswerKind::kWatch) {
+  if (kind == AnswerKind::kWatch)
     return std::make_unique<ProtobufWatchReader>(std::move(nodes), listener);
-  }
   return std::make_unique<ProtobufListReader>(std::move(nodes), listener);
 }
 
@@ -45,18 +43,16 @@ void AnswerReader::ReportNode(NodeChange change) {
 
 absl::Status AnswerReader::ReportBookmark(std::string_view resource_version,
                                           bool initial_events_end) {
-  if (resource_version.empty()) {
+  if (resource_version.empty())
     return absl::DataLossError("a BOOKMARK without metadata.resourceVersion");
-  }
   listener_.OnBookmark(resource_version, initial_events_end);
   return absl::OkStatus();
 }
 
 absl::Status AnswerReader::ReportListEnd(std::string_view resource_version,
                                          std::string_view continue_token) {
-  if (resource_version.empty()) {
+  if (resource_version.empty())
     return absl::DataLossError("the list has no metadata.resourceVersion");
-  }
   listener_.OnListEnd(resource_version, continue_token);
   return absl::OkStatus();
 }

@@ -84,9 +84,8 @@ absl::Status JsonAnswerReader::Read(std::string_view bytes) {
     bytes.remove_prefix(part.size());
     at_ += part.size();
     const std::size_t most = kind_ == AnswerKind::kList ? kMaxPage : kMaxObject;
-    if (at_ - begin_ > most) {
+    if (at_ - begin_ > most)
       return BrokenAt(begin_, absl::StrCat("an object of more than ", most, " bytes"));
-    }
     const bool in_place = held_.empty() && !end_.inside();
     if (!in_place) held_.Append(part);
     if (end_.inside()) return absl::OkStatus();
@@ -97,9 +96,8 @@ absl::Status JsonAnswerReader::Read(std::string_view bytes) {
 }
 
 absl::Status JsonAnswerReader::Finish() {
-  if (kind_ == AnswerKind::kList) {
+  if (kind_ == AnswerKind::kList)
     return list_read_ ? absl::OkStatus() : BrokenAt(at_, "it ends before the list does");
-  }
   if (!end_.inside()) return absl::OkStatus();
   return BrokenAt(at_, absl::StrCat("it ends within the event that began at byte ", begin_));
 }
@@ -148,9 +146,8 @@ absl::Status JsonAnswerReader::ReadList(object list) {
       kind && Show(*kind) != "\"NodeList\"" && Show(*kind) != "\"List\"") {
     return absl::DataLossError(absl::StrCat("it is a ", Show(*kind), ", not a \"NodeList\""));
   }
-  if (list.at_key("items").get(items) != simdjson::SUCCESS) {
+  if (list.at_key("items").get(items) != simdjson::SUCCESS)
     return absl::DataLossError("it is not a list of Nodes: no \"items\"");
-  }
   std::string_view version, token;
   const auto metadata = ObjectMember(list, "metadata", "metadata");
   if (!metadata.ok()) return metadata.status();

@@ -48,9 +48,8 @@ absl::Status ProtobufListReader::Finish() {
 }
 
 absl::Status ProtobufListReader::TakeMark(std::string_view& bytes) {
-  if (bytes.front() != kProtobufMagic[at_]) {
+  if (bytes.front() != kProtobufMagic[at_])
     return BrokenAt(at_, "it does not begin with the mark of Kubernetes' protobuf");
-  }
   bytes.remove_prefix(1);
   if (++at_ == kProtobufMagic.size()) step_ = Step::kKey;
   return absl::OkStatus();
@@ -135,9 +134,8 @@ absl::Status ProtobufListReader::TakeSkipped(std::string_view& bytes) {
 absl::Status ProtobufListReader::TakeField(std::string_view& bytes) {
   const auto field = held_.Take(bytes, left_);
   if (!field) return absl::OkStatus();
-  if (const auto status = OnField(*field); !status.ok()) {
+  if (const auto status = OnField(*field); !status.ok())
     return BrokenAt(field_at_, status.message());
-  }
   held_.Clear();
   at_ += left_;
   return EndField();

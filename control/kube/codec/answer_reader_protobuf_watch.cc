@@ -26,14 +26,11 @@ absl::Status ProtobufWatchReader::Read(std::string_view bytes) {
     }
     if (bytes.size() < *size_ - held_.size()) {
       held_.Append(bytes);
-      if (!held_.leaves_out()) {
-        held_.LeaveOut(UnreadOfProtobufWatchEvent(held_.view(), *size_));
-      }
+      if (!held_.leaves_out()) held_.LeaveOut(UnreadOfProtobufWatchEvent(held_.view(), *size_));
       return absl::OkStatus();
     }
-    if (const auto status = ReadEvent(*held_.Take(bytes, *size_)); !status.ok()) {
+    if (const auto status = ReadEvent(*held_.Take(bytes, *size_)); !status.ok())
       return BrokenAt(frame_at_, status.message());
-    }
     held_.Clear();
     frame_at_ += kLengthSize + *size_;
     size_.reset();

@@ -92,9 +92,8 @@ void SetRetryAfter(std::int64_t seconds, ApiStatus& status) {
 
 // The reason as in client-go; servers before 1.18.6 send only the message.
 void AddCause(std::string_view reason, std::string_view message, ApiStatus& status) {
-  if (reason == "ResourceVersionTooLarge" || message == "Too large resource version") {
+  if (reason == "ResourceVersionTooLarge" || message == "Too large resource version")
     status.resource_version_too_large = true;
-  }
 }
 
 ApiStatus DecodeApiStatus(int http_status, std::string_view content_type, std::string_view body) {

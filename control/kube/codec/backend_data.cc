@@ -15,9 +15,8 @@ namespace {
 absl::StatusOr<std::optional<std::uint32_t>> ReadVni(simdjson::dom::element value) {
   if (value.is_null()) return std::nullopt;
   std::uint64_t number = 0;
-  if (value.get(number) != simdjson::SUCCESS) {
+  if (value.get(number) != simdjson::SUCCESS)
     return absl::InvalidArgumentError(absl::StrCat("VNI is ", Show(value), ", not a whole number"));
-  }
   const auto vni = Vni::From(number);
   if (!vni) {
     return absl::InvalidArgumentError(

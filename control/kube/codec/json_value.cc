@@ -39,9 +39,8 @@ std::string Show(element value) {
 
 std::optional<element> Find(simdjson::dom::object object, std::string_view key) {
   std::optional<element> found;
-  for (const auto [name, value] : object) {
+  for (const auto [name, value] : object)
     if (name == key) found = value;
-  }
   if (found && found->is_null()) found.reset();
   return found;
 }

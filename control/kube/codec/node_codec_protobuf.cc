@@ -127,9 +127,8 @@ void ReadBookmarkMeta(std::string_view bytes, ProtobufBookmark& bookmark) {
     if (field.key == Text(6)) bookmark.resource_version = field.text;
     if (field.key != Text(12)) return;
     const Entry annotation = ReadEntry(field.text);
-    if (annotation.key == kInitialEventsEnd) {
+    if (annotation.key == kInitialEventsEnd)
       bookmark.initial_events_end = annotation.value == "true";
-    }
   });
 }
 
@@ -194,9 +193,8 @@ bool SkipAddresses(BegunMessage& status) {
 
 absl::Status DecodeProtobufBody(std::string_view bytes, ProtobufBody& body) {
   body = {};
-  if (!bytes.starts_with(kProtobufMagic)) {
+  if (!bytes.starts_with(kProtobufMagic))
     return absl::DataLossError("the object does not begin with the mark of Kubernetes' protobuf");
-  }
   bytes.remove_prefix(kProtobufMagic.size());
   std::string_view encoding;
   auto status = Decoded("object's envelope", [&] {

@@ -41,9 +41,8 @@ bool IsNodeName(std::string_view name) {
   if (name.size() < 8) {
     return std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < '\x7f'; });
   }
-  for (std::size_t i = 0; i + 8 <= name.size(); i += 8) {
+  for (std::size_t i = 0; i + 8 <= name.size(); i += 8)
     if (HasHidden(name.data() + i)) return false;
-  }
   return !HasHidden(name.data() + name.size() - 8);
 }
 

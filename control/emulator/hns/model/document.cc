@@ -62,9 +62,8 @@ const Json& Field(const Json& object, std::string_view name) {
   if (!object.is_object()) return kNone;
   const auto exact = object.find(name);
   if (exact != object.end()) return *exact;
-  for (auto it = object.begin(); it != object.end(); ++it) {
+  for (auto it = object.begin(); it != object.end(); ++it)
     if (absl::EqualsIgnoreCase(it.key(), name)) return it.value();
-  }
   return kNone;
 }
 
@@ -85,9 +84,8 @@ const std::vector<Json>& ItemsOf(const Json& value) {
 std::optional<std::size_t> WordOf(const Json& value,
                                   std::initializer_list<std::string_view> words) {
   if (value.is_null()) return 0;
-  if (value.is_number_integer() && value >= 0 && value < words.size()) {
+  if (value.is_number_integer() && value >= 0 && value < words.size())
     return value.get<std::size_t>();
-  }
   if (!value.is_string()) return std::nullopt;
   std::size_t number = 0;
   for (const std::string_view word : words) {

@@ -16,20 +16,17 @@ V1State StateOf(Core& core, const EndpointObject& endpoint) {
   const V1State plain = endpoint.attached ? V1State::kAttached : V1State::kCreated;
   if (!core.settings.all_endpoint_states) return plain;
   const auto network = core.state.networks.find(endpoint.network);
-  if (network != core.state.networks.end() && IsDegraded(core, network->second)) {
+  if (network != core.state.networks.end() && IsDegraded(core, network->second))
     return V1State::kDegraded;
-  }
-  if (endpoint.attached) {
+  if (endpoint.attached)
     return endpoint.compartment != 0 ? V1State::kAttachedSharing : V1State::kAttached;
-  }
   return endpoint.detached ? V1State::kDetached : V1State::kCreated;
 }
 
 std::string Gateway(const EndpointObject& endpoint) {
   for (const auto& route : endpoint.routes) {
-    if (TextOf(Field(route, "DestinationPrefix")) == "0.0.0.0/0") {
+    if (TextOf(Field(route, "DestinationPrefix")) == "0.0.0.0/0")
       return TextOf(Field(route, "NextHop"));
-    }
   }
   return {};
 }
@@ -46,9 +43,8 @@ std::string EndpointV2(Core&, const EndpointObject& endpoint) {
   Put(document, "Name", endpoint.name);
   Put(document, "Routes", endpoint.routes);
   Put(document, "Flags", endpoint.flags);
-  if (!endpoint.compartment_namespace.is_zero()) {
+  if (!endpoint.compartment_namespace.is_zero())
     document["HostComputeNamespace"] = endpoint.compartment_namespace.ToString();
-  }
   Json configurations = Json::array();
   for (const auto& [ip, prefix_length] : endpoint.addresses) {
     Json item = {{"IpAddress", ip}};
@@ -72,9 +68,7 @@ Json EndpointV1Facts(Core& core, const EndpointObject& endpoint) {
                 {"Flags", endpoint.flags},
                 {"State", static_cast<int>(StateOf(core, endpoint))}};
   const auto network = core.state.networks.find(endpoint.network);
-  if (network != core.state.networks.end()) {
-    facts["VirtualNetworkName"] = network->second.name;
-  }
+  if (network != core.state.networks.end()) facts["VirtualNetworkName"] = network->second.name;
   for (const auto& [ip, prefix_length] : endpoint.addresses) {
     const bool v4 = ip.find(':') == std::string::npos;
     const char* const key = v4 ? "IPAddress" : "IPv6Address";
@@ -91,9 +85,8 @@ Json EndpointV1Facts(Core& core, const EndpointObject& endpoint) {
 Json EndpointV1(Core& core, const EndpointObject& endpoint) {
   Json document = EndpointV1Facts(core, endpoint);
   std::vector<std::string> servers;
-  for (const auto& server : ItemsOf(Field(endpoint.dns, "ServerList"))) {
+  for (const auto& server : ItemsOf(Field(endpoint.dns, "ServerList")))
     servers.push_back(TextOf(server));
-  }
   Put(document, "DNSServerList", absl::StrJoin(servers, ","));
   Put(document, "DNSSuffix", Field(endpoint.dns, "Domain"));
   if (!endpoint.compartment_namespace.is_zero()) {

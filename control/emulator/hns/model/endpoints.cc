@@ -50,9 +50,8 @@ Reply CheckAddress(Core& core, const std::vector<SubnetFacts>& subnets,
       subnets, [&](const SubnetFacts& facts) { return facts.prefix.Contains(address); });
   if (subnet == subnets.end()) return Refuse(hresult::kInvalidIp);
   if (IsReserved(*subnet, address)) return Refuse(hresult::kAddrInvalidOrReserved);
-  if (sent.prefix_length == 0) {
+  if (sent.prefix_length == 0)
     sent.prefix_length = static_cast<std::uint32_t>(subnet->prefix.length());
-  }
   const bool single = sent.prefix_length == static_cast<std::uint32_t>(address.bits());
   if (single && subnet->prefix.length() != address.bits() &&
       !Supports(core.settings.version, Feature::kSlash32)) {
@@ -83,15 +82,13 @@ Reply ReadAddresses(Core& core, const NetworkObject& network, const Json& config
     EndpointObject::Address sent{TextOf(Field(item, "IpAddress")),
                                  static_cast<std::uint32_t>(NumberOf(Field(item, "PrefixLength")))};
     const auto address = IpAddress::Parse(sent.ip);
-    if (!address || sent.prefix_length > static_cast<std::uint32_t>(address->bits())) {
+    if (!address || sent.prefix_length > static_cast<std::uint32_t>(address->bits()))
       return Refuse(hresult::kInvalidIp);
-    }
     if (!endpoint.is_remote()) {
       if (Reply reply = CheckAddress(core, subnets, sent); !reply.ok()) return reply;
     }
-    if (!core.settings.same_address_accepted && IsTaken(core, endpoint, sent.ip)) {
+    if (!core.settings.same_address_accepted && IsTaken(core, endpoint, sent.ip))
       return Refuse(hresult::kObjectAlreadyExists);
-    }
     endpoint.addresses.push_back(std::move(sent));
   }
   if (endpoint.addresses.empty() && !endpoint.is_remote()) ChooseAddress(core, subnets, endpoint);
@@ -117,12 +114,10 @@ Reply ReadEndpointPolicies(Core& core, const Json& value, EndpointObject& endpoi
   const auto specs = ReadPolicies(value);
   if (!specs) return Refuse(hresult::kInvalidPolicy);
   for (const auto& spec : *specs) {
-    if (const Hresult code = CheckEndpointPolicy(core.settings, spec); Failed(code)) {
+    if (const Hresult code = CheckEndpointPolicy(core.settings, spec); Failed(code))
       return Refuse(code);
-    }
-    if (absl::EqualsIgnoreCase(spec.type, "PortMapping") && IsPortTaken(core, spec.settings)) {
+    if (absl::EqualsIgnoreCase(spec.type, "PortMapping") && IsPortTaken(core, spec.settings))
       return Refuse(hresult::kPortAlreadyExists);
-    }
     endpoint.policies.Add(spec.type, spec.settings);
   }
   return {};
@@ -133,17 +128,15 @@ Reply ReadEndpointSettings(Core& core, const NetworkObject& network, const Json&
   endpoint.name = TextOf(Field(document, "Name"));
   endpoint.flags = static_cast<std::uint32_t>(NumberOf(Field(document, "Flags")));
   endpoint.mac = TextOf(Field(document, "MacAddress"));
-  if (!endpoint.mac.empty() && !MacAddress::Parse(endpoint.mac)) {
+  if (!endpoint.mac.empty() && !MacAddress::Parse(endpoint.mac))
     return Refuse(hresult::kInvalidEndpoint, "The MAC address is none.");
-  }
   if (endpoint.mac.empty()) {
     const std::uint64_t drawn = Draw(core);
     endpoint.mac = network.mac_block + absl::StrFormat("%X-%02X", drawn & 0xF, (drawn >> 4) & 0xFF);
   }
   if (const Json& dns = Field(document, "Dns"); dns.is_object()) endpoint.dns = WithoutZeroes(dns);
-  if (const Json& routes = Field(document, "Routes"); routes.is_array()) {
+  if (const Json& routes = Field(document, "Routes"); routes.is_array())
     endpoint.routes = WithoutZeroes(routes);
-  }
   Reply reply = ReadAddresses(core, network, Field(document, "IpConfigurations"), endpoint);
   if (reply.ok()) reply = ReadEndpointPolicies(core, Field(document, "Policies"), endpoint);
   return reply;
@@ -229,9 +222,8 @@ bool DropEndpoint(Core& core, Guid id) {
 
 void DropEndpointsOf(Core& core, Guid network) {
   std::vector<Guid> ids;
-  for (const auto& [id, endpoint] : core.state.endpoints) {
+  for (const auto& [id, endpoint] : core.state.endpoints)
     if (endpoint.network == network) ids.push_back(id);
-  }
   for (const Guid& id : ids) DropEndpoint(core, id);
 }
 

@@ -31,9 +31,8 @@ void Fields(V& visit, Described<V, SavedPolicy>& policy) {
   visit.Required("Type", policy.type);
   visit.Required("Settings", policy.settings);
   visit.Optional("shown_from_ms", policy.shown_from);
-  if constexpr (V::kReads) {
+  if constexpr (V::kReads)
     if (!policy.settings.is_object()) visit.Refuse("Settings", "is not an object");
-  }
 }
 
 template <class V>
@@ -108,9 +107,8 @@ template <class V>
 void Fields(V& visit, Described<V, EndpointObject::Address>& address) {
   visit.Required("ip", address.ip);
   visit.Always("prefix_length", address.prefix_length);
-  if constexpr (V::kReads) {
+  if constexpr (V::kReads)
     if (!IpAddress::Parse(address.ip)) visit.Refuse("ip", "is not an IP address");
-  }
 }
 
 template <class V>

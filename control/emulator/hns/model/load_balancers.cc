@@ -52,18 +52,16 @@ Reply Read(Core& core, const Json& document, LoadBalancerObject& balancer) {
   for (const auto& item : ItemsOf(Field(document, "HostComputeEndpoints"))) {
     const auto endpoint = Guid::Parse(TextOf(item));
     if (!endpoint) return Refuse(kGuidConversionFailure);
-    if (core.settings.backends_must_exist && !core.state.endpoints.contains(*endpoint)) {
+    if (core.settings.backends_must_exist && !core.state.endpoints.contains(*endpoint))
       return Refuse(hresult::kEndpointNotFound);
-    }
     balancer.endpoints.push_back(*endpoint);
   }
   if (balancer.endpoints.size() > kMostBackends) {
     return Refuse(hresult::kInvalidArgument,
                   "Unable to initialize VFP LB rule: invalid number of destinations.");
   }
-  for (const char* member : kMembers) {
+  for (const char* member : kMembers)
     Put(balancer.document, member, WithoutZeroes(Field(document, member)));
-  }
   for (const auto& [id, other] : core.state.load_balancers) {
     if (id == balancer.id || !Collide(other.document, balancer.document)) continue;
     // kubernetes#139503: kube-proxy gets this when it creates a load balancer again that outlived a
@@ -80,9 +78,7 @@ Reply CreateLoadBalancer(Core& core, const Guid& desired_id, const Json& documen
   LoadBalancerObject balancer;
   balancer.id = IdFor(core, desired_id, document);
   if (balancer.id.is_zero()) return Refuse(kGuidConversionFailure);
-  if (core.state.load_balancers.contains(balancer.id)) {
-    return Refuse(hresult::kObjectAlreadyExists);
-  }
+  if (core.state.load_balancers.contains(balancer.id)) return Refuse(hresult::kObjectAlreadyExists);
   Reply reply = Read(core, document, balancer);
   if (!reply.ok()) return reply;
   reply.text = balancer.id.ToString();
@@ -92,9 +88,8 @@ Reply CreateLoadBalancer(Core& core, const Guid& desired_id, const Json& documen
 
 Reply ModifyLoadBalancer(Core& core, LoadBalancerObject& balancer, const Json& request) {
   const bool update = WordOf(Field(request, "RequestType"), {"Add", "Remove", "Update"}) == 2;
-  if (!update || !Supports(core.settings.version, Feature::kModifyLoadBalancer)) {
+  if (!update || !Supports(core.settings.version, Feature::kModifyLoadBalancer))
     return Refuse(hresult::kRequestUnsupported);
-  }
   LoadBalancerObject changed;
   changed.id = balancer.id;
   Reply reply = Read(core, Field(request, "Settings"), changed);
@@ -119,9 +114,8 @@ std::string LoadBalancerV2(const LoadBalancerObject& balancer) {
 
 Json LoadBalancerV1(const LoadBalancerObject& balancer) {
   Json references = Json::array();
-  for (const Guid& id : balancer.endpoints) {
+  for (const Guid& id : balancer.endpoints)
     references.push_back("/endpoints/" + id.ToUpperString());
-  }
   Json policies = Json::array();
   for (const auto& mapping : ItemsOf(Field(balancer.document, "PortMappings"))) {
     Json policy = {{"Type", "ELB"},
@@ -129,9 +123,8 @@ Json LoadBalancerV1(const LoadBalancerObject& balancer) {
                    {"DSR", (NumberOf(Field(balancer.document, "Flags")) & kDsrFlag) != 0}};
     Put(policy, "SourceVIP", Field(balancer.document, "SourceVIP"));
     Put(policy, "VIPs", Field(balancer.document, "FrontendVIPs"));
-    for (const char* member : {"Protocol", "InternalPort", "ExternalPort"}) {
+    for (const char* member : {"Protocol", "InternalPort", "ExternalPort"})
       Put(policy, member, Field(mapping, member));
-    }
     policies.push_back(std::move(policy));
   }
   return {{"ID", balancer.id.ToUpperString()},
@@ -150,9 +143,8 @@ std::optional<Json> LoadBalancerFromV1(const Json& list) {
   for (const auto& policy : ItemsOf(Field(list, "Policies"))) {
     if (!absl::EqualsIgnoreCase(TextOf(Field(policy, "Type")), "ELB")) return std::nullopt;
     Json mapping = Json::object();
-    for (const char* member : {"Protocol", "InternalPort", "ExternalPort"}) {
+    for (const char* member : {"Protocol", "InternalPort", "ExternalPort"})
       Put(mapping, member, Field(policy, member));
-    }
     if (Field(policy, "ILB") == true) mapping["Flags"] = 1;
     if (Field(policy, "DSR") == true) document["Flags"] = kDsrFlag;
     Put(document, "SourceVIP", Field(policy, "SourceVIP"));

@@ -73,9 +73,8 @@ Reply AddToNamespace(Core& core, NamespaceObject& space, const Guid& id) {
   const auto found = core.state.endpoints.find(id);
   if (found == core.state.endpoints.end()) return Refuse(hresult::kEndpointNotFound);
   EndpointObject& endpoint = found->second;
-  if (!endpoint.compartment_namespace.is_zero()) {
+  if (!endpoint.compartment_namespace.is_zero())
     return Refuse(hresult::kEndpointNamespaceAlreadyExists);
-  }
   const Reply reply = AttachEndpoint(core, endpoint, IsHosts(space) ? kHostCompartment : 0);
   if (!reply.ok()) return reply;
   endpoint.compartment_namespace = space.id;

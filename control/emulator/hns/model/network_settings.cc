@@ -34,12 +34,10 @@ Json ReadSubnet(const Json& item) {
 
 // Checks one subnet of a new network, also against those of the other overlays.
 Reply CheckSubnet(Core& core, const NetworkObject& network, const SubnetFacts& subnet) {
-  if (core.settings.gateway_needed && NeedsAdapter(network.type) && !subnet.gateway) {
+  if (core.settings.gateway_needed && NeedsAdapter(network.type) && !subnet.gateway)
     return Refuse(hresult::kInvalidSubnet, "It has no gateway.");
-  }
-  if (subnet.gateway && !subnet.prefix.Contains(*subnet.gateway)) {
+  if (subnet.gateway && !subnet.prefix.Contains(*subnet.gateway))
     return Refuse(hresult::kInvalidSubnet, "The gateway is not in it.");
-  }
   if (!core.settings.overlapping_subnets_accepted && NeedsAdapter(network.type)) {
     for (const auto& [id, other] : core.state.networks) {
       for (const auto& theirs : SubnetsOf(other.ipams)) {
@@ -54,9 +52,8 @@ Reply CheckSubnet(Core& core, const NetworkObject& network, const SubnetFacts& s
   for (const auto& [id, other] : core.state.networks) {
     if (other.type != "Overlay") continue;
     for (const auto& theirs : SubnetsOf(other.ipams)) {
-      if (!core.settings.same_vsid_accepted && theirs.vsid == subnet.vsid) {
+      if (!core.settings.same_vsid_accepted && theirs.vsid == subnet.vsid)
         return Refuse(hresult::kInvalidArgument);
-      }
     }
   }
   return {};
@@ -67,16 +64,14 @@ Reply CheckSubnets(Core& core, const NetworkObject& network) {
   for (const auto& ipam : network.ipams) sent += ItemsOf(Field(ipam, "Subnets")).size();
   const auto subnets = SubnetsOf(network.ipams);
   if (subnets.size() != sent) return Refuse(hresult::kInvalidSubnet);
-  if (sent == 0 && network.type == "Overlay" && core.settings.subnet_needed) {
+  if (sent == 0 && network.type == "Overlay" && core.settings.subnet_needed)
     return Refuse(hresult::kInvalidNetwork, "It has no subnet.");
-  }
   for (const auto& subnet : subnets) {
     ++(subnet.prefix.family() == IpFamily::kV4 ? v4 : v6);
     if (Reply reply = CheckSubnet(core, network, subnet); !reply.ok()) return reply;
   }
-  if (v4 != 0 && v6 != 0 && !Supports(core.settings.version, Feature::kDualStack)) {
+  if (v4 != 0 && v6 != 0 && !Supports(core.settings.version, Feature::kDualStack))
     return Refuse(hresult::kInvalidSubnet, "Two address families.");
-  }
   return {};
 }
 
@@ -93,17 +88,14 @@ Reply ReadNetworkPolicies(Core& core, const Json& value, NetworkObject& network)
 
 Reply CheckOtherNetworks(Core& core, const NetworkObject& network) {
   for (const auto& [id, other] : core.state.networks) {
-    if (!network.name.empty() && other.name == network.name) {
+    if (!network.name.empty() && other.name == network.name)
       return Refuse(hresult::kNetworkAlreadyExists);
-    }
-    if (network.type == other.type && (network.type == "NAT" || network.type == "ICS")) {
+    if (network.type == other.type && (network.type == "NAT" || network.type == "ICS"))
       return Refuse(kDuplicateName);
-    }
   }
   const auto taken = core.state.taken_names.find(network.name);
-  if (taken != core.state.taken_names.end() && core.now < taken->second) {
+  if (taken != core.state.taken_names.end() && core.now < taken->second)
     return Refuse(hresult::kNetworkAlreadyExists);
-  }
   return {};
 }
 
@@ -119,9 +111,7 @@ Json SettingsOf(const PolicyList& policies, std::string_view type) {
 std::optional<PhysicalAdapter> FindAdapter(Core& core, const PolicyList& policies, bool& named) {
   named = true;
   const Json by_name = SettingsOf(policies, "NetAdapterName");
-  if (!by_name.is_null()) {
-    return core.host.FindByName(TextOf(Field(by_name, "NetworkAdapterName")));
-  }
+  if (!by_name.is_null()) return core.host.FindByName(TextOf(Field(by_name, "NetworkAdapterName")));
   const Json by_address = SettingsOf(policies, "ProviderAddress");
   if (!by_address.is_null()) {
     const auto address = IpAddress::Parse(TextOf(Field(by_address, "ProviderAddress")));
@@ -129,9 +119,8 @@ std::optional<PhysicalAdapter> FindAdapter(Core& core, const PolicyList& policie
     return core.host.FindByAddress(*address);
   }
   const Json by_constraint = SettingsOf(policies, "InterfaceConstraint");
-  if (!by_constraint.is_null()) {
+  if (!by_constraint.is_null())
     return core.host.FindByName(TextOf(Field(by_constraint, "InterfaceAlias")));
-  }
   named = false;
   if (core.settings.adapter_choice == AdapterChoice::kDefaultRoute) return core.host.FindDefault();
   const std::vector<PhysicalAdapter> usable = core.host.UsableAdapters();
@@ -155,9 +144,8 @@ std::optional<Json> ReadIpams(const Json& value) {
     Json ipam = Json::object();
     if (*type == 1) ipam["Type"] = "Dhcp";
     Json subnets = Json::array();
-    for (const auto& subnet : ItemsOf(Field(item, "Subnets"))) {
+    for (const auto& subnet : ItemsOf(Field(item, "Subnets")))
       subnets.push_back(ReadSubnet(subnet));
-    }
     Put(ipam, "Subnets", std::move(subnets));
     ipams.push_back(std::move(ipam));
   }
@@ -171,9 +159,8 @@ std::vector<SubnetFacts> SubnetsOf(const Json& ipams) {
       const auto prefix = IpPrefix::Parse(TextOf(Field(item, "IpAddressPrefix")));
       if (!prefix) continue;
       SubnetFacts subnet{*prefix, std::nullopt, std::nullopt, true};
-      for (const auto& route : ItemsOf(Field(item, "Routes"))) {
+      for (const auto& route : ItemsOf(Field(item, "Routes")))
         if (!subnet.gateway) subnet.gateway = IpAddress::Parse(TextOf(Field(route, "NextHop")));
-      }
       for (const auto& policy : ItemsOf(Field(item, "Policies"))) {
         if (!absl::EqualsIgnoreCase(TextOf(Field(policy, "Type")), "VSID")) continue;
         const Json& settings = Field(policy, "Settings");
@@ -211,9 +198,8 @@ Reply ReadNetworkSettings(Core& core, const Json& document, NetworkObject& netwo
 Reply ChooseAdapter(Core& core, NetworkObject& network) {
   if (!NeedsAdapter(network.type)) return {};
   const Json by_name = SettingsOf(network.policies, "NetAdapterName");
-  if (IsHostAdapterName(TextOf(Field(by_name, "NetworkAdapterName")))) {
+  if (IsHostAdapterName(TextOf(Field(by_name, "NetworkAdapterName"))))
     return Refuse(hresult::kInvalidArgument);
-  }
   const auto adapter = FindAdapter(core, network.policies, network.adapter_named);
   if (adapter && adapter->is_virtual) return Refuse(hresult::kInvalidArgument);
   if (!adapter || !adapter->usable) return Refuse(hresult::kAdapterNotFound);

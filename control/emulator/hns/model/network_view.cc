@@ -28,9 +28,8 @@ Json WithoutVsid(Json ipams) {
     for (Json& subnet : *subnets) {
       Json other_policies = Json::array();
       for (const Json& policy : ItemsOf(Field(subnet, "Policies"))) {
-        if (!absl::EqualsIgnoreCase(TextOf(Field(policy, "Type")), "VSID")) {
+        if (!absl::EqualsIgnoreCase(TextOf(Field(policy, "Type")), "VSID"))
           other_policies.push_back(policy);
-        }
       }
       subnet.erase("Policies");
       Put(subnet, "Policies", std::move(other_policies));
@@ -130,9 +129,8 @@ std::string NetworkV2(Core& core, const NetworkObject& network) {
 
 Json NetworkV1Facts(Core& core, const NetworkObject& network) {
   std::vector<std::string> servers;
-  for (const auto& server : ItemsOf(Field(network.dns, "ServerList"))) {
+  for (const auto& server : ItemsOf(Field(network.dns, "ServerList")))
     servers.push_back(TextOf(server));
-  }
   const auto endpoints = std::ranges::count_if(
       core.state.endpoints, [&](const auto& entry) { return entry.second.network == network.id; });
   Json facts = {{"ID", network.id.ToUpperString()},
@@ -171,9 +169,8 @@ std::string NetworkV1(Core& core, const NetworkObject& network) {
     document["SwitchName"] = TextOf(document["SwitchGuid"]);
   }
   Json& subnets = document["Subnets"] = Json::array();
-  for (const auto& subnet : SubnetsOf(network.ipams)) {
+  for (const auto& subnet : SubnetsOf(network.ipams))
     subnets.push_back(SubnetV1(core, network, subnet));
-  }
   return With(document, "Policies", PoliciesV1(core, network));
 }
 

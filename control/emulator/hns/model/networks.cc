@@ -59,9 +59,7 @@ Reply ModifySubnets(Core& core, NetworkObject& network, Change change, const Jso
     const auto same = std::ranges::find_if(subnets, [&](const Json& other) {
       return Field(other, "IpAddressPrefix") == Field(subnet, "IpAddressPrefix");
     });
-    if ((same != subnets.end()) == (change == Change::kAdd)) {
-      return Refuse(hresult::kInvalidSubnet);
-    }
+    if ((same != subnets.end()) == (change == Change::kAdd)) return Refuse(hresult::kInvalidSubnet);
     if (change == Change::kAdd) {
       subnets.push_back(subnet);
     } else {
@@ -107,13 +105,11 @@ Reply CreateNetwork(Core& core, const Guid& desired_id, const Json& document) {
   }
   Notify(core, Notification::kNetworkPreCreate, network.id, network.flags);
   // The adapter's addresses before the switch takes them.
-  for (const auto& address : core.host.AddressesOf(network.adapter)) {
+  for (const auto& address : core.host.AddressesOf(network.adapter))
     if (network.first_management_ip.empty()) network.first_management_ip = address.ToString();
-  }
   network.management_from = core.now + core.settings.management_ip;
-  if (NeedSwitch(core, network.adapter)) {
+  if (NeedSwitch(core, network.adapter))
     network.link_local_until = core.now + core.settings.link_local;
-  }
   Notify(core, Notification::kNetworkCreate, network.id, network.flags);
   reply.text = network.id.ToString();
   core.state.networks.emplace(network.id, std::move(network));
@@ -143,12 +139,10 @@ Reply DeleteNetwork(Core& core, Guid id) {
   const auto found = core.state.networks.find(id);
   if (found == core.state.networks.end()) return Refuse(hresult::kElementNotFound);
   const auto is_on_it = [&](const auto& entry) { return entry.second.network == id; };
-  if (core.settings.endpoints_hold_network && std::ranges::any_of(core.state.endpoints, is_on_it)) {
+  if (core.settings.endpoints_hold_network && std::ranges::any_of(core.state.endpoints, is_on_it))
     return Refuse(hresult::kEntityHasReferences);
-  }
-  if (core.settings.name_release > Milliseconds(0)) {
+  if (core.settings.name_release > Milliseconds(0))
     core.state.taken_names[found->second.name] = core.now + core.settings.name_release;
-  }
   core.state.settled = core.now + core.settings.settle;
   DropNetwork(core, id);
   return {};
@@ -184,9 +178,8 @@ std::string ManagementIp(Core& core, const NetworkObject& network) {
   const bool early = core.settings.management_ip_early && !IsDegraded(core, network);
   if (addresses.empty()) return early ? network.first_management_ip : std::string();
   if (core.now < network.link_local_until) return std::string(kLinkLocal);
-  if (!core.settings.management_ip_follows && !network.first_management_ip.empty()) {
+  if (!core.settings.management_ip_follows && !network.first_management_ip.empty())
     return network.first_management_ip;
-  }
   return addresses.front().ToString();
 }
 

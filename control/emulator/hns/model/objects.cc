@@ -71,9 +71,8 @@ template <typename Objects, typename Facts>
 Reply Ids(const Core& core, const Objects& objects, const Json& filter, Facts facts) {
   Json ids = Json::array();
   for (const auto& [id, object] : objects) {
-    if (filter.empty() || Matches(filter, facts(object), core.settings.unknown_filter)) {
+    if (filter.empty() || Matches(filter, facts(object), core.settings.unknown_filter))
       ids.push_back(id.ToString());
-    }
   }
   Reply reply;
   reply.text = Dump(ids);

@@ -44,9 +44,8 @@ Hresult CheckRoute(const Json& settings) {
 }
 
 bool VersionHas(Version version, std::string_view type) {
-  if (IsOneOf(type, {"RemoteSubnetRoute", "HostRoute"})) {
+  if (IsOneOf(type, {"RemoteSubnetRoute", "HostRoute"}))
     return Supports(version, Feature::kRemoteSubnet);
-  }
   if (IsOneOf(type, {"VxlanPort"})) return Supports(version, Feature::kVxlanPort);
   if (IsOneOf(type, {"L4Proxy"})) return Supports(version, Feature::kL4Proxy);
   if (IsOneOf(type, {"L4WFPPROXY"})) return Supports(version, Feature::kL4WfpProxy);
@@ -61,9 +60,8 @@ Hresult ChangeOne(const Settings& settings, Change change, const PolicySpec& spe
                   const std::function<Hresult(const PolicySpec&)>& check, PolicyList& list,
                   Milliseconds shown_from) {
   if (change == Change::kRemove) {
-    if (list.Remove(spec.type, spec.settings) || !settings.missing_policy_refused) {
+    if (list.Remove(spec.type, spec.settings) || !settings.missing_policy_refused)
       return hresult::kOk;
-    }
     return hresult::kPolicyNotFound;
   }
   if (const Hresult code = check(spec); Failed(code)) return code;
@@ -110,12 +108,10 @@ std::optional<std::vector<PolicySpec>> ReadPolicies(const Json& array) {
 
 Hresult CheckNetworkPolicy(const Settings& settings, std::string_view network_type,
                            const PolicySpec& policy) {
-  if (!IsNetworkPolicy(policy.type) || !VersionHas(settings.version, policy.type)) {
+  if (!IsNetworkPolicy(policy.type) || !VersionHas(settings.version, policy.type))
     return hresult::kInvalidPolicyType;
-  }
-  if (IsOneOf(policy.type, {"ProviderAddress"}) && !settings.network_provider_address) {
+  if (IsOneOf(policy.type, {"ProviderAddress"}) && !settings.network_provider_address)
     return hresult::kInvalidPolicyType;
-  }
   const bool of_overlay =
       IsOneOf(policy.type, {"RemoteSubnetRoute", "HostRoute", "VxlanPort", "DrMacAddress"});
   if (of_overlay && network_type != "Overlay") return hresult::kInvalidPolicy;
@@ -128,9 +124,8 @@ Hresult CheckNetworkPolicy(const Settings& settings, std::string_view network_ty
 }
 
 Hresult CheckEndpointPolicy(const Settings& settings, const PolicySpec& policy) {
-  if (!IsEndpointPolicy(policy.type) || !VersionHas(settings.version, policy.type)) {
+  if (!IsEndpointPolicy(policy.type) || !VersionHas(settings.version, policy.type))
     return hresult::kInvalidPolicyType;
-  }
   if (IsOneOf(policy.type, {"ProviderAddress"}) &&
       !IpAddress::Parse(TextOf(Field(policy.settings, "ProviderAddress")))) {
     return hresult::kInvalidPolicy;
@@ -147,9 +142,8 @@ std::optional<Change> ReadChange(const Json& request_type) {
 Reply ChangePolicies(const Settings& settings, Change change, const std::vector<PolicySpec>& specs,
                      const std::function<Hresult(const PolicySpec&)>& check, PolicyList& list,
                      Milliseconds shown_from) {
-  if (settings.batch_limit != 0 && specs.size() > settings.batch_limit) {
+  if (settings.batch_limit != 0 && specs.size() > settings.batch_limit)
     return Refuse(settings.batch_code);
-  }
   std::span<const PolicySpec> rest = specs;
   const bool cut = settings.batch_applied != 0 && specs.size() > settings.batch_applied;
   if (cut) rest = rest.first(static_cast<std::size_t>(settings.batch_applied));
@@ -166,9 +160,8 @@ Reply ChangePolicies(const Settings& settings, Change change, const std::vector<
   PolicyList copy;
   if (whole) copy = list;
   PolicyList& target = whole ? copy : list;
-  if (change == Change::kUpdate) {
+  if (change == Change::kUpdate)
     for (const auto& spec : rest) target.RemoveType(spec.type);
-  }
   Reply reply = ChangeInOrder(settings, change, rest, check, target, shown_from);
   if (whole && reply.ok()) list = std::move(copy);
   if (reply.ok() && cut) return Refuse(settings.batch_code);

@@ -148,9 +148,8 @@ Json SettingsJson(const Settings& settings) {
 
 absl::StatusOr<Settings> ReadSettings(const Json& json) {
   Settings settings;
-  if (!json.is_object() && !json.is_null()) {
+  if (!json.is_object() && !json.is_null())
     return absl::InvalidArgumentError("HNS emulator: `settings` is no JSON object");
-  }
   std::size_t known = 0;
   std::string wrong;
   ForEach(settings, [&](const char* name, auto& value) {

@@ -41,9 +41,8 @@ Json DnsFromV1(const Json& document) {
   Put(dns, "Domain", Field(document, "DNSSuffix"));
   Json servers = Json::array();
   const std::string list = TextOf(Field(document, "DNSServerList"));
-  for (const auto server : absl::StrSplit(list, ',', absl::SkipWhitespace())) {
+  for (const auto server : absl::StrSplit(list, ',', absl::SkipWhitespace()))
     servers.push_back(std::string(server));
-  }
   Put(dns, "ServerList", std::move(servers));
   return dns;
 }
@@ -81,9 +80,8 @@ Json NetworkFromV1(const Json& document) {
                   {"Flags", Field(document, "Flags")},
                   {"Dns", DnsFromV1(document)}};
   Json subnets = Json::array();
-  for (const auto& subnet : ItemsOf(Field(document, "Subnets"))) {
+  for (const auto& subnet : ItemsOf(Field(document, "Subnets")))
     subnets.push_back(SubnetFromV1(subnet));
-  }
   if (!subnets.empty()) network["Ipams"] = Json::array({{{"Subnets", std::move(subnets)}}});
   Json policies = Json::array();
   AddPolicy(policies, "NetAdapterName", "NetworkAdapterName",
@@ -136,9 +134,8 @@ auto* Find(Objects& objects, const std::string& id) {
 template <typename Objects, typename Show>
 Reply List(const Objects& objects, Show show) {
   std::string items;
-  for (const auto& [id, object] : objects) {
+  for (const auto& [id, object] : objects)
     absl::StrAppend(&items, items.empty() ? "" : ",", show(object));
-  }
   return Answer(absl::StrCat("[", items, "]"));
 }
 
@@ -152,9 +149,8 @@ Reply Networks(Core& core, const Request& request) {
     return AnswerWith(made, [&] { return show(*Find(all, made.text)); });
   }
   NetworkObject* const network = Find(all, request.path[1]);
-  if (network == nullptr) {
+  if (network == nullptr)
     return Refuse(request.is("DELETE") ? hresult::kElementNotFound : hresult::kNetworkNotFound);
-  }
   if (request.is("GET")) return Answer(show(*network));
   if (!request.is("DELETE")) return Refuse(hresult::kRequestUnsupported);
   const Reply gone = DeleteNetwork(core, network->id);
@@ -261,9 +257,8 @@ Reply Namespaces(Core& core, const Request& request) {
 }
 
 Reply Globals(Core& core, const Request& request) {
-  if (request.depth() != 2 || request.path[1] != "version") {
+  if (request.depth() != 2 || request.path[1] != "version")
     return Refuse(hresult::kElementNotFound);
-  }
   const auto& [major, minor] = core.settings.version;
   return Answer(Dump({{"Major", major}, {"Minor", minor}}));
 }
