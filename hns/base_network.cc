@@ -26,21 +26,16 @@ bool IsBaseNetwork(const OverlaySpec& spec, const Network& network) {
 }
 
 Network BaseNetwork(const OverlaySpec& spec, std::size_t candidate) {
-  Network network;
+  // With its port, as OVN, the only known production user of another port, creates it: all networks
+  // of a switch have one port.
+  Network network = OverlayNetwork(spec, candidate);
   network.name = kBaseNetworkName;
-  network.type = "Overlay";
-  if (std::vector<std::vector<Policy>> candidates = AdapterCandidates(spec);
-      candidate < candidates.size())
-    network.policies = std::move(candidates[candidate]);
-  // As OVN, the only known production user of another port, creates it: all networks of a switch
-  // have one port.
-  if (spec.port != kUsualVxlanPort) network.policies.push_back(VxlanPortPolicy(spec.port));
-  Subnet subnet;
+  network.flags = 0;  // persistent
+  Subnet& subnet = network.subnets.front();
   subnet.prefix = *IpPrefix::From(IpAddress::V4(0xC0A8'FF00), 30);  // 192.168.255.0/30
   subnet.isolation_id = kBaseIsolationId;
-  subnet.routes.push_back({subnet.prefix.base().Next(), IpPrefix()});
-  network.subnets.push_back(std::move(subnet));
-  return network;  // flags 0: persistent
+  subnet.routes.front().next_hop = subnet.prefix.base().Next();
+  return network;
 }
 
 std::optional<Network> MissingBaseNetwork(const OverlaySpec& spec,
