@@ -8,8 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/kube/codec/answer_reader_json.h"
-#include "control/kube/codec/answer_reader_protobuf_list.h"
-#include "control/kube/codec/answer_reader_protobuf_watch.h"
+#include "control/kube/codec/answer_reader_protobuf.h"
 
 namespace weft::kube {
 

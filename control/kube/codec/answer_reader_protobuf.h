@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list in protobuf: the magic prefix, and one runtime.Unknown whose `raw` is a NodeList, which
-// may have hundreds of megabytes. Its fields are parsed as they arrive; only single fields are
-// held.
+// Answers in protobuf.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +12,8 @@
 
 namespace weft::kube {
 
+// The magic prefix, and one runtime.Unknown whose `raw` is a NodeList, which may have hundreds of
+// megabytes. Its fields are parsed as they arrive; only single fields are held.
 class ProtobufListReader : public AnswerReader {
  public:
   ProtobufListReader(NodeReader nodes, AnswerListener& listener)
@@ -53,6 +53,25 @@ class ProtobufListReader : public AnswerReader {
   bool ended_ = false;                     // the list's end was reported
   std::string resource_version_;
   std::string continue_token_;
+};
+
+// Frames, each of a length in four bytes, big endian, and a WatchEvent.
+class ProtobufWatchReader : public AnswerReader {
+ public:
+  ProtobufWatchReader(NodeReader nodes, AnswerListener& listener)
+      : AnswerReader(std::move(nodes), listener) {}
+
+  absl::Status Read(std::string_view bytes) override;
+  absl::Status Finish() override;
+
+ private:
+  static constexpr std::size_t kLengthSize = 4;
+
+  absl::Status ReadEvent(std::string_view bytes);
+
+  HeldBytes held_;                   // of the length, then of the frame
+  std::optional<std::size_t> size_;  // of the frame, once its length is known
+  std::uint64_t frame_at_ = 0;       // byte of the answer at which the frame begins
 };
 
 }  // namespace weft::kube
