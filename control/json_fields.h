@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain structs to JSON and back from one description of their fields.
 //
-// A struct T is described by `template <class V> void Fields(V& visit, Described<V, T>& value)` in
-// its own namespace, which names each field once, in the order in which it is to be written;
-// JsonWriter and JsonReader carry the description out.
+// A struct T is described by `void Fields(auto& visit, Is<T> auto& value)` in its own namespace,
+// which names each field once, in the order in which it is to be written; JsonWriter and JsonReader
+// carry the description out.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -29,9 +30,9 @@ namespace weft::control {
 
 using Json = nlohmann::ordered_json;
 
-// const T for a writer, T for a reader.
-template <class V, class T>
-using Described = typename V::template Value<T>;
+// Const for a writer.
+template <class Value, class T>
+concept Is = std::same_as<std::remove_const_t<Value>, T>;
 
 // What an error calls a type whose JSON is its text form (ToString, Parse); empty: any other type.
 template <class T>
@@ -45,10 +46,6 @@ inline constexpr std::string_view kTextValue<MacAddress> = "a MAC address";
 
 class JsonWriter {
  public:
-  template <class T>
-  using Value = const T;
-  static constexpr bool kReads = false;
-
   template <class T>
   void Required(const char* name, const T& value) {
     json_[name] = Encode(value);
@@ -108,10 +105,6 @@ class JsonWriter {
 // skipped.
 class JsonReader {
  public:
-  template <class T>
-  using Value = T;
-  static constexpr bool kReads = true;
-
   JsonReader(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
     if (!json_.is_object()) RefuseAt(path_, "is not an object");
   }
@@ -217,12 +210,16 @@ class JsonReader {
   absl::Status status_;
 };
 
+// Whether a description is carried out by a reader: `kReads<decltype(visit)>`.
+template <class V>
+inline constexpr bool kReads = std::same_as<std::remove_cvref_t<V>, JsonReader>;
+
 // An enumerator as one of `words`, in the order of the enumeration; "" is omitted.
 template <class V, class Enum, std::size_t N>
 void Word(V& visit, const char* name, const std::string_view (&words)[N], Enum& value) {
   std::string word(words[static_cast<std::size_t>(value)]);
   visit.Optional(name, word);
-  if constexpr (V::kReads) {
+  if constexpr (kReads<V>) {
     const std::string_view* const found = std::ranges::find(words, word);
     if (found == std::end(words)) return visit.Refuse(name, "is none that this version knows");
     value = static_cast<Enum>(found - std::begin(words));

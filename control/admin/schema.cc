@@ -9,15 +9,13 @@
 // namespace.
 namespace weft::lease {
 
-template <class V>
-void Fields(V& visit, control::Described<V, RefusedNode>& node) {
+void Fields(auto& visit, control::Is<RefusedNode> auto& node) {
   visit.Required("name", node.name);
   visit.Required("reason", node.reason);
   visit.Optional("uid", node.uid);
 }
 
-template <class V>
-void Fields(V& visit, control::Described<V, NotJoinedNode>& node) {
+void Fields(auto& visit, control::Is<NotJoinedNode> auto& node) {
   visit.Required("name", node.node.name);
   visit.Optional("uid", node.node.uid);
   visit.Required("reason", node.reason);
@@ -27,13 +25,11 @@ void Fields(V& visit, control::Described<V, NotJoinedNode>& node) {
 
 namespace weft::admin {
 
-using control::Described;
 using control::Json;
 using control::JsonReader;
 using control::JsonWriter;
 
-template <class V>
-void Fields(V& visit, Described<V, LeaseHalf>& half) {
+void Fields(auto& visit, control::Is<LeaseHalf> auto& half) {
   visit.Required("subnet", half.subnet);
   visit.Optional("publicIP", half.public_ip);
   visit.Optional("vtepMAC", half.vtep_mac);
@@ -44,8 +40,7 @@ void Fields(V& visit, Described<V, LeaseHalf>& half) {
   visit.OptionalTime("keptSince", half.kept_since);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, LeaseRow>& row) {
+void Fields(auto& visit, control::Is<LeaseRow> auto& row) {
   visit.Required("node", row.node);
   visit.Optional("uid", row.uid);
   visit.Required("backendType", row.backend_type);
@@ -53,8 +48,7 @@ void Fields(V& visit, Described<V, LeaseRow>& row) {
   visit.Optional("ipv6", row.v6);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, LeaseList>& list) {
+void Fields(auto& visit, control::Is<LeaseList> auto& list) {
   visit.Required("generation", list.generation);
   visit.Required("source", list.source);
   visit.Required("leases", list.leases);
@@ -62,29 +56,25 @@ void Fields(V& visit, Described<V, LeaseList>& list) {
   visit.Optional("notJoined", list.not_joined);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, Check>& check) {
+void Fields(auto& visit, control::Is<Check> auto& check) {
   visit.Required("name", check.name);
   visit.Required("ok", check.ok);
   visit.Required("text", check.text);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, OwnFacts>& own) {
+void Fields(auto& visit, control::Is<OwnFacts> auto& own) {
   visit.Optional("subnet", own.subnet);
   visit.Optional("publicIP", own.public_ip);
   visit.Optional("vtepMAC", own.vtep_mac);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, ServerStatus>& server) {
+void Fields(auto& visit, control::Is<ServerStatus> auto& server) {
   visit.Required("server", server.server);
   visit.Required("inUse", server.in_use);
   visit.Required("text", server.text);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, SourceStatus>& source) {
+void Fields(auto& visit, control::Is<SourceStatus> auto& source) {
   visit.Required("description", source.description);
   visit.Required("inSync", source.in_sync);
   visit.Optional("condition", source.condition);
@@ -92,44 +82,38 @@ void Fields(V& visit, Described<V, SourceStatus>& source) {
   visit.Optional("servers", source.servers);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, ConditionStatus>& condition) {
+void Fields(auto& visit, control::Is<ConditionStatus> auto& condition) {
   visit.Required("subject", condition.subject);
   visit.Required("condition", condition.condition);
   visit.Required("times", condition.times);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, LeaseExample>& example) {
+void Fields(auto& visit, control::Is<LeaseExample> auto& example) {
   visit.Required("node", example.node);
   visit.Required("why", example.why);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, LeaseCount>& count) {
+void Fields(auto& visit, control::Is<LeaseCount> auto& count) {
   visit.Required("state", count.state);
   visit.Required("sentence", count.sentence);
   visit.Required("count", count.count);
   visit.Optional("examples", count.examples);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, Reach>& reach) {
+void Fields(auto& visit, control::Is<Reach> auto& reach) {
   visit.Required("peers", reach.peers);
   visit.Required("programmed", reach.programmed);
   visit.Optional("heard", reach.heard);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, SinkStatus>& sink) {
+void Fields(auto& visit, control::Is<SinkStatus> auto& sink) {
   visit.Required("name", sink.name);
   visit.Required("desired", sink.desired);
   visit.Required("applied", sink.applied);
   visit.Required("pending", sink.pending);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, DropExample>& example) {
+void Fields(auto& visit, control::Is<DropExample> auto& example) {
   visit.Time("at", example.at);
   visit.Optional("outer", example.outer);
   visit.Optional("peer", example.peer);
@@ -140,28 +124,24 @@ void Fields(V& visit, Described<V, DropExample>& example) {
   visit.Optional("innerDestination", example.inner_destination);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, VerdictCount>& count) {
+void Fields(auto& visit, control::Is<VerdictCount> auto& count) {
   visit.Required("name", count.name);
   visit.Required("sentence", count.sentence);
   visit.Required("packets", count.packets);
   visit.Optional("example", count.example);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, DirectionStatus>& direction) {
+void Fields(auto& visit, control::Is<DirectionStatus> auto& direction) {
   visit.Required("bytes", direction.bytes);
   visit.Required("packets", direction.packets);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, KernelCount>& count) {
+void Fields(auto& visit, control::Is<KernelCount> auto& count) {
   visit.Required("name", count.name);
   visit.Required("value", count.value);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, TunnelStatus>& tunnel) {
+void Fields(auto& visit, control::Is<TunnelStatus> auto& tunnel) {
   visit.Required("device", tunnel.device);
   visit.Required("family", tunnel.family);
   visit.Required("vni", tunnel.vni);
@@ -178,8 +158,7 @@ void Fields(V& visit, Described<V, TunnelStatus>& tunnel) {
   visit.Optional("strictWouldDrop", tunnel.strict_would_drop);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, IcmpErrors>& errors) {
+void Fields(auto& visit, control::Is<IcmpErrors> auto& errors) {
   visit.Required("count", errors.count);
   visit.Required("type", errors.type);
   visit.Required("code", errors.code);
@@ -187,8 +166,7 @@ void Fields(V& visit, Described<V, IcmpErrors>& errors) {
   visit.Time("at", errors.at);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, PeerStatus>& peer) {
+void Fields(auto& visit, control::Is<PeerStatus> auto& peer) {
   visit.Required("node", peer.node);
   visit.Required("device", peer.device);
   visit.Optional("sentPackets", peer.sent_packets);
@@ -203,15 +181,13 @@ void Fields(V& visit, Described<V, PeerStatus>& peer) {
   visit.Optional("icmpErrors", peer.icmp_errors);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, Restored>& restored) {
+void Fields(auto& visit, control::Is<Restored> auto& restored) {
   visit.Required("count", restored.count);
   visit.Time("last", restored.last);
   visit.Required("what", restored.what);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, HnsStatus>& hns) {
+void Fields(auto& visit, control::Is<HnsStatus> auto& hns) {
   visit.Required("network", hns.network);
   visit.Required("state", hns.state);
   visit.Required("text", hns.text);
@@ -225,8 +201,7 @@ void Fields(V& visit, Described<V, HnsStatus>& hns) {
   visit.Optional("restored", hns.restored);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, Status>& status) {
+void Fields(auto& visit, control::Is<Status> auto& status) {
   visit.Required("version", status.version);
   visit.Required("node", status.node);
   visit.Required("pid", status.pid);
@@ -253,14 +228,12 @@ void Fields(V& visit, Described<V, Status>& status) {
   visit.Required("peers", status.peers);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, PlanCall>& call) {
+void Fields(auto& visit, control::Is<PlanCall> auto& call) {
   visit.Required("what", call.what);
   visit.Optional("document", call.document);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, Plan>& plan) {
+void Fields(auto& visit, control::Is<Plan> auto& plan) {
   visit.Required("network", plan.network);
   visit.Optional("refused", plan.refused);
   visit.Required("differences", plan.differences);

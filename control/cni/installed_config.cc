@@ -19,8 +19,7 @@
 
 namespace weft::cni {
 
-template <class V>
-void Fields(V& visit, control::Described<V, ConfigFile>& file) {
+void Fields(auto& visit, control::Is<ConfigFile> auto& file) {
   visit.Required("path", file.path);
   visit.Required("texts", file.texts);
 }

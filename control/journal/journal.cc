@@ -20,40 +20,33 @@
 // namespace.
 namespace weft::lease {
 
-using control::Described;
-
 // Not empty.
-template <class V>
-void Text(V& visit, const char* name, Described<V, std::string>& text) {
+void Text(auto& visit, const char* name, control::Is<std::string> auto& text) {
   visit.Required(name, text);
-  if constexpr (V::kReads)
+  if constexpr (control::kReads<decltype(visit)>)
     if (text.empty()) visit.Refuse(name, "is missing");
 }
 
-template <class V>
-void NodeMac(V& visit, Described<V, std::optional<MacAddress>>& mac) {
+void NodeMac(auto& visit, control::Is<std::optional<MacAddress>> auto& mac) {
   visit.Optional("vtepMAC", mac);
-  if constexpr (V::kReads) {
+  if constexpr (control::kReads<decltype(visit)>) {
     if (mac && (mac->IsZero() || mac->IsGroup()))
       visit.Refuse("vtepMAC", "is no address of a node");
   }
 }
 
-template <class V>
-void CheckFamily(V& visit, IpFamily family, const std::optional<IpPrefix>& subnet,
+void CheckFamily(auto& visit, IpFamily family, const std::optional<IpPrefix>& subnet,
                  const std::optional<IpAddress>& public_ip) {
   if ((subnet && subnet->family() != family) || (public_ip && public_ip->family() != family))
     visit.Refuse(family == IpFamily::kV4 ? "ipv4" : "ipv6", "is of the other address family");
 }
 
-template <class V>
-void Fields(V& visit, Described<V, NodeKey>& node) {
+void Fields(auto& visit, control::Is<NodeKey> auto& node) {
   Text(visit, "node", node.name);
   visit.Optional("uid", node.uid);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, FamilyLease>& half) {
+void Fields(auto& visit, control::Is<FamilyLease> auto& half) {
   visit.Required("subnet", half.subnet);
   visit.Optional("publicIP", half.public_ip);
   visit.Optional("vni", half.vni);
@@ -63,20 +56,18 @@ void Fields(V& visit, Described<V, FamilyLease>& half) {
   visit.Optional("nodeAddress", half.node_address);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, Lease>& lease) {
+void Fields(auto& visit, control::Is<Lease> auto& lease) {
   Fields(visit, lease.node);
   visit.Optional("backend", lease.backend_type);
   visit.Optional("ipv4", lease.v4);
   visit.Optional("ipv6", lease.v6);
-  if constexpr (V::kReads) {
+  if constexpr (control::kReads<decltype(visit)>) {
     if (lease.v4) CheckFamily(visit, IpFamily::kV4, lease.v4->subnet, lease.v4->public_ip);
     if (lease.v6) CheckFamily(visit, IpFamily::kV6, lease.v6->subnet, lease.v6->public_ip);
   }
 }
 
-template <class V>
-void Fields(V& visit, Described<V, OwnNodeFamily>& half) {
+void Fields(auto& visit, control::Is<OwnNodeFamily> auto& half) {
   visit.Optional("subnet", half.subnet);
   visit.Optional("publicIP", half.published_public_ip);
   visit.Optional("vni", half.published_vni);
@@ -85,13 +76,12 @@ void Fields(V& visit, Described<V, OwnNodeFamily>& half) {
   visit.Optional("publicIPOverwrite", half.public_ip_overwrite);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, OwnNode>& own) {
+void Fields(auto& visit, control::Is<OwnNode> auto& own) {
   Fields(visit, own.node);
   visit.Optional("backend", own.backend_type);
   visit.Optional("ipv4", own.v4);
   visit.Optional("ipv6", own.v6);
-  if constexpr (V::kReads) {
+  if constexpr (control::kReads<decltype(visit)>) {
     own.managed = true;
     CheckFamily(visit, IpFamily::kV4, own.v4.subnet, own.v4.published_public_ip);
     CheckFamily(visit, IpFamily::kV6, own.v6.subnet, own.v6.published_public_ip);
@@ -108,8 +98,7 @@ using control::Json;
 constexpr std::string_view kFormat = "weft/journal/v1";
 constexpr std::size_t kPiece = std::size_t{64} << 10;
 
-template <class V>
-void Fields(V& visit, control::Described<V, Header>& header) {
+void Fields(auto& visit, control::Is<Header> auto& header) {
   std::int64_t version = control::kStateVersion;
   std::string format(kFormat);
   visit.Always("version", version);
@@ -123,7 +112,8 @@ void Fields(V& visit, control::Described<V, Header>& header) {
   lease::Text(visit, "netConf", scope.net_conf);
   std::vector<std::string> cluster(scope.cluster.begin(), scope.cluster.end());
   visit.Optional("cluster", cluster);
-  if constexpr (V::kReads) scope.cluster = std::set<std::string>(cluster.begin(), cluster.end());
+  if constexpr (control::kReads<decltype(visit)>)
+    scope.cluster = std::set<std::string>(cluster.begin(), cluster.end());
   visit.Required("own", header.own);
   visit.Optional("leases", header.leases);
 }

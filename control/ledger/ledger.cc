@@ -16,8 +16,7 @@
 
 namespace weft::ledger {
 
-template <class V>
-void Fields(V& visit, control::Described<V, Row>& row) {
+void Fields(auto& visit, control::Is<Row> auto& row) {
   visit.Required("kind", row.kind);
   visit.Required("name", row.name);
   visit.Required("id", row.id);

@@ -15,16 +15,14 @@ struct Binding {
   friend bool operator==(const Binding&, const Binding&) = default;
 };
 
-template <class V>
-void Fields(V& visit, Described<V, Binding>& binding) {
+void Fields(auto& visit, control::Is<Binding> auto& binding) {
   visit.Always("adapter", binding.adapter);
   visit.Always("hostAdapter", binding.host_adapter);
 }
 
 }  // namespace
 
-template <class V>
-void Fields(V& visit, Described<V, EmulatedAdapter>& each) {
+void Fields(auto& visit, control::Is<EmulatedAdapter> auto& each) {
   Fields(visit, each.adapter);
   visit.Optional("gone", each.gone);
   visit.Optional("visibleFrom", each.visible_from);
@@ -37,14 +35,7 @@ void Fields(V& visit, Described<V, EmulatedAdapter>& each) {
   visit.Optional("untilReboot", each.until_reboot);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, EmulatedFirewallRule>& rule) {
-  Fields(visit, static_cast<Described<V, FirewallRule>&>(rule));
-  visit.Optional("group", rule.group);
-}
-
-template <class V>
-void Fields(V& visit, Described<V, HostState>& state) {
+void Fields(auto& visit, control::Is<HostState> auto& state) {
   visit.Always("adapters", state.adapters);
   visit.Always("routes", state.routes);
   visit.Always("firewall", state.firewall);
@@ -59,7 +50,7 @@ void Fields(V& visit, Described<V, HostState>& state) {
   visit.Always("nextIndex", state.next_index, highest + 1);
   visit.Optional("gapUntil", state.gap_until);
   visit.Optional("firewallFrom", state.firewall_from);
-  if constexpr (V::kReads) {
+  if constexpr (control::kReads<decltype(visit)>) {
     for (const Binding& each : switches) state.switches[each.adapter] = each.host_adapter;
     if (state.next_index <= highest)
       visit.Refuse("nextIndex", "is not above every adapter's index");

@@ -2,6 +2,7 @@
 // Values about a host as JSON (control/json_fields.h).
 #pragma once
 
+#include <concepts>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -19,7 +20,6 @@ inline constexpr std::string_view kTextValue<host::AssignedAddress> =
 
 namespace weft::host {
 
-using control::Described;
 using control::Json;
 
 // Any JSON value; InvalidArgument: it is not JSON, nests too deep or is too long.
@@ -37,8 +37,7 @@ absl::StatusOr<T> ParseHostValue(std::string_view text) {
       absl::StrCat("host document: ", visit.status().message(), "; correct it"));
 }
 
-template <class V>
-void Fields(V& visit, Described<V, Adapter>& adapter) {
+void Fields(auto& visit, control::Is<Adapter> auto& adapter) {
   visit.Always("name", adapter.name);
   visit.Always("index", adapter.index);
   visit.Always("mac", adapter.mac);
@@ -47,14 +46,13 @@ void Fields(V& visit, Described<V, Adapter>& adapter) {
   visit.Optional("loopback", adapter.loopback);
   visit.Optional("wireless", adapter.wireless);
   visit.Always("addresses", adapter.addresses);
-  if constexpr (V::kReads) {
+  if constexpr (control::kReads<decltype(visit)>) {
     if (adapter.index == 0) visit.Refuse("index", "is not a number from 1");
     if (adapter.name.empty()) visit.Refuse("name", "is empty");
   }
 }
 
-template <class V>
-void Fields(V& visit, Described<V, Route>& route) {
+void Fields(auto& visit, control::Is<Route> auto& route) {
   visit.Required("destination", route.destination);
   visit.Always("adapter", route.adapter_index);
   visit.Optional("gateway", route.gateway);
@@ -62,7 +60,7 @@ void Fields(V& visit, Described<V, Route>& route) {
   visit.Optional("metric", route.metric);
   visit.Optional("source", route.source);
   visit.Optional("marked", route.marked);
-  if constexpr (V::kReads) {
+  if constexpr (control::kReads<decltype(visit)>) {
     for (const auto& address : {route.gateway, route.source}) {
       if (address && address->family() != route.destination.family())
         visit.Refuse("destination", "is of another family than the route's other addresses");
@@ -70,19 +68,21 @@ void Fields(V& visit, Described<V, Route>& route) {
   }
 }
 
-template <class V>
-void Fields(V& visit, Described<V, StaticIp>& settings) {
+void Fields(auto& visit, control::Is<StaticIp> auto& settings) {
   visit.Optional("addresses", settings.addresses);
   visit.Optional("nameServers", settings.name_servers);
   visit.Optional("metric", settings.metric);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, FirewallRule>& rule) {
+// Also of an EmulatedFirewallRule.
+template <class T>
+  requires std::derived_from<T, FirewallRule>
+void Fields(auto& visit, T& rule) {
   visit.Always("name", rule.name);
   visit.Always("udpPort", rule.port);
   visit.Optional("sources", rule.sources);
-  if constexpr (V::kReads)
+  if constexpr (requires { rule.group; }) visit.Optional("group", rule.group);
+  if constexpr (control::kReads<decltype(visit)>)
     if (rule.sources && rule.sources->empty()) rule.sources.reset();
 }
 

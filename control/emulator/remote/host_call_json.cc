@@ -8,13 +8,12 @@ namespace weft::control {
 
 constexpr auto kHighestCode = static_cast<std::uint32_t>(absl::StatusCode::kUnauthenticated);
 
-template <class V>
-void Fields(V& visit, Described<V, absl::Status>& status) {
+void Fields(auto& visit, Is<absl::Status> auto& status) {
   auto code = static_cast<std::uint32_t>(status.raw_code());
   std::string message(status.message());
   visit.Optional("code", code);
   visit.Optional("message", message);
-  if constexpr (V::kReads) {
+  if constexpr (kReads<decltype(visit)>) {
     if (code > kHighestCode) visit.Refuse("code", absl::StrCat("exceeds ", kHighestCode));
     status = absl::Status(static_cast<absl::StatusCode>(code), message);
   }
@@ -52,12 +51,12 @@ std::string Text(const T& value) {
 
 }  // namespace
 
-template <class V>
-void Fields(V& visit, control::Described<V, HostCall>& call) {
+void Fields(auto& visit, control::Is<HostCall> auto& call) {
   control::Word(visit, "call", kOperations, call.operation);
   bool ipv6 = call.family == IpFamily::kV6;
   visit.Optional("ipv6", ipv6);
-  if constexpr (V::kReads) call.family = ipv6 ? IpFamily::kV6 : IpFamily::kV4;
+  if constexpr (control::kReads<decltype(visit)>)
+    call.family = ipv6 ? IpFamily::kV6 : IpFamily::kV4;
   visit.Optional("adapter", call.adapter);
   visit.Optional("mtu", call.mtu);
   visit.Optional("address", call.address);
@@ -67,8 +66,7 @@ void Fields(V& visit, control::Described<V, HostCall>& call) {
   visit.Optional("rule", call.rule);
 }
 
-template <class V>
-void Fields(V& visit, control::Described<V, HostAnswer>& answer) {
+void Fields(auto& visit, control::Is<HostAnswer> auto& answer) {
   Fields(visit, answer.status);
   visit.Optional("adapters", answer.adapters);
   visit.Optional("routes", answer.routes);

@@ -16,8 +16,7 @@ inline constexpr std::string_view kTextValue<hns::Guid> = "a GUID";
 
 namespace weft::hns {
 
-template <class V>
-void Fields(V& visit, control::Described<V, Reply>& reply) {
+void Fields(auto& visit, control::Is<Reply> auto& reply) {
   visit.Required("code", reply.code);
   visit.Optional("handle", reply.handle);
   visit.Optional("text", reply.text);
@@ -60,8 +59,7 @@ absl::StatusOr<T> ValueOf(const Json& json) {
 
 }  // namespace
 
-template <class V>
-void Fields(V& visit, control::Described<V, Request>& request) {
+void Fields(auto& visit, control::Is<Request> auto& request) {
   control::Word(visit, "op", kOperations, request.operation);
   control::Word(visit, "kind", kKinds, request.kind);
   visit.Optional("handle", request.handle);
@@ -71,8 +69,7 @@ void Fields(V& visit, control::Described<V, Request>& request) {
   visit.Optional("path", request.path);
 }
 
-template <class V>
-void Fields(V& visit, control::Described<V, Notice>& notice) {
+void Fields(auto& visit, control::Is<Notice> auto& notice) {
   visit.Required("notification", notice.type);
   visit.Optional("data", notice.data);
 }

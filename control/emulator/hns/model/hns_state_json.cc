@@ -18,66 +18,60 @@ inline constexpr std::string_view kTextValue<hns::Guid> = "a GUID";
 namespace weft::hns::emulator {
 namespace {
 
-using control::Described;
-
 struct SavedPolicy {
   std::string type;
   control::Json settings;
   Milliseconds shown_from{0};
 };
 
-template <class V>
-void Fields(V& visit, Described<V, SavedPolicy>& policy) {
+void Fields(auto& visit, control::Is<SavedPolicy> auto& policy) {
   visit.Required("Type", policy.type);
   visit.Required("Settings", policy.settings);
   visit.Optional("shown_from_ms", policy.shown_from);
-  if constexpr (V::kReads)
+  if constexpr (control::kReads<decltype(visit)>)
     if (!policy.settings.is_object()) visit.Refuse("Settings", "is not an object");
 }
 
-template <class V>
-void Policies(V& visit, Described<V, PolicyList>& policies) {
+void Policies(auto& visit, control::Is<PolicyList> auto& policies) {
   std::vector<SavedPolicy> saved;
-  if constexpr (!V::kReads) {
+  if constexpr (!control::kReads<decltype(visit)>) {
     policies.ForEach([&](const PolicyList::Item& item) {
       saved.push_back({item.type, *ParseDocument(item.settings), item.shown_from});
     });
   }
   visit.Always("policies", saved);
-  if constexpr (V::kReads) {
+  if constexpr (control::kReads<decltype(visit)>) {
     for (const SavedPolicy& each : saved)
       policies.Add(each.type, Json(each.settings), each.shown_from);
   }
 }
 
 // An object or a list of HNS's documents.
-template <class V>
-void Part(V& visit, const char* name, Described<V, Json>& part) {
+void Part(auto& visit, const char* name, control::Is<Json> auto& part) {
   control::Json json = part;
   visit.Always(name, json, json);
-  if constexpr (V::kReads) {
+  if constexpr (control::kReads<decltype(visit)>) {
     if (json.type() != part.type()) return visit.Refuse(name, "is of another type");
     part = json;
   }
 }
 
-template <class V, class Map>
-void Objects(V& visit, const char* name, Map& objects) {
-  if constexpr (V::kReads) {
+template <class Map>
+void Objects(auto& visit, const char* name, Map& objects) {
+  if constexpr (control::kReads<decltype(visit)>) {
     std::vector<typename Map::mapped_type> list;
     visit.Always(name, list);
     for (auto& each : list) objects.emplace(each.id, std::move(each));
   } else {
     control::Json list = control::Json::array();
-    for (const auto& [id, object] : objects) list.push_back(V::Encode(object));
+    for (const auto& [id, object] : objects) list.push_back(control::JsonWriter::Encode(object));
     visit.Always(name, list);
   }
 }
 
 }  // namespace
 
-template <class V>
-void Fields(V& visit, Described<V, NetworkObject>& network) {
+void Fields(auto& visit, control::Is<NetworkObject> auto& network) {
   visit.Required("id", network.id);
   visit.Always("name", network.name);
   visit.Required("type", network.type);
@@ -95,7 +89,7 @@ void Fields(V& visit, Described<V, NetworkObject>& network) {
   visit.Always("link_local_until_ms", network.link_local_until);
   visit.Always("unbound", network.unbound);
   visit.Always("endpoints_made", network.endpoints_made);
-  if constexpr (V::kReads) {
+  if constexpr (control::kReads<decltype(visit)>) {
     if (network.type.empty()) visit.Refuse("type", "is empty");
     const auto ipams = ReadIpams(network.ipams);
     if (!ipams) return visit.Refuse("ipams", "is none of HNS");
@@ -103,16 +97,14 @@ void Fields(V& visit, Described<V, NetworkObject>& network) {
   }
 }
 
-template <class V>
-void Fields(V& visit, Described<V, EndpointObject::Address>& address) {
+void Fields(auto& visit, control::Is<EndpointObject::Address> auto& address) {
   visit.Required("ip", address.ip);
   visit.Always("prefix_length", address.prefix_length);
-  if constexpr (V::kReads)
+  if constexpr (control::kReads<decltype(visit)>)
     if (!IpAddress::Parse(address.ip)) visit.Refuse("ip", "is not an IP address");
 }
 
-template <class V>
-void Fields(V& visit, Described<V, EndpointObject>& endpoint) {
+void Fields(auto& visit, control::Is<EndpointObject> auto& endpoint) {
   visit.Required("id", endpoint.id);
   visit.Required("network", endpoint.network);
   visit.Always("name", endpoint.name);
@@ -129,8 +121,7 @@ void Fields(V& visit, Described<V, EndpointObject>& endpoint) {
   visit.Always("detached", endpoint.detached);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, NamespaceObject>& space) {
+void Fields(auto& visit, control::Is<NamespaceObject> auto& space) {
   visit.Required("id", space.id);
   visit.Always("type", space.type);
   visit.Always("compartment", space.compartment);
@@ -138,15 +129,13 @@ void Fields(V& visit, Described<V, NamespaceObject>& space) {
   visit.Always("containers", space.containers);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, LoadBalancerObject>& balancer) {
+void Fields(auto& visit, control::Is<LoadBalancerObject> auto& balancer) {
   visit.Required("id", balancer.id);
   visit.Always("endpoints", balancer.endpoints);
   Part(visit, "document", balancer.document);
 }
 
-template <class V>
-void Fields(V& visit, Described<V, HnsState>& state) {
+void Fields(auto& visit, control::Is<HnsState> auto& state) {
   visit.Always("running", state.running, true);
   visit.Always("back_at_ms", state.back_at);
   visit.Always("lives", state.lives);
@@ -161,7 +150,7 @@ void Fields(V& visit, Described<V, HnsState>& state) {
   for (const auto& [name, until] : state.taken_names) taken[name] = until.count();
   visit.Always("taken_names_until_ms", taken, taken);
   visit.Always("settled_ms", state.settled);
-  if constexpr (V::kReads) {
+  if constexpr (control::kReads<decltype(visit)>) {
     state.switches.insert(switches.begin(), switches.end());
     if (!taken.is_object()) return visit.Refuse("taken_names_until_ms", "is not an object");
     control::JsonReader names(taken, "taken_names_until_ms");
