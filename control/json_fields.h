@@ -46,8 +46,7 @@ inline constexpr std::string_view kTextValue<MacAddress> = "a MAC address";
 
 class JsonWriter {
  public:
-  template <class T>
-  void Required(const char* name, const T& value) {
+  void Required(const char* name, const auto& value) {
     json_[name] = Encode(value);
   }
   // An absent field is `otherwise`.
@@ -110,8 +109,7 @@ class JsonReader {
   }
   const absl::Status& status() const { return status_; }
 
-  template <class T>
-  void Required(const char* name, T& value) {
+  void Required(const char* name, auto& value) {
     if (const Json* field = Find(name)) {
       Decode(*field, Path(name), value);
     } else {

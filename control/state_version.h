@@ -16,8 +16,7 @@ namespace weft::control {
 inline constexpr std::int64_t kStateVersion = 1;
 
 // `head`: an object of nlohmann's, from the file `path`. Unimplemented: it is of a later version.
-template <typename Json>
-absl::Status CheckStateVersion(std::string_view path, const Json& head) {
+absl::Status CheckStateVersion(std::string_view path, const auto& head) {
   const auto version = head.find("version");
   if (version == head.end() || !version->is_number_integer() ||
       version->template get<std::int64_t>() <= kStateVersion)

@@ -80,8 +80,7 @@ class PipeListener : public Listener {
   using NoThrow = asio::as_tuple_t<asio::use_awaitable_t<>>;
   static constexpr NoThrow kNoThrow = asio::as_tuple(asio::use_awaitable);
 
-  template <class ConnectHandler>
-  void Connect(ConnectHandler handler) {
+  void Connect(auto handler) {
     asio::windows::overlapped_ptr overlapped(io_.get_executor(), std::move(handler));
     const bool done = ::ConnectNamedPipe(next_.native_handle(), overlapped.get()) != 0;
     const DWORD error = done ? ERROR_SUCCESS : ::GetLastError();

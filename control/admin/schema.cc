@@ -253,8 +253,7 @@ constexpr std::string_view kPlanKind = "Plan";
 constexpr std::string_view kLeaseListKind = "LeaseList";
 constexpr std::string_view kStatusKind = "Status";
 
-template <class T>
-Json Document(std::string_view kind, const T& value) {
+Json Document(std::string_view kind, const auto& value) {
   Json json = {{"apiVersion", kApiVersion}, {"kind", kind}};
   json.update(JsonWriter::Encode(value));
   return json;

@@ -35,8 +35,7 @@ admin::HnsStatus HnsStatusOf(const std::string& network,
 }
 
 // Why differences remain, each with HNS's error code.
-template <typename Outcome>
-std::vector<std::string> CausesOf(const Outcome& outcome) {
+std::vector<std::string> CausesOf(const auto& outcome) {
   std::vector<std::string> causes;
   if constexpr (requires { outcome.pending; }) causes = outcome.pending;
   if (causes.empty() && outcome.state < decltype(outcome.state)::kInSync)
@@ -55,8 +54,7 @@ inline admin::Plan PlanOf(const std::string& network, const hns::Drift& drift) {
 }
 
 // On the HNS thread. How HNS differs from the desired state of `keeper`; `repair`: and corrects it.
-template <typename Keeper>
-absl::StatusOr<admin::Plan> ReadPlan(Keeper& keeper, const std::string& network, bool repair) {
+absl::StatusOr<admin::Plan> ReadPlan(auto& keeper, const std::string& network, bool repair) {
   using Clock = std::chrono::steady_clock;
   // A round writes a part of the routes and requests the next one; beyond this limit the usual
   // rounds continue.

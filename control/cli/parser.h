@@ -16,8 +16,7 @@
 namespace weft::cli {
 
 // `type` is what the help calls the value: "PATH".
-template <typename Value>
-CLI::Option* AddOption(CLI::App& parser, const std::string& name, Value& value,
+CLI::Option* AddOption(CLI::App& parser, const std::string& name, auto& value,
                        const std::string& type, const std::string& help) {
   return parser.add_option(name, value, help)->type_name(type);
 }

@@ -141,8 +141,7 @@ absl::StatusOr<Restart> ReadRestart(Fields& fields, Restart restart = {}) {
 }
 
 // Runs `act` if all fields are valid.
-template <class Act>
-Answer Then(const Fields& fields, Act act) {
+Answer Then(const Fields& fields, auto act) {
   if (const absl::Status status = fields.status(); !status.ok()) return status;
   act();
   return Json::object();

@@ -201,8 +201,7 @@ class WindowsHost final : public Host {
   }
 
   // The result of `use` with the adapter's row, or why there is none.
-  template <typename Use>
-  auto WithAdapter(std::uint32_t index, const Use& use) const
+  auto WithAdapter(std::uint32_t index, const auto& use) const
       -> decltype(use(std::declval<const IP_ADAPTER_ADDRESSES&>())) {
     const absl::StatusOr<std::vector<std::byte>> buffer = ReadAdapters();
     if (!buffer.ok()) return buffer.status();

@@ -187,8 +187,7 @@ class LeaseTable {
   enum class Arrival : std::uint8_t { kNew, kStays, kWaited };
 
   PackedLease Read(RecordId lease) const { return PackedLease(store_.At(lease)); }
-  template <typename Visit>
-  void ForEach(const Visit& visit) const {
+  void ForEach(const auto& visit) const {
     store_.ForEach([](const char* at) { return PackedLease(at).size(); }, visit);
   }
   RecordId Find(const NodeKey& node) const;

@@ -15,8 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 9> kBackends = {
     "vxlan", "host-gw", "alloc", "udp", "wireguard", "ipsec", "ipip", "extension", ""};
 
-template <typename T>
-char* Store(char* to, const T& value) {
+char* Store(char* to, const auto& value) {
   std::memcpy(to, &value, sizeof value);
   return to + sizeof value;
 }

@@ -33,8 +33,7 @@ class RecordSet {
   void Prefetch(const Key& key) const { slots_.prefetch(key); }
   // The slot of the key; a new slot holds the record that `make` returns. Valid until the set
   // changes.
-  template <typename Make>
-  const Slot& FindOrAdd(const Key& key, const Make& make) {
+  const Slot& FindOrAdd(const Key& key, const auto& make) {
     return *slots_.lazy_emplace(key, [&](const auto& construct) {
       construct(Slot{key.hash, make()});
     });

@@ -40,8 +40,7 @@ class RecordStore {
 
   // In the order of memory, mostly the order in which they were added. `size_of(at)` returns the
   // size that was added; `visit(record)` may remove that record.
-  template <typename SizeOf, typename Visit>
-  void ForEach(const SizeOf& size_of, const Visit& visit) const {
+  void ForEach(const auto& size_of, const auto& visit) const {
     for (std::size_t number = 1; number < chunks_.size(); ++number) {
       const char* const chunk = chunks_[number].get();
       if (chunk == nullptr) continue;

@@ -46,8 +46,7 @@ class SubnetIndex {
   bool has_many_lengths() const { return lengths_in_use_ > 1; }
   std::size_t size() const { return holders_.size(); }
   // The holders, in no order.
-  template <typename Visit>
-  void ForEachHolder(const Visit& visit) const {
+  void ForEachHolder(const auto& visit) const {
     for (const auto& slot : holders_) visit(slot.record);
   }
 

@@ -92,8 +92,7 @@ class Received {
       return;
     }
   }
-  template <typename Use>
-  void Take(const Use& use) {
+  void Take(const auto& use) {
     for (const Entry& entry : entries_) use(entry.packet, Bytes(entry.bytes), entry.verdict);
     entries_.clear();
   }

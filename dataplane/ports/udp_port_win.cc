@@ -104,8 +104,7 @@ struct Address {
   std::uint16_t port() const { return LoadBe16(bytes() + offsetof(sockaddr_in, sin_port)); }
 };
 
-template <typename T>
-bool Set(SOCKET socket, int level, int option, T value) {
+bool Set(SOCKET socket, int level, int option, auto value) {
   return ::setsockopt(socket, level, option, reinterpret_cast<const char*>(&value), sizeof value) ==
          0;
 }

@@ -16,8 +16,7 @@ namespace {
 using dataplane::LinkType;
 
 // "(host a or host b)"
-template <typename List>
-std::string AnyOf(std::string_view word, const List& list) {
+std::string AnyOf(std::string_view word, const auto& list) {
   return absl::StrCat("(",
                       absl::StrJoin(list, " or ",
                                     [&](std::string* out, const auto& each) {

@@ -91,8 +91,7 @@ class Service {
   Settings& settings() { return settings_; }
 
   // Reads or changes the service from outside a call.
-  template <typename Use>
-  auto Locked(Use use) {
+  auto Locked(auto use) {
     const std::lock_guard lock(mutex_);
     return use(*this);
   }

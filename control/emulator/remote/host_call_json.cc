@@ -42,8 +42,7 @@ constexpr std::string_view kOperations[] = {"adapters",
                                             "put-static-ip"};
 constexpr std::string_view kOwners[] = {"", "ours", "other"};
 
-template <class T>
-std::string Text(const T& value) {
+std::string Text(const auto& value) {
   using control::Json;
   const Json json = control::JsonWriter::Encode(value);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -36,8 +36,7 @@ constexpr std::string_view kOperations[] = {
 constexpr std::string_view kKinds[] = {"network", "endpoint", "namespace", "load balancer"};
 
 // Half a UTF-16 surrogate pair is not valid UTF-8, and is sent as U+FFFD.
-template <class T>
-std::string Text(const T& value) {
+std::string Text(const auto& value) {
   const Json json = control::JsonWriter::Encode(value);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -168,8 +168,7 @@ class PemText {
 };
 
 // Block by block, as in Go: a block that is no certificate, or is broken, does not affect others.
-template <typename Visit>
-void ForEachCertificate(const std::string& text, const Visit& visit) {
+void ForEachCertificate(const std::string& text, const auto& visit) {
   constexpr std::string_view kBegin = "-----BEGIN ";
   for (std::size_t at = text.find(kBegin); at != std::string::npos;) {
     const std::size_t next = text.find(kBegin, at + 1);

@@ -119,8 +119,7 @@ bool KillChildren() {
 }
 
 // Runs `spawn` in a new process, which then supervises the child. Returns its error.
-template <typename Spawn>
-int SpawnSupervised(const Spawn& spawn, pid_t& supervisor) {
+int SpawnSupervised(const auto& spawn, pid_t& supervisor) {
   std::array<int, 2> report{};
   if (::pipe2(report.data(), O_CLOEXEC) != 0) return errno;
   sigset_t awaited, former;

@@ -401,9 +401,8 @@ std::string WhatIsWrong(const std::string& message) {
 }
 
 // `read`, given the document, may throw a Refusal and what yaml-cpp throws.
-template <typename Read>
 absl::StatusOr<ClusterAccess> Parse(std::string_view text, const std::string& file,
-                                    std::string_view what, const Read& read) {
+                                    std::string_view what, const auto& read) {
   const std::string where = absl::StrCat(what, " ", file, ": ");
   try {
     Fields document{YAML::Load(std::string(text)), where};

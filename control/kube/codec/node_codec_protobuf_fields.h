@@ -56,8 +56,7 @@ Varint ReadAnyVarint(const char* at, const char* end);
 const char* SkipOther(std::uint64_t key, const char* at, const char* end);
 
 // Calls `take` for each field of a message in order. Throws protozero's exceptions.
-template <class Take>
-void ForEachField(std::string_view message, Take take) {
+void ForEachField(std::string_view message, auto take) {
   const char* at = message.data();
   const char* const end = at + message.size();
   while (at != end) {
@@ -81,8 +80,7 @@ void ForEachField(std::string_view message, Take take) {
 }
 
 // Runs `decode`; converts protozero's exceptions to a status.
-template <class Decode>
-absl::Status Decoded(std::string_view what, Decode decode) {
+absl::Status Decoded(std::string_view what, auto decode) {
   try {
     decode();
     return absl::OkStatus();

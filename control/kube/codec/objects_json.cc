@@ -46,9 +46,8 @@ class Members {
     return false;
   }
   // `item` names each of the objects in a list.
-  template <typename Each>
   void Objects(element list, std::string_view field, std::string_view item,
-               const Each& each) const {
+               const auto& each) const {
     const auto rows = AsArray(list, field);
     if (!rows.ok()) return status_.Update(rows.status());
     for (const element row : *rows) {

@@ -67,8 +67,7 @@ Hresult NotFound(Kind kind) {
 }
 
 // The ids of the objects whose v1 facts match the filter.
-template <typename Objects, typename Facts>
-Reply Ids(const Core& core, const Objects& objects, const Json& filter, Facts facts) {
+Reply Ids(const Core& core, const auto& objects, const Json& filter, auto facts) {
   Json ids = Json::array();
   for (const auto& [id, object] : objects) {
     if (filter.empty() || Matches(filter, facts(object), core.settings.unknown_filter))

@@ -32,8 +32,7 @@ class PolicyList {
   // Whether there is a RemoteSubnetRoute with this DestinationPrefix.
   bool HasRouteTo(const std::string& prefix) const { return routes_.contains(prefix); }
   std::size_t size() const { return items_.size(); }
-  template <typename See>
-  void ForEach(See see) const {
+  void ForEach(auto see) const {
     for (const auto& [number, item] : items_) see(item);
   }
 

@@ -13,8 +13,7 @@ namespace weft::hns::emulator {
 namespace {
 
 // The table of settings, used for writing and for reading.
-template <typename S, typename Visit>
-void ForEach(S& s, Visit visit) {
+void ForEach(auto& s, auto visit) {
   visit("version", s.version);
   visit("seed", s.seed);
   visit("language", s.language);

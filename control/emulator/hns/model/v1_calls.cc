@@ -30,8 +30,7 @@ Reply Done() {
 }
 
 // The object that `made` created, in the form of `show`.
-template <typename Show>
-Reply AnswerWith(const Reply& made, Show show) {
+Reply AnswerWith(const Reply& made, auto show) {
   if (!made.ok()) return made;
   return Answer(show());
 }
@@ -124,15 +123,13 @@ struct Request {
   std::size_t depth() const { return path.size(); }
 };
 
-template <typename Objects>
-auto* Find(Objects& objects, const std::string& id) {
+auto* Find(auto& objects, const std::string& id) {
   const auto guid = Guid::Parse(id);
   const auto found = guid ? objects.find(*guid) : objects.end();
   return found == objects.end() ? nullptr : &found->second;
 }
 
-template <typename Objects, typename Show>
-Reply List(const Objects& objects, Show show) {
+Reply List(const auto& objects, auto show) {
   std::string items;
   for (const auto& [id, object] : objects)
     absl::StrAppend(&items, items.empty() ? "" : ",", show(object));
