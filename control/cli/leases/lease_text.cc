@@ -2,6 +2,7 @@
 #include "control/cli/leases/lease_text.h"
 
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,32 @@
 
 namespace weft::cli {
 namespace {
+
+auto Key(const admin::LeaseRow& row) { return std::tie(row.node, row.uid); }
+const std::string& Key(const lease::RefusedNode& node) { return node.name; }
+const std::string& Key(const lease::NotJoinedNode& node) { return node.node.name; }
+
+// Merges two ordered lists.
+template <class Row>
+std::vector<Event<Row>> Differences(const std::vector<Row>& before, const std::vector<Row>& after) {
+  std::vector<Event<Row>> events;
+  auto old_row = before.begin();
+  auto new_row = after.begin();
+  while (old_row != before.end() || new_row != after.end()) {
+    if (new_row == after.end() || (old_row != before.end() && Key(*old_row) < Key(*new_row))) {
+      events.push_back({Change::kDeleted, *old_row++});
+    } else if (old_row == before.end() || Key(*new_row) < Key(*old_row)) {
+      events.push_back({Change::kAdded, *new_row++});
+    } else {
+      if (*old_row != *new_row) events.push_back({Change::kModified, *new_row});
+      ++old_row;
+      ++new_row;
+    }
+  }
+  return events;
+}
+
+constexpr std::string_view kChanges[] = {"ADDED", "MODIFIED", "DELETED"};
 
 using Json = nlohmann::ordered_json;
 
@@ -57,6 +84,13 @@ std::string Dump(const Json& json, int indent) {
 }
 
 }  // namespace
+
+std::string_view Name(Change change) { return kChanges[static_cast<std::size_t>(change)]; }
+
+LeaseEvents Compare(const admin::LeaseList& before, const admin::LeaseList& after) {
+  return {Differences(before.leases, after.leases), Differences(before.refused, after.refused),
+          Differences(before.not_joined, after.not_joined)};
+}
 
 std::optional<LeaseForm> ParseLeaseForm(std::string_view name) {
   for (const auto& [word, form] : kForms)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/cli/leases/lease_events.h"
+#include "control/cli/leases/lease_text.h"
 
 #include <sstream>
 
-#include "control/cli/leases/lease_text.h"
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
 #include "tests/control/admin/samples.h"
