@@ -12,7 +12,6 @@ constexpr int kMaxDepth = 16;                            // the document has six
 
 struct Binding {
   std::string adapter, host_adapter;
-  friend bool operator==(const Binding&, const Binding&) = default;
 };
 
 void Fields(auto& visit, control::Is<Binding> auto& binding) {
