@@ -193,13 +193,6 @@ recipe_abseil() {
 
 recipe_googletest() { cmake_install "$1" "$2" /usr/src/googletest; }
 
-recipe_benchmark() {
-  unpack_source benchmark
-  # Debian's patch took git's version detection out; the regex probes cannot run when cross-building.
-  cmake_install "$1" "$2" benchmark -DGIT_VERSION=1.7.1 -DHAVE_STD_REGEX=1 -DRUN_HAVE_STD_REGEX=1 \
-    -DBENCHMARK_ENABLE_TESTING=OFF -DBENCHMARK_ENABLE_GTEST_TESTS=OFF -DBENCHMARK_ENABLE_WERROR=OFF
-}
-
 recipe_yaml_cpp() {
   unpack_source yaml-cpp
   cmake_install "$1" "$2" yaml-cpp -DYAML_CPP_BUILD_TESTS=OFF -DYAML_CPP_BUILD_TOOLS=OFF -DYAML_BUILD_SHARED_LIBS=OFF
@@ -358,7 +351,7 @@ step_windows() {
   step_build
   packages g++-mingw-w64-x86-64-posix wine64 googletest perl make python3 python3-six unicode-data
   local name parts=()
-  for name in abseil googletest benchmark yaml_cpp re2 simdjson; do
+  for name in abseil googletest yaml_cpp re2 simdjson; do
     build "$name" windows g++-mingw-w64-x86-64-posix
     parts+=("$stored")
   done
