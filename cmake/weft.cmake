@@ -28,11 +28,13 @@ function(weft_precompile target set)
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${headers}.cc CONTENT "// empty\n")
     add_library(${headers} OBJECT ${PROJECT_BINARY_DIR}/${headers}.cc)
     target_link_libraries(${headers} PRIVATE ${libraries} weft_options)
+    target_include_directories(${headers} PRIVATE ${PROJECT_SOURCE_DIR})
     target_compile_options(${headers} PRIVATE ${options})
     target_precompile_headers(${headers} PRIVATE
-      <algorithm> <chrono> <filesystem> <functional> <map> <memory> <optional> <string> <vector>
+      <algorithm> <chrono> <filesystem> <fstream> <functional> <map> <memory> <optional> <random> <set> <span> <sstream>
+      <string> <thread> <vector>
       <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/strings/str_join.h> <absl/time/time.h>
-      ${PROJECT_SOURCE_DIR}/cmake/json_templates.h)
+      <cmake/json_templates.h>)  # no path of this clone: ccache
     if(set STREQUAL tests)
       target_precompile_headers(${headers} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
     endif()
