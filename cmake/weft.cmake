@@ -15,14 +15,20 @@ target_compile_options(weft_options INTERFACE
   # What is private to one file is included there, and taken for what a header gives away.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${WEFT_UNITY}>>:-Wno-subobject-linkage>)
 
-# weft_precompile(<target> <set>): what nearly every file includes, read once instead of once a file. Sets: files, tests.
-function(weft_precompile target set)
-  set(headers weft_${set}_headers)
+# weft_precompile(<target>): what nearly every file includes, and every file of tests/, read once instead of once a file.
+function(weft_precompile target)
+  if(NOT WEFT_UNITY OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    return()
+  endif()
+  set(headers weft_files_headers)
   set(options -fpch-preprocess)  # for ccache
   set(libraries absl::statusor absl::strings absl::time nlohmann_json::nlohmann_json)
-  if(set STREQUAL tests)
+  set(tests)
+  if(WEFT_TESTS AND CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests")
+    set(headers weft_tests_headers)
     list(APPEND options ${WEFT_TEST_OPTIONS})
     list(APPEND libraries GTest::gmock)
+    set(tests <gmock/gmock.h> <gtest/gtest.h>)
   endif()
   if(NOT TARGET ${headers})
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${headers}.cc CONTENT "// empty\n")
@@ -34,10 +40,7 @@ function(weft_precompile target set)
       <algorithm> <chrono> <filesystem> <fstream> <functional> <map> <memory> <optional> <random> <set> <span> <sstream>
       <string> <thread> <vector>
       <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/strings/str_join.h> <absl/time/time.h>
-      <cmake/json_templates.h>)  # no path of this clone: ccache
-    if(set STREQUAL tests)
-      target_precompile_headers(${headers} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-    endif()
+      <cmake/json_templates.h> ${tests})  # no path of this clone: ccache
   endif()
   if(NOT TARGET weft_json_templates)
     add_library(weft_json_templates STATIC ${PROJECT_SOURCE_DIR}/cmake/json_templates.cc)
@@ -79,13 +82,7 @@ function(weft_library name)
     target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE} weft_options)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 16)
     weft_alone(${arg_ALONE})
-    if(WEFT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-      if(WEFT_TESTS AND CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests")
-        weft_precompile(${target} tests)
-      else()
-        weft_precompile(${target} files)
-      endif()
-    endif()
+    weft_precompile(${target})
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)
@@ -143,9 +140,7 @@ function(weft_test name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   weft_alone(${arg_ALONE})
   target_compile_options(${name} PRIVATE -Wno-dangling-else)  # `if (x) EXPECT_EQ(...)`: the macro's own if
-  if(WEFT_UNITY)
-    weft_precompile(${name} tests)
-  endif()
+  weft_precompile(${name})
   if(WEFT_WHOLE_PROGRAMS)
     foreach(shard IN ITEMS 0 1)  # so that two cores have work to the end
       add_test(NAME "${name}#${shard}" COMMAND ${name})
