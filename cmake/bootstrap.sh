@@ -188,6 +188,7 @@ recipe_abseil() {
   unpack_source abseil
   sed -i -E -e 's/^(#define ABSL_OPTION_USE_STD_(ANY|OPTIONAL|STRING_VIEW|VARIANT)) 0/\1 1/' \
     -e 's/^(#define ABSL_OPTION_INLINE_NAMESPACE_NAME) .*/\1 weft20220623/' abseil/absl/base/options.h
+  sed -i -E '/^add_subdirectory\((flags|random)\)/d' abseil/absl/CMakeLists.txt  # a third of it, and no user of ours
   cmake_install "$1" "$2" abseil -DABSL_PROPAGATE_CXX_STD=ON
 }
 
@@ -219,7 +220,7 @@ recipe_openssl() {
   cd openssl
   ./Configure mingw64 --cross-compile-prefix=x86_64-w64-mingw32- --prefix="$2" --libdir=lib \
     --openssldir='C:/Program Files/Common Files/SSL' no-shared no-tests no-engine no-module no-legacy no-zlib no-comp \
-    no-capieng no-afalgeng no-dso no-autoload-config -D_WIN32_WINNT=0x0A00 \
+    no-capieng no-afalgeng no-dso no-autoload-config -D_WIN32_WINNT=0x0A00 -Os \
     no-{aria,bf,blake2,camellia,cast,cmp,cms,ct,dsa,dtls,ec2m,gost,idea,md4,mdc2,ocb,ocsp,rc2,rc4,rfc3779,rmd160} \
     no-{scrypt,seed,siphash,siv,sm2,sm3,sm4,srp,srtp,ssl3,ts,whirlpool}
   nice make -j "$jobs" build_libs
