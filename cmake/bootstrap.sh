@@ -188,17 +188,11 @@ recipe_abseil() {
   unpack_source abseil
   sed -i -E -e 's/^(#define ABSL_OPTION_USE_STD_(ANY|OPTIONAL|STRING_VIEW|VARIANT)) 0/\1 1/' \
     -e 's/^(#define ABSL_OPTION_INLINE_NAMESPACE_NAME) .*/\1 weft20220623/' abseil/absl/base/options.h
+  sed -i -E '/^add_subdirectory\((flags|random)\)/d' abseil/absl/CMakeLists.txt  # a third of it, and no user of ours
   cmake_install "$1" "$2" abseil -DABSL_PROPAGATE_CXX_STD=ON
 }
 
 recipe_googletest() { cmake_install "$1" "$2" /usr/src/googletest; }
-
-recipe_benchmark() {
-  unpack_source benchmark
-  # Debian's patch took git's version detection out; the regex probes cannot run when cross-building.
-  cmake_install "$1" "$2" benchmark -DGIT_VERSION=1.7.1 -DHAVE_STD_REGEX=1 -DRUN_HAVE_STD_REGEX=1 \
-    -DBENCHMARK_ENABLE_TESTING=OFF -DBENCHMARK_ENABLE_GTEST_TESTS=OFF -DBENCHMARK_ENABLE_WERROR=OFF
-}
 
 recipe_yaml_cpp() {
   unpack_source yaml-cpp
@@ -226,7 +220,7 @@ recipe_openssl() {
   cd openssl
   ./Configure mingw64 --cross-compile-prefix=x86_64-w64-mingw32- --prefix="$2" --libdir=lib \
     --openssldir='C:/Program Files/Common Files/SSL' no-shared no-tests no-engine no-module no-legacy no-zlib no-comp \
-    no-capieng no-afalgeng no-dso no-autoload-config -D_WIN32_WINNT=0x0A00 \
+    no-capieng no-afalgeng no-dso no-autoload-config -D_WIN32_WINNT=0x0A00 -Os \
     no-{aria,bf,blake2,camellia,cast,cmp,cms,ct,dsa,dtls,ec2m,gost,idea,md4,mdc2,ocb,ocsp,rc2,rc4,rfc3779,rmd160} \
     no-{scrypt,seed,siphash,siv,sm2,sm3,sm4,srp,srtp,ssl3,ts,whirlpool}
   nice make -j "$jobs" build_libs
@@ -358,7 +352,7 @@ step_windows() {
   step_build
   packages g++-mingw-w64-x86-64-posix wine64 googletest perl make python3 python3-six unicode-data
   local name parts=()
-  for name in abseil googletest benchmark yaml_cpp re2 simdjson; do
+  for name in abseil googletest yaml_cpp re2 simdjson; do
     build "$name" windows g++-mingw-w64-x86-64-posix
     parts+=("$stored")
   done

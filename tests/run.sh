@@ -196,7 +196,7 @@ build_ahead() {
         case $name in asan) ;; *) cmake/bootstrap.sh "$name" ;; esac &&
           case $name in
             peers) ;;
-            asan) cmake --preset asan -DWEFT_TESTS_ONLY=ONE_THREAD && cmake --build --preset asan ;;
+            asan) cmake --preset asan -DWEFT_TESTS_ONLY=MEMORY && cmake --build --preset asan ;;
             *) cmake --preset "$name" && cmake --build --preset "$name" ;;
           esac
       } >"$logs/ahead-$name.log" 2>&1
@@ -247,7 +247,8 @@ end_beside() {
 # ---- The gate
 
 # What ships is what is proven: namespaces and clusters have the release build. What mostly waits runs next to what computes.
-# Of the unit tests each runs in what ships for Windows, and under one sanitizer: TSan where there are threads, else ASan.
+# Of the unit tests each runs in what ships for Windows, and under one sanitizer: TSan where there are threads, ASan where there
+# is memory.
 gate() {
   whole_limit=$((SECONDS + 5040))
   bootstrap build test netns &&
@@ -310,7 +311,7 @@ part_gate() { gate; }
 
 part_sanitizers() {
   bootstrap build test netns tsan &&
-    must configure-asan cmake --preset asan -DWEFT_TESTS_ONLY=THREADS && must build-asan cmake --build --preset asan || return
+    must configure-asan cmake --preset asan '-DWEFT_TESTS_ONLY=THREADS;VALUES' && must build-asan cmake --build --preset asan || return
   ctest_suite ctest-asan-threads asan -LE repo
   counted netns netns-asan env WEFT_BUILD=build/asan tests/netns/run.sh
   compile tsan && counted netns netns-tsan env WEFT_BUILD=build/tsan tests/netns/run.sh

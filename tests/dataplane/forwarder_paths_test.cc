@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "tests/dataplane/support.h"
+#include "tests/support/sanitized.h"
 
 namespace weft::dataplane {
 namespace {
 
 constexpr unsigned kSeed = 4789;
-constexpr int kBatches = 300;
+constexpr int kBatches = testing::kSanitized ? 60 : 300;
 
 // The same set of own subnets either way: with two IPv4 subnets, even equal ones, the loops leave
 // every packet to the general path.

@@ -12,7 +12,7 @@ import yaml
 
 from lab import command, lease, peers, topology
 
-from cluster.cluster import weft_only
+from cluster.cluster import nightly, weft_only
 
 DEPLOY = os.path.join(topology.ROOT, "deploy")
 CHART = os.path.join(DEPLOY, "chart", "weft")
@@ -91,15 +91,19 @@ def nested(values):
     return out
 
 
+helms = ["helm", "helm3"] if peers.OLDEST else ["helm"]  # the second nightly
+
+
 def helm(*words, values=None, check=True):
-    """What Helm 4 prints, and Helm 3 too, but for empty lines."""
+    """What each of `helms` prints, but for empty lines."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "values.yaml")
         lease.write_text(path, json.dumps(values or {}))
-        done, older = (subprocess.run([peers.find(name), *words, "-f", path], capture_output=True, text=True, check=False) for name in ("helm", "helm3"))
+        done, *others = [subprocess.run([peers.find(name), *words, "-f", path], capture_output=True, text=True, check=False) for name in helms]
     command.expect(not check or done.returncode == 0, f"helm {words[0]}: {done.stderr.strip()}")
-    texts = [[line for line in each.stdout.splitlines() if line] for each in (done, older)]
-    command.expect_equal((done.returncode, texts[0]), (older.returncode, texts[1]), f"helm {words[0]}: Helm 4 instead of Helm 3")
+    for other in others:
+        texts = [[line for line in each.stdout.splitlines() if line] for each in (done, other)]
+        command.expect_equal((done.returncode, texts[0]), (other.returncode, texts[1]), f"helm {words[0]}: Helm 4 instead of Helm 3")
     return done
 
 
@@ -150,6 +154,19 @@ def test_lint(cluster):
     for values in ({}, nested(EVERYTHING)):
         said = helm("lint", "--strict", CHART, values=values).stdout
         command.expect("[WARNING]" not in said and "[ERROR]" not in said, said)
+
+
+@nightly
+@weft_only
+def test_helm_3_prints_the_same(cluster):
+    command.run(os.path.join(topology.ROOT, "tests", "e2e", "peers.sh"), "helm3")
+    helms.append("helm3")
+    try:
+        for test in (test_lint, test_role_is_the_manuals, test_every_value_has_effect, test_health_port_off, test_refused_values, test_upstreams_values,
+                     test_cleanup):
+            test(cluster)
+    finally:
+        helms.remove("helm3")
 
 
 @weft_only

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The real peers, built from released Go modules: upstream flanneld, etcd, kube-apiserver, kubectl, helm, kustomize; for Windows flanneld,
 # kube-proxy and the CNI plugins; and nodeload, hcsshim-probe and a stand-in for PowerShell, which are ours.
-#   tests/e2e/peers.sh [--missing | --go] [NAME...]     default: all that are missing
+#   tests/e2e/peers.sh [--missing | --go] [NAME...]     default: all that are missing; helm3 with the oldest only
 # WEFT_PEERS=today, the default, builds into $WEFT_DEPS/peers; WEFT_PEERS=oldest builds the oldest that people have into $WEFT_DEPS/peers-oldest.
 # Some ten minutes with cold caches on two cores; Go's own caches then hold some 7 GB, which may be deleted.
 set -euo pipefail
@@ -18,6 +18,8 @@ helm_version=v4.3.1
 helm3_version=v3.22.0
 kustomize_version=v5.8.3
 kube_openapi_version=v0.0.0-20260721132016-d427ff9ee9ad  # kubernetes_version's
+peers=(flanneld etcd kube-apiserver kubectl nodeload helm kustomize
+  flanneld.exe kube-proxy.exe flannel.exe win-overlay.exe win-bridge.exe sdnoverlay.exe host-local.exe hcsshim-probe.exe powershell.exe)
 linked=$cache/peers
 case ${WEFT_PEERS:-today} in
   today) ;;
@@ -28,11 +30,10 @@ case ${WEFT_PEERS:-today} in
     kube_proxy_version=v1.36.3  # the last that takes an HNS that is away for a lost network
     plugins_version=v1.6.2
     helm3_version=v3.17.4
+    peers+=(helm3)
     linked=$cache/peers-oldest ;;
   *) echo "peers: WEFT_PEERS is today or oldest" >&2; exit 2 ;;
 esac
-peers=(flanneld etcd kube-apiserver kubectl nodeload helm helm3 kustomize
-  flanneld.exe kube-proxy.exe flannel.exe win-overlay.exe win-bridge.exe sdnoverlay.exe host-local.exe hcsshim-probe.exe powershell.exe)
 
 # ---- Recipes: recipe_NAME OUTPUT, in an empty folder. Their text is part of the store's key.
 
@@ -223,8 +224,8 @@ for name; do
 done
 [ -n "$(find_go)" ] || (fetch_go)
 PATH=$(dirname "$(find_go)"):$PATH
-# Without debug information, which nobody reads: an eighth of the compiler's time. With garbage collected late: a sixth.
-export PATH GOGC=400 GOTOOLCHAIN=local GOFLAGS="-mod=mod -buildvcs=false -gcflags=all=-dwarf=false" GOWORK=off
+# Without debug information, which nobody reads: an eighth of the compiler's time. Without inlining, and with garbage collected late: a sixth each.
+export PATH GOGC=400 GOTOOLCHAIN=local GOFLAGS="-mod=mod -buildvcs=false '-gcflags=all=-dwarf=false -l'" GOWORK=off
 for name; do
   ! missing "$name" || (build "$name")
 done

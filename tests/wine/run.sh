@@ -3,6 +3,7 @@
 # every Windows test. WINEPREFIX chooses another prefix than the one that cmake/bootstrap.sh made, WEFT_WINE another
 # folder with Wine's programs.
 set -eu
+start_up=(python3 -SE "$(dirname "$0")/start_up.py")
 wine=${WEFT_WINE:-/usr/lib/wine}
 export WINEPREFIX=${WINEPREFIX:-${WEFT_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}/wineprefix}
 export WINEDEBUG=${WINEDEBUG:--all}
@@ -17,7 +18,7 @@ fi
 # ones nothing: 0.05 s a program instead of 3.
 (
   flock 8
-  if "$wine/wineserver" -p60 8>&-; then "$wine/wine64" cmd /c exit 8>&-; fi
+  if "$wine/wineserver" -p60 8>&-; then "${start_up[@]}" "$wine/wine64" cmd /c exit 8>&-; fi
 ) 8>"$WINEPREFIX/.weft-start" </dev/null >"$WINEPREFIX/.weft-wake" 2>&1 || {
   echo "tests/wine/run.sh: Wine's services did not start, status $?: $(cat "$WINEPREFIX/.weft-wake")" >&2
   exit 1
@@ -25,4 +26,4 @@ fi
 
 # Its output comes at its end, through files: the Wine process that starts the services passes them its output, and a reader
 # of a pipe (ctest) would wait for their end.
-exec python3 -SE "$(dirname "$0")/start_up.py" "$wine/wine64" "$@"
+exec "${start_up[@]}" "$wine/wine64" "$@"

@@ -16,20 +16,23 @@ os.environ.pop("WEFT_WINE_RERUNS", None)  # what stands in for Wine here is not 
 
 RUN = pathlib.Path(__file__).parent / "run.sh"
 
-# Each run of a program consumes one line of `script`, "STATUS WORDS...", and writes the program's name to `ran`.
+INTERNAL_ERROR = "fork/exec host-local.exe: Internal error."
+NOT_STARTED = "Application could not be started, or no application associated with the specified file."
+
+# Each run of a program consumes one line of `script`, "STATUS WORDS...", and writes the program's name to `ran`; the first, cmd, one of `services`.
 WINE64 = """#!/bin/sh
-[ "$1" != cmd ] || exit 0
 cd "${0%/*}"
-echo "${1##*/}" >>ran
-read -r status words <script
-sed -i 1d script
+script=script
+if [ "$1" = cmd ]; then script=services; else echo "${1##*/}" >>ran; fi
+read -r status words <$script
+sed -i 1d $script
 [ -z "$words" ] || echo "$words"
 exit "$status"
 """
 
 
 class RunTest(unittest.TestCase):
-    def run_program(self, program, *script):
+    def run_program(self, program, *script, services=("0",)):
         """(exit status, standard output, programs that ran, lines of WEFT_WINE_RERUNS)"""
         with tempfile.TemporaryDirectory() as folder:
             wine = pathlib.Path(folder)
@@ -37,7 +40,9 @@ class RunTest(unittest.TestCase):
             for name, text in (("wine64", WINE64), ("wineserver", "#!/bin/sh\n")):
                 (wine / name).write_text(text)
                 (wine / name).chmod(0o755)
-            (wine / "script").write_text("".join(f"{line}\n" for line in script))
+            (wine / "ran").touch()
+            for name, lines in (("script", script), ("services", services)):
+                (wine / name).write_text("".join(f"{line}\n" for line in lines))
             environment = os.environ | {"WEFT_WINE": folder, "WINEPREFIX": folder, "WEFT_WINE_RERUNS": f"{folder}/reruns"}
             done = subprocess.run([RUN, program], env=environment, capture_output=True, text=True, check=False)
             reruns = (wine / "reruns").read_text().splitlines() if (wine / "reruns").exists() else []
@@ -63,11 +68,17 @@ class RunTest(unittest.TestCase):
             status, _, ran, reruns = self.run_program(program, "5", "0")
             self.assertEqual((status, ran, reruns), (5, [program], []))
 
+    def test_the_first_start_is_repeated_too(self):
+        for end in (f"1 {NOT_STARTED}", "53"):
+            status, out, ran, reruns = self.run_program("x_test.exe", "0 [ RUN ]", services=(end, "0"))
+            self.assertEqual((status, out, ran, len(reruns)), (0, "[ RUN ]\n", ["x_test.exe"], 1))
+            self.assertEqual(self.run_program("x_test.exe", "0 [ RUN ]", services=(end, end))[::2], (1, []))
+        self.assertEqual(self.run_program("x_test.exe", "0 [ RUN ]", services=("3 wine: bad prefix", "0"))[::2], (1, []))
+
     def test_silent_success_is_success(self):
         self.assertEqual(self.run_program("x_test.exe", "0", "1"), (0, "", ["x_test.exe"], []))
 
 
-INTERNAL_ERROR = "fork/exec host-local.exe: Internal error."
 
 
 class StartUpTest(unittest.TestCase):
@@ -98,8 +109,9 @@ class StartUpTest(unittest.TestCase):
         self.assertEqual(self.start("echo no; exit 53", whole=True), (53, "no", 1, False))
 
     def test_a_second_program_that_does_not_start(self):
-        self.assertEqual(self.start(f"echo '{INTERNAL_ERROR}'; exit 1", "echo well", whole=True), (0, "well", 2, False))
-        self.assertEqual(self.start(f"echo '{INTERNAL_ERROR}'; exit 1", f"echo '{INTERNAL_ERROR}'; exit 1", whole=True), (1, INTERNAL_ERROR, 2, True))
+        for text in (INTERNAL_ERROR, NOT_STARTED):
+            self.assertEqual(self.start(f"echo '{text}'; exit 1", "echo well", whole=True), (0, "well", 2, False))
+            self.assertEqual(self.start(f"echo '{text}'; exit 1", f"echo '{text}'; exit 1", whole=True), (1, text, 2, True))
         self.assertEqual(self.start("echo fork/exec: no such file; exit 1", whole=True)[2:], (1, False))
 
     def test_a_program_that_runs(self):

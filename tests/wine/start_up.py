@@ -1,7 +1,8 @@
 """Starts a program under Wine, for tests/wine/run.sh and tests/e2e: the one place that starts a program again. As a program: start_up.py WORDS...
 
-About one program in five thousand ends in Wine's own start-up, before main and without output. On a busy machine a Go program under Wine sometimes
-cannot start a second one, and says so; a CNI plugin that needed it has made nothing yet. Each repetition is a line in the file WEFT_WINE_RERUNS.
+About one program in five thousand ends in Wine's own start-up, before main and without output. On a busy machine a program that starts a second one
+sometimes cannot, and says so: Wine's own start.exe, or one in Go; a CNI plugin that needed it has made nothing yet. Each repetition is a line in the
+file WEFT_WINE_RERUNS.
 """
 
 import os
@@ -14,7 +15,8 @@ import time
 
 
 def ended_in_start_up(code, text):
-    return code not in (None, 0) and (not text or all(word in text for word in ("fork/exec", "Internal error")))
+    second = "Application could not be started" in text or all(word in text for word in ("fork/exec", "Internal error"))
+    return code not in (None, 0) and (not text or second)
 
 
 def start(begin, output, name, whole, timeout=None):
@@ -53,7 +55,7 @@ def main(program):
 
     try:
         # GoogleTest (our *_test.exe) always prints something first, so this repeats no test that started; another program may be silent.
-        if program[1].endswith("_test.exe"):
+        if program[1].endswith("_test.exe") or program[1:] == ["cmd", "/c", "exit"]:
             process, _ = start(begin, output, program[1], whole=True)
         else:
             process = begin()

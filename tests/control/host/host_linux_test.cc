@@ -467,11 +467,14 @@ class SeenChanges {
     })) << last;
     return std::exchange(seen_, {});
   }
-  // Without the kernel's own reports of the link, which are late on a busy machine.
+  // Without what the kernel reports of the link, and of its link-local addresses, when it gets to
+  // it.
   std::vector<std::string> RoutesUntil(
       const std::string& last, std::source_location where = std::source_location::current()) {
     std::vector<std::string> routes = Until(last, where);
-    std::erase_if(routes, [](const std::string& each) { return each.starts_with("adapter "); });
+    std::erase_if(routes, [](const std::string& each) {
+      return each.starts_with("adapter ") || each.find(" fe80::") != each.npos;
+    });
     return routes;
   }
 

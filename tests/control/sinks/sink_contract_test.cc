@@ -95,7 +95,14 @@ class HnsRig final : public SinkRig {
   std::string WayTo(const lease::Peer& peer) override {
     return peer.public_ip.ToString() + " " + peer.vtep_mac.ToString();
   }
-  void PlantOurs(const lease::Peer& peer) override { rig_.Meddle("Add", PolicyOf(peer)); }
+  // While no sink runs, as after a restart: one that has just read the network would add the route
+  // again.
+  void PlantOurs(const lease::Peer& peer) override {
+    rig_.Stop();
+    rig_.Meddle("Add", PolicyOf(peer));
+    rig_.Start();
+    EXPECT_TRUE(rig_.IsInSync());
+  }
   void Lose(const IpPrefix& subnet) override {
     for (const hns::Policy& policy : rig_.Read().policies) {
       const auto route = hns::ReadRemoteSubnetRoute(policy);
