@@ -18,7 +18,7 @@ CLAIMS = {
     "HNS loses a network, endpoint or route": ("lost_routes_and_network", "lost_endpoint"),
     "HNS refuses a call": ("refused_call",),
     "calls into HNS for 5,000 peers": ("calls_for_each_peer",),
-    "more than 5,000 nodes": ("more_nodes_than_its_queue_holds",),
+    "more than 5,100 nodes, by its defaults": ("more_nodes_than_its_queue_holds",),
     "changes on the node": ("leaves_its_network", "leaves_its_chains"),
     "its MAC was cleared, as upstream on Windows does at each start": ("clears_its_mac",),
     "Upstream's chains `FLANNEL-POSTRTG` and `FLANNEL-FWD` remain": ("leaves_its_chains",),
