@@ -1,12 +1,13 @@
 """flannelctl capture beside a running node, read by tshark and capinfos."""
 
 import glob
+import json
 import os
 import re
 import signal
 import subprocess
 
-from lab import command, node, topology, traffic
+from lab import command, lease, node, topology, traffic
 
 
 class Capture:
@@ -115,6 +116,14 @@ def test_which_tunnel():
             traffic.ping(a.pod, b.pod_ip)
             capture.end()
             command.expect_equal(capture.counts, {"u0": (kept, 0)}, f"capture {words}")
+        # On another port, on which b does not answer.
+        a.down()
+        lease.write_text(a.path("net-conf.json"), json.dumps(a.net_conf() | {"Backend": {"Type": "vxlan", "VNI": node.VNI, "Port": 14789}}))
+        a.up()
+        capture = Capture(a)
+        command.expect(traffic.ping_fails(a.pod, b.pod_ip), "b answers")
+        capture.end()
+        command.expect(capture.counts["u0"][0] > 0, f"frames to flanneld's port: {capture.counts}")
 
 
 def test_a_hundred_thousand_packets_a_second():

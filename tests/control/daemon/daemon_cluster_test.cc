@@ -4,13 +4,16 @@
 #include <atomic>
 #include <utility>
 
+#include "control/daemon/cluster_member.h"
 #include "control/emulator/hns/emulator.h"
 #include "hns/client.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/support/answers.h"
 #include "tests/support/ethernet_node.h"
 #include "tests/support/fake_host.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/scripted_server.h"
+#include "tests/support/written_source.h"
 
 namespace weft::daemon {
 namespace {
@@ -386,6 +389,28 @@ TEST_F(DaemonClusterTest, NothingIsPublishedBeforeHnsHasGivenMacAndAddress) {
                       HasSubstr(R"(\"VtepMAC\":\")" + networks->front().dr_mac()->ToString())));
     daemon_.reset();
   }
+}
+
+TEST_F(DaemonClusterTest, TheServersSilenceIsAFactThenACondition) {
+  weft::testing::ManualClock clock;
+  clock.AdvanceTo(std::chrono::steady_clock::now());  // as the loop's timers
+  weft::testing::WrittenSource source;
+  AnswerStream({Published()});
+  ClusterMember member(
+      loop_, clock, config_.options, *config_.cluster, kube::AnnotationKeys(),
+      [](const std::string&) {}, [] {});
+  member.Start(source);
+  ASSERT_TRUE(RunUntil([&] { return member.synced_at().has_value(); }));
+  const auto condition_after = [&](std::chrono::seconds by, bool source_fails) {
+    clock.Advance(by);
+    member.Poll(source_fails);
+    return member.silence_condition().text();
+  };
+  EXPECT_EQ(condition_after(std::chrono::seconds(95), false), "");
+  EXPECT_EQ(member.silence().age, std::chrono::seconds(95));
+  EXPECT_THAT(condition_after(std::chrono::seconds(60), false),
+              HasSubstr("the API server has sent nothing for 155 s"));
+  EXPECT_EQ(condition_after(std::chrono::seconds(1), true), "") << "the source's says more";
 }
 
 TEST_F(DaemonClusterTest, APodCidrOutsideNetworkIsNotPublished) {

@@ -4,6 +4,7 @@
 
 #include "control/emulator/hns/emulator.h"
 #include "control/file_io.h"
+#include "control/log.h"
 #include "hns/client.h"
 #include "hns/overlay_plan.h"
 #include "tests/control/daemon/daemon_fixture.h"
@@ -151,6 +152,7 @@ TEST_F(DaemonHnsTest, ReadyOnceEveryRouteIsProgrammed) {
   ASSERT_TRUE(status.hns);
   EXPECT_EQ(status.hns->state, "in-sync");
   EXPECT_EQ(status.hns->id, network.id.ToString());
+  EXPECT_EQ(status.tunnel_port(), 4789) << "for flannelctl capture and explain";
   EXPECT_EQ(status.hns->router_mac, network.dr_mac());
   EXPECT_EQ(status.v4->vtep_mac, network.dr_mac()) << "the values that HNS chose are published";
   EXPECT_THAT(status.tunnels, ::testing::IsEmpty());
@@ -199,7 +201,7 @@ TEST_F(DaemonHnsTest, MetricsShowRoutesCallsAndRepairs) {
   EXPECT_EQ(Sample("weft_hns_drift_repairs_total{kind=\"host-route\"}"), 0);
 }
 
-TEST_F(DaemonHnsTest, WhatWasRestoredIsInStatusAndReportedToTheSupervisor) {
+TEST_F(DaemonHnsTest, WhatWasRestoredIsLoggedInStatusAndReportedToTheSupervisor) {
   service::Health health;
   config_.on_health = [&](const service::Health& now) { health = now; };
   WriteNodes({Own(), Peer()});
@@ -208,7 +210,13 @@ TEST_F(DaemonHnsTest, WhatWasRestoredIsInStatusAndReportedToTheSupervisor) {
   EXPECT_EQ(daemon_->ReadStatus().hns->restored, std::nullopt);
   const hns::Network network = Network();
   ASSERT_TRUE(hns::Client(emulation_->hns).DeleteNetwork(network.id, network.name).ok());
-  ASSERT_TRUE(RunUntil([&] { return health.restored == 1 && Ready(); }));
+  ::testing::internal::CaptureStderr();
+  control::StartLog(control::LogFormat::kKlog, 0);  // Windows' handle of stderr is another now
+  const auto restored_once = RunUntil([&] { return health.restored == 1 && Ready(); });
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("] restored the network flannel.4096 in HNS, which another program or HNS "
+                        "had deleted or changed; 1 restored in 24 h\n"));
+  ASSERT_TRUE(restored_once);
   EXPECT_EQ(health.last_restored,
             "restored the network flannel.4096 in HNS, which another program or HNS had deleted or "
             "changed; 1 restored in 24 h");

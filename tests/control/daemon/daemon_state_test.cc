@@ -474,6 +474,29 @@ TEST_F(DaemonLeaseTest, ALeaseThatContainsWhatThisHostNeedsIsNotUsedFromTheStart
   }
 }
 
+// It is published all the same, and nothing waits for them.
+TEST_F(DaemonLeaseTest, WhatOtherNodesMakeOfOurLeaseAndOfTwoWithOneMacAreConditions) {
+  const auto condition = [this](std::string_view subject) {
+    for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
+      if (each.subject == subject) return each.condition;
+    return std::string();
+  };
+  const Node own = Own().Created("2026-11-02T00:00:00Z");
+  WriteNodes({own, Other("10.244.2.0/24")});
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_EQ(condition("own-lease"), "");
+  EXPECT_EQ(condition("vtep-mac"), "");
+  WriteNodes({own, Other("10.244.1.0/24").Created("2026-11-01T00:00:00Z"),
+              Node("clone").Leased("10.244.3.0/24", "203.0.113.8")});
+  ASSERT_TRUE(RunUntil([&] { return !condition("own-lease").empty(); }));
+  EXPECT_THAT(condition("own-lease"),
+              HasSubstr("node \"x\" is older and has the same subnet, 10.244.1.0/24"));
+  EXPECT_THAT(condition("vtep-mac"), HasSubstr("nodes \"a\" and \"clone\" publish one VTEP MAC"));
+  EXPECT_TRUE(Ready());
+  EXPECT_EQ(Read("subnet.env"), kEnv);
+}
+
 // Those that were read stay protected, and readiness does not change.
 TEST_F(DaemonLeaseTest, NameServersThatCannotBeReadAnyMoreStayProtected) {
   WriteNodes({Own()});
@@ -556,7 +579,8 @@ TEST_F(DaemonLeaseTest, NodesThatHaveNotJoinedAreShown) {
   ASSERT_EQ(nodes.size(), 2u);
   EXPECT_EQ(nodes[0].node.name, "plain");
   EXPECT_THAT(nodes[0].reason,
-              HasSubstr("flannel.alpha.coreos.com/kube-subnet-manager is missing"));
+              HasSubstr("flannel.alpha.coreos.com/kube-subnet-manager is missing: no flanneld has "
+                        "published a lease on this Node, or its annotations were removed"));
   EXPECT_THAT(nodes[1].reason, HasSubstr("is \"yes\", not \"true\""));
   EXPECT_EQ(daemon_->ReadStatus().not_joined_nodes, 2u);
   EXPECT_TRUE(Ready());

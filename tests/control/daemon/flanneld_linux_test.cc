@@ -160,6 +160,15 @@ TEST_F(FlanneldTest, ANetConfWritableByOtherUsersIsReported) {
   }
 }
 
+TEST_F(FlanneldTest, AFlagWithoutEffectIsAWarningAndNoError) {
+  Program program(Words({"--busy-poll=5"}));
+  ASSERT_TRUE(program.Prints("] ready\n")) << program.error;
+  const std::size_t at =
+      program.error.find("] --busy-poll=5 has no effect on this node: it needs ");
+  ASSERT_NE(at, std::string::npos) << program.error;
+  EXPECT_EQ(program.error[program.error.rfind('\n', at) + 1], 'W') << program.error;
+}
+
 TEST_F(FlanneldTest, HelpGoesToStdoutAndIsNoError) {
   Program program({"--help"});
   EXPECT_EQ(program.Wait(), 0);

@@ -198,6 +198,20 @@ TEST_F(NodeNetworkTest, AnotherMtuKeepsTheFileUntilItIsReplaced) {
 }
 
 // New pods would get addresses that the cluster routes to b.
+TEST_F(NodeNetworkTest, ARestoredFileIsLoggedWithWhatItWas) {
+  MakeHere();
+  Lease("10.244.1.0/24", "10.9.0.1");
+  ASSERT_EQ(Round(), "");
+  const std::string ours = Env();
+  Write("subnet.env", "FLANNEL_SUBNET=10.42.0.1/24\n");
+  ::testing::internal::CaptureStderr();
+  control::StartLog(control::LogFormat::kKlog, 0);  // Windows' handle of stderr is another now
+  EXPECT_EQ(Round(), "");
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("subnet.env: it had \"FLANNEL_SUBNET=10.42.0.1/24\\n\"\n"));
+  EXPECT_EQ(Env(), ours);
+}
+
 TEST_F(NodeNetworkTest, AFileWhoseSubnetAnotherNodeHasIsRemovedAfterAMinute) {
   MakeHere();
   Write("subnet.env", "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.2.1/24\n");

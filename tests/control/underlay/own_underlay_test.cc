@@ -142,6 +142,10 @@ TEST(OwnUnderlayTest, AnotherPublishedAddressIsACondition) {
   node.v6.published_public_ip = IpAddress::Parse("fd00::9");
   EXPECT_THAT(PublicIpCondition({}, node, both),
               HasSubstr("equal; the leases announce this node as fd00::9,"));
+  both.v6->configured = true;
+  node.v6.node_public_ip = "fd00::1";
+  EXPECT_THAT(PublicIpCondition({}, node, both),
+              HasSubstr("but the annotation node-public-ipv6 gives fd00::1"));
   node.v6.published_public_ip.reset();
   node.v4.public_ip_overwrite = "203.0.113.9";
   EXPECT_EQ(PublicIpCondition({}, node, choice), "");
