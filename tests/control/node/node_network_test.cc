@@ -197,7 +197,6 @@ TEST_F(NodeNetworkTest, AnotherMtuKeepsTheFileUntilItIsReplaced) {
   EXPECT_THAT(Env(), HasSubstr("FLANNEL_MTU=1350\n"));
 }
 
-// New pods would get addresses that the cluster routes to b.
 TEST_F(NodeNetworkTest, ARestoredFileIsLoggedWithWhatItWas) {
   MakeHere();
   Lease("10.244.1.0/24", "10.9.0.1");
@@ -212,6 +211,7 @@ TEST_F(NodeNetworkTest, ARestoredFileIsLoggedWithWhatItWas) {
   EXPECT_EQ(Env(), ours);
 }
 
+// New pods would get addresses that the cluster routes to b.
 TEST_F(NodeNetworkTest, AFileWhoseSubnetAnotherNodeHasIsRemovedAfterAMinute) {
   MakeHere();
   Write("subnet.env", "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.2.1/24\n");
