@@ -94,10 +94,10 @@ def test_lease_file():
                             ("empty", lambda: lease.write_text(path, "")),
                             ("gone", lambda: os.unlink(path))):
             spoil()
-            command.wait_until(lambda: a.status()["source"].get("condition"), f"{what}: status shows no trouble", timeout=20)
+            command.wait_until(lambda: a.status()["source"].get("condition"), f"{what}: status shows no condition", timeout=20)
             expect_alive(lab)
             lease.write_text(path, good)
-            command.wait_until(lambda: not a.status()["source"].get("condition"), f"{what}: trouble stays", timeout=20)
+            command.wait_until(lambda: not a.status()["source"].get("condition"), f"{what}: the condition stays", timeout=20)
         command.expect("nodes.json" in a.log_text(), "the log does not name the file")
         expect_alive(lab)
 

@@ -26,7 +26,7 @@ def test_changed_while_running():
         path = a.path("net-conf.json")
         good = json.dumps(a.net_conf())
         other = json.dumps({**a.net_conf(), "Network": "10.200.0.0/16"})
-        command.expect_equal(condition(a), {}, "trouble before the file was touched")
+        command.expect_equal(condition(a), {}, "conditions before the file was touched")
         for times, (what, spoil, cause, step) in enumerate((
                 ("garbage", lambda: lease.write_text(path, "{garbage"), "line 1, column 2", "correct the file"),
                 ("another network", lambda: lease.write_text(path, other), "differs from the running configuration", "restart flanneld"),

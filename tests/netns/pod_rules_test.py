@@ -202,7 +202,7 @@ def test_a_foreign_table():
         command.expect("table inet weft was not made by flanneld" in condition(a, "masquerade"), condition(a, "masquerade"))
         a.host.run("nft", "delete", "table", "inet", "weft")
         command.wait_until(lambda: env_line(a) == "FLANNEL_IPMASQ=true", lambda: f"subnet.env: {env_line(a)}", timeout=5)
-        command.expect_equal(condition(a, "masquerade"), "", "trouble")
+        command.expect_equal(condition(a, "masquerade"), "", "condition")
 
 
 # ---- --iptables-forward-rules
@@ -385,7 +385,7 @@ def test_defaults():
         log = a.log_text()
         for word in ("vxlan: VNI 1, UDP port 8472", "Backend.VNI is absent: 1 is used", '"prot" is unknown and ignored'):
             command.expect(word in log, f"the log lacks {word!r}")
-        command.expect_equal(condition(a, "vni"), "", "trouble")
+        command.expect_equal(condition(a, "vni"), "", "condition")
         a.use([ours[0], b.lease])
         command.wait_until(lambda: "our VNI 1 is used by none of the 1 other node (b publishes 4096)" in condition(a, "vni"),
                            lambda: f"status shows {a.status()['conditions']}", timeout=5)
@@ -408,7 +408,7 @@ def test_interface_down_and_mtu():
         lab.up()
         a, _ = lab.nodes
         command.expect("Backend.MTU 9000 of net-conf exceeds the MTU of u0, 1500" in condition(a, "mtu"), condition(a, "mtu"))
-        command.expect_equal(condition(a, "interface"), "", "trouble")
+        command.expect_equal(condition(a, "interface"), "", "condition")
         a.host.ip("link set u0 down")
         command.wait_until(lambda: "the interface u0 is down" in condition(a, "interface"), lambda: f"{a.status()['conditions']}", timeout=13)
         a.host.ip("link set u0 up")

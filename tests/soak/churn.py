@@ -64,7 +64,7 @@ class Member(node.WeftNode):
 
 
 def judge(name, before, after, beats, beating, least):
-    """[(case, trouble or "", what was measured)]"""
+    """[(case, failure or "", what was measured)]"""
     seconds = after["time"] - before["time"]
     grown = after["rss_kib"] - before["rss_kib"]
     most = max(256, before["rss_kib"] * 2 // 100)
@@ -194,9 +194,9 @@ def run(sides, seconds):
         beats, beating = side.beats() - first_beats, time.monotonic() - first_time
         passed = failed = 0
         after = {**side.member.cost(), **side.member.state()}
-        for case, trouble, measured in judge(side.name, first, after, beats, beating, 0.5 if seconds < 60 else 0.9):
-            print(f"not ok {side.name}.{case}: {trouble} ({measured})" if trouble else f"ok {side.name}.{case}: {measured}", flush=True)
-            passed, failed = passed + (not trouble), failed + bool(trouble)
+        for case, failure, measured in judge(side.name, first, after, beats, beating, 0.5 if seconds < 60 else 0.9):
+            print(f"not ok {side.name}.{case}: {failure} ({measured})" if failure else f"ok {side.name}.{case}: {measured}", flush=True)
+            passed, failed = passed + (not failure), failed + bool(failure)
         print(f"   {side.name}: {side.end()}")
         yield passed, failed
 

@@ -117,7 +117,7 @@ class Load:
 
 
 def judge(phases, memory, changes, lost, named, short):
-    """[(case, trouble or "", what was measured)]. The short form, which CI runs next to other tests, fails on no time, and buffers may still fill."""
+    """[(case, failure or "", what was measured)]. The short form, which CI runs next to other tests, fails on no time, and buffers may still fill."""
     worst = {changing: max(latency for each, latency in phases if each == changing) for changing in (False, True)}
     stalls = sum(changing and latency > worst[False] + MOST_LONGER for changing, latency in phases)
     yield ("stall", not short and stalls >= STALLS and f"{stalls} phases with changes are more than {MOST_LONGER} ms worse than each without",
@@ -192,9 +192,9 @@ def main():
 
     if reason := cases.judge(work):
         results.append(("end", reason, ""))
-    for case, trouble, measured in results:
-        print(f"not ok {case}: {trouble}" + (f" ({measured})" if measured else "") if trouble else f"ok {case}: {measured}", flush=True)
-    failed = sum(bool(trouble) for _, trouble, _ in results)
+    for case, failure, measured in results:
+        print(f"not ok {case}: {failure}" + (f" ({measured})" if measured else "") if failure else f"ok {case}: {measured}", flush=True)
+    failed = sum(bool(failure) for _, failure, _ in results)
     print(f"{len(results) - failed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -56,7 +56,7 @@ ENDS_AN_OPERAND = ASSIGNING | {"?", ":", ",", ";", "return", "co_return", "{", "
 # What a guard returns, and what its body does when it continues.
 REFUSAL = re.compile(
     r"^(false|nullptr|std::nullopt|\{\}|0|-\d+|\"\"|std::string\(\)|absl::OkStatus\(\)|)$"
-    r"|error|status|fail|refus|reject|malformed|unexpected|invalid|drop|verdict|trouble|reason|missing|k(Not|No|Bad|Unknown|Foreign)[A-Z]",
+    r"|error|status|fail|refus|reject|malformed|unexpected|invalid|drop|verdict|reason|missing|k(Not|No|Bad|Unknown|Foreign)[A-Z]",
     re.IGNORECASE)
 REFUSING_BODY = re.compile(r"refus|reject|\bdrop|skip|withh|ignore|held_back|Verdict::k(?!Forward\b)", re.IGNORECASE)
 # Statements whose loss no test should notice.

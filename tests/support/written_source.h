@@ -27,7 +27,7 @@ class WrittenSource final : public lease::SourceListener {
   }
   void OnCondition(const absl::Status& status) override {
     condition = status;
-    lines.push_back(status.ok() ? "well again" : "trouble");
+    lines.push_back(status.ok() ? "well again" : "condition");
   }
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {
     lines.push_back(node ? "own " + Text(node->node) : "own none");

@@ -109,7 +109,7 @@ TEST_F(SourceVipKeeperTest, AReservationOfBeforeNeedsNoAnswerOfHns) {
   EXPECT_FALSE(keeper_.awaits_used());
 }
 
-TEST_F(SourceVipKeeperTest, ATroubleIsAConditionUntilItIsOver) {
+TEST_F(SourceVipKeeperTest, AFailureIsAConditionUntilItIsOver) {
   std::filesystem::create_directories(root_);
   std::ofstream(Folder()) << "a file";
   Keep();
@@ -123,7 +123,7 @@ TEST_F(SourceVipKeeperTest, ATroubleIsAConditionUntilItIsOver) {
   EXPECT_EQ(keeper_.condition().text(), "");
 }
 
-TEST_F(SourceVipKeeperTest, TheFileIsKeptAndItsTroubleIsItsOwn) {
+TEST_F(SourceVipKeeperTest, TheFileIsKeptAndItsConditionIsItsOwn) {
   Keep();
   EXPECT_EQ(Address(), "10.244.1.2");
   EXPECT_THAT(keeper_.file_condition().text(),

@@ -47,7 +47,7 @@ TEST_F(ListWatchRefusal, TheFeatureIsOff) {
   carrier.Start();
   carrier.Run();
   EXPECT_THAT(Requests(), ElementsAre("stream", "list", "watch@2"));
-  EXPECT_THAT(Reported(), Not(Contains("trouble")));
+  EXPECT_THAT(Reported(), Not(Contains("condition")));
 }
 
 TEST_F(ListWatchRefusal, EtcdIsTooOld) {
@@ -55,7 +55,7 @@ TEST_F(ListWatchRefusal, EtcdIsTooOld) {
   carrier.Start();
   carrier.Run();
   EXPECT_THAT(Requests(), ElementsAre("stream", "list", "watch@2"));
-  EXPECT_THAT(Reported(), Not(Contains("trouble")));
+  EXPECT_THAT(Reported(), Not(Contains("condition")));
 }
 
 TEST_F(ListWatchRefusal, AServerThatDoesNotKnowTheParametersIsWaitedForHalfAMinute) {
@@ -190,7 +190,7 @@ TEST_F(ListWatchRefusal, AServerThatRefusesBothIsRetriedWithBackOff) {
   carrier.Run();
   EXPECT_TRUE(carrier.waits());
   EXPECT_THAT(Requests(), ElementsAre("stream", "stream json"));
-  EXPECT_THAT(Reported(), ElementsAre("trouble"));
+  EXPECT_THAT(Reported(), ElementsAre("condition"));
   carrier.RunFor(seconds(10));
   EXPECT_THAT(Requests(), ElementsAre("stream", "stream json", "stream"));
   EXPECT_THAT(Reported(), Contains("end"));
@@ -223,14 +223,14 @@ TEST_F(ListWatchRefusal, WrongLengthsInAWatchAreReadAgainAndThenInJson) {
   server.Put(Node("c", 3));
   server.Put(Node("d", 4));
   carrier.Run();
-  EXPECT_THAT(Reported(), ElementsAre("trouble"));
+  EXPECT_THAT(Reported(), ElementsAre("condition"));
   carrier.ToDeadline();
   carrier.Run();
   EXPECT_THAT(Requests(), ElementsAre("watch@2", "watch@2 json")) << "this one began with it";
   server.wrong_lengths = false;
   carrier.RunFor(seconds(10));
   EXPECT_THAT(Requests(), ElementsAre("watch@3 json"));
-  EXPECT_THAT(Reported(), ElementsAre("upsert c/1 10.244.3.0/24", "trouble",
+  EXPECT_THAT(Reported(), ElementsAre("upsert c/1 10.244.3.0/24", "condition",
                                       "upsert d/1 10.244.4.0/24", "well again"));
 }
 
@@ -446,7 +446,7 @@ TEST_F(ListWatchRefusal, EventsAfterAnErrorEventAreIgnored) {
   const testing::Answers answers(Encoding::kProtobuf);
   machine.OnBody(answers.ErrorEvent(Event(500, "InternalError").status) +
                  answers.Event("ADDED", Node("c", 3)) + answers.Bookmark("9"));
-  EXPECT_THAT(Reported(), ElementsAre("trouble"));
+  EXPECT_THAT(Reported(), ElementsAre("condition"));
   clock.Advance(seconds(1));
   EXPECT_THAT(std::get<Send>(machine.OnTime()).request.target,
               Not(::testing::EndsWith("resourceVersion=9")));
@@ -463,7 +463,7 @@ TEST_F(ListWatchRefusal, AVersionAheadOfTheServersCacheIsWaitedFor) {
   Reported();
   Relist();
   EXPECT_THAT(Requests(), ElementsAre("watch@2", "stream@2"));
-  EXPECT_THAT(Reported(), ElementsAre("trouble"));
+  EXPECT_THAT(Reported(), ElementsAre("condition"));
   server.lag = 0;
   carrier.RunFor(seconds(20));
   EXPECT_THAT(Requests(), ElementsAre("stream@2"));
@@ -489,7 +489,7 @@ TEST_F(ListWatchRefusal, AVersionThatIsNotKnownForAMinuteIsDropped) {
     server.refusals = {Http(410)};
     restarted.Cut();
     restarted.RunFor(seconds(59));
-    EXPECT_THAT(written.Take(), ElementsAre("trouble"));
+    EXPECT_THAT(written.Take(), ElementsAre("condition"));
     restarted.RunFor(seconds(60));
     const Lines asked = Requests();
     EXPECT_EQ(asked.at(asked.size() - 2), "list");

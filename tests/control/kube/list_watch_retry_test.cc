@@ -138,7 +138,7 @@ TEST_F(ListWatchRetry, AWatchThatEndsAtOnceIsACondition) {
     carrier.ToDeadline();
   }
   carrier.RunFor(seconds(5));
-  EXPECT_THAT(Reported(), ElementsAre("trouble", "begin", "upsert a/1 10.244.1.0/24",
+  EXPECT_THAT(Reported(), ElementsAre("condition", "begin", "upsert a/1 10.244.1.0/24",
                                       "upsert b/1 10.244.2.0/24", "end", "well again"));
 }
 
@@ -221,7 +221,7 @@ TEST_F(ListWatchRetry, EveryInvalidAnswerIsAConditionUntilASuccess) {
     EXPECT_THAT(std::string(source.condition.message()), HasSubstr("cannot watch nodes: "));
     EXPECT_THAT(std::string(source.condition.message()), HasSubstr(row.part));
     carrier.RunFor(seconds(8));
-    EXPECT_THAT(Reported(), ElementsAre("trouble", "well again")) << row.part;
+    EXPECT_THAT(Reported(), ElementsAre("condition", "well again")) << row.part;
     EXPECT_THAT(Requests(), ElementsAre("watch@2", "watch@2")) << row.part;
   }
 }
@@ -242,10 +242,10 @@ TEST_F(ListWatchRetry, TheSameConditionIsReportedOnce) {
     carrier.Fail();
     carrier.ToDeadline();
   }
-  EXPECT_THAT(Reported(), ElementsAre("trouble"));
+  EXPECT_THAT(Reported(), ElementsAre("condition"));
   EXPECT_EQ(source.condition.message(), "cannot list nodes: connection refused; trying again");
   carrier.Fail(absl::UnauthenticatedError("the server's certificate has expired"));
-  EXPECT_THAT(Reported(), ElementsAre("trouble"));
+  EXPECT_THAT(Reported(), ElementsAre("condition"));
   EXPECT_EQ(source.condition.code(), absl::StatusCode::kUnauthenticated);
 }
 

@@ -65,7 +65,7 @@ TEST_P(ListWatchBothEncodings, PagesThenAWatch) {
   for (const int code : {410, 504, 504, 504}) server.refusals.push_back(Http(code));
   carrier.Cut();
   carrier.RunFor(seconds(20));
-  EXPECT_THAT(Reported(), ElementsAre("trouble", "begin", "upsert b/1 10.244.1.0/24",
+  EXPECT_THAT(Reported(), ElementsAre("condition", "begin", "upsert b/1 10.244.1.0/24",
                                       "upsert c/1 10.244.2.0/24", "upsert d/1 10.244.3.0/24",
                                       "upsert e/1 10.244.4.0/24", "upsert f/1 10.244.5.0/24", "end",
                                       "well again"));
@@ -142,7 +142,7 @@ TEST_P(ListWatchBothEncodings, AfterAGapRemovedAndNewNodesAreReported) {
   carrier.RunFor(seconds(10));
   EXPECT_THAT(Requests(), ElementsAre("watch@2", "watch@2", "stream@2"));
   // A Node that is not reported after "begin" is removed at "end".
-  EXPECT_THAT(Reported(), ElementsAre("trouble", "begin", "upsert b/1 10.244.2.0/24",
+  EXPECT_THAT(Reported(), ElementsAre("condition", "begin", "upsert b/1 10.244.2.0/24",
                                       "upsert c/1 10.244.3.0/24", "end", "well again"));
 }
 
@@ -203,7 +203,7 @@ TEST_P(ListWatchBothEncodings, ACutFirstSnapshotIsRestarted) {
   server.lag = 0;
   carrier.RunFor(seconds(1));
   EXPECT_THAT(Requests(), ElementsAre("stream", "stream"));
-  EXPECT_THAT(Reported(), ElementsAre("trouble", "begin", "upsert a/1 10.244.1.0/24",
+  EXPECT_THAT(Reported(), ElementsAre("condition", "begin", "upsert a/1 10.244.1.0/24",
                                       "upsert b/1 10.244.2.0/24", "own none", "end"));
 }
 
@@ -218,7 +218,7 @@ TEST_P(ListWatchBothEncodings, ACutLaterSnapshotIsFollowedByAListWithoutAVersion
   carrier.Cut();
   carrier.RunFor(seconds(10));
   EXPECT_THAT(Requests(), ElementsAre("watch@2", "stream@2", "list", "watch@2"));
-  EXPECT_THAT(Reported(), ElementsAre("trouble", "begin", "upsert a/1 10.244.1.0/24",
+  EXPECT_THAT(Reported(), ElementsAre("condition", "begin", "upsert a/1 10.244.1.0/24",
                                       "upsert b/1 10.244.2.0/24", "end", "well again"));
 }
 

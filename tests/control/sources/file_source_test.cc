@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 using testing::NodeJson;
 using testing::NodeListJson;
 
-// Records the reports: "snapshot a b", "own us", "own none", "trouble <text>", "well".
+// Records the reports: "snapshot a b", "own us", "own none", "condition <text>", "well".
 class Listener : public lease::SourceListener {
  public:
   std::vector<std::string> reports;
@@ -33,7 +33,7 @@ class Listener : public lease::SourceListener {
   void OnDelete(const lease::NodeKey&) override { ADD_FAILURE(); }
   void OnRefused(const lease::RefusedNode& node) override { Add(" !" + node.name); }
   void OnCondition(const absl::Status& status) override {
-    reports.push_back(status.ok() ? "well" : "trouble " + std::string(status.message()));
+    reports.push_back(status.ok() ? "well" : "condition " + std::string(status.message()));
   }
   void OnOwnNode(const std::optional<lease::OwnNode>& node) override {
     if (node) reports.push_back("own " + node->node.name);
@@ -144,7 +144,7 @@ TEST_F(FileSourceTest, TouchedWithoutChangeIsSilent) {
 TEST_F(FileSourceTest, AFileThatDoesNotExistYet) {
   source.Start(listener);
   ASSERT_EQ(listener.reports.size(), 1u);
-  EXPECT_THAT(listener.reports[0], HasSubstr("trouble lease file "));
+  EXPECT_THAT(listener.reports[0], HasSubstr("condition lease file "));
   EXPECT_THAT(listener.reports[0], HasSubstr("nodes.json"));
   EXPECT_THAT(listener.reports[0], HasSubstr("put the file back"));
   EXPECT_THAT(listener.reports[0], ::testing::Not(HasSubstr("stay in use")));
@@ -222,7 +222,7 @@ TEST_F(FileSourceTest, RefusedNodesComeWithTheSnapshot) {
 TEST_F(FileSourceTest, ADirectoryIsNoFile) {
   fs::create_directory(path);
   source.Start(listener);
-  EXPECT_THAT(listener.Take(), ElementsAre(HasSubstr("trouble")));
+  EXPECT_THAT(listener.Take(), ElementsAre(HasSubstr("condition")));
 }
 
 TEST_F(FileSourceTest, DescribesItself) { EXPECT_THAT(source.Describe(), HasSubstr("nodes.json")); }

@@ -22,8 +22,8 @@ func after(text string, number int) string {
 		fmt.Fprintf(os.Stderr, "nodeload: %q is no IPv4 address\n", text)
 		os.Exit(2)
 	}
-	octets := first.As4()
-	value := binary.BigEndian.Uint32(octets[:]) + uint32(number)
+	address := first.As4()
+	value := binary.BigEndian.Uint32(address[:]) + uint32(number)
 	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, value))).String()
 }
 
