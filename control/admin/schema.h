@@ -51,8 +51,9 @@
 //     lastAnswerAge     | number | seconds since the API server sent anything; omitted below 70
 //     servers[]         |        | {server, inUse, text}: the API servers, where there are several;
 //                       |        | text: why it is in use or not, with its last error
-//   conditions[]        |        | {subject, condition, times}: those that last and fail no check
-//     subject           | string | "net-conf", "health", "admin", "journal", "credentials",
+//   conditions[]        |        | {subject, condition, times}: those that last, whether or not
+//                       |        | a check fails with them
+//     subject           | string | "net-conf", "health", "admin", "journal", "log", "credentials",
 //                       |        | "subnet-file", "public-ip", "interface", "mtu", "vni",
 //                       |        | "vtep-mac", "own-lease", "masquerade",
 //                       |        | "forward-rules", "hns", "ledger", "options", "static-ip",

@@ -9,7 +9,7 @@
 
 namespace weft::hns::emulator {
 
-// From a schema 2 document; v1_networks.cc translates v1's. The reply's text is the new id.
+// From a schema 2 document; v1_calls.cc translates v1's. The reply's text is the new id.
 Reply CreateNetwork(Core& core, const Guid& id, const Json& document);
 Reply ModifyNetwork(Core& core, NetworkObject& network, const Json& request);
 // The id is passed by value, because callers pass the id member of the deleted object.
