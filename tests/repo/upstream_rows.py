@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Every row of tests/upstream-rows.md names tests of the tree in the first argument, or a reason; prints file:line: the error."""
+"""Every row of tests/upstream-rows.md and tests/faults.tsv names tests of the tree in the first argument, or a reason; prints file:line: the error."""
 import pathlib
 import re
 import sys
 
 LIST = "tests/upstream-rows.md"
+FAULTS = "tests/faults.tsv"
 REASONS = ("etcd:", "Linux:", "chart:", "elsewhere:")
 GOOGLETEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.M)
 NAME = re.compile(r"`([^`]*)`")
 KINDS = {"netns": "tests/netns/{0}_test.py", "e2e": "tests/e2e/{0}_test.py",
-         "fuzz": "tests/fuzz/{0}_fuzz.cc", "soak": "tests/soak/{0}.sh"}
+         "fuzz": "tests/fuzz/{0}_fuzz.cc", "soak": "tests/soak/{0}.sh", "repo": "tests/repo/{0}.py"}
 
 
 def googletests(root):
@@ -48,6 +49,13 @@ def check(root):
         for name in names:
             if not exists(root, name, known):
                 yield f"{LIST}:{number}: there is no test {name}"
+    for number, line in enumerate((root / FAULTS).read_text().splitlines()[1:], 2):
+        row, commit, proof = line.split("\t") if line.count("\t") == 2 else ("", "", "")
+        if not row or not re.fullmatch("[0-9a-f]{7,}", commit) or proof in ("", "none:"):
+            yield f"{FAULTS}:{number}: it is not a row, a commit, and tests or a reason"
+        for name in [] if proof.startswith("none: ") else proof.split():
+            if not exists(root, name, known):
+                yield f"{FAULTS}:{number}: there is no test {name}"
 
 
 def main():
