@@ -225,10 +225,10 @@ def counted(where, chain):
 
 
 def test_every_rule_of_the_host_holds():
-    """By default, for superframes as for other packets, as with the kernel's own device."""
+    """By default, for superframes as for other packets, as with the kernel's own device; also where Network contains the nodes."""
     datagrams = ("--size=1400", "--gso=40", "--count=400")
-    for kind in (node.WeftNode, node.KernelNode):
-        with topology.pair(kind, node.KernelNode) as lab:
+    for kind, network in ((node.WeftNode, "10.244.0.0/16"), (node.WeftNode, "192.168.0.0/16"), (node.KernelNode, "10.244.0.0/16")):
+        with topology.pair(kind, node.KernelNode, network=network) as lab:
             lab.up()
             a, b = lab.nodes
             if kind == node.WeftNode:
