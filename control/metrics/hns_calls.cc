@@ -1,49 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/metrics/hns_calls.h"
 
-#include "hns/api/function_name.h"
 #include "hns/api/hresult.h"
 
 namespace weft::metrics {
-
-HnsCalls::HnsCalls(std::shared_ptr<hns::Api> api, std::function<Clock::time_point()> now)
-    : InterceptedApi(*api), api_(std::move(api)), now_(std::move(now)) {}
 
 // Only what ends after an answer is a restart: a service that stays away is one.
 void HnsCalls::Counts::Gone() {
   if (std::exchange(answers, false)) ++restarts;
 }
 
-hns::Reply HnsCalls::Subscribe(hns::OnNotification notify) {
-  return InterceptedApi::Subscribe([counts = counts_, notify = std::move(notify)](
-                                       hns::Notification type, std::string_view data) {
-    if (type == hns::Notification::kServiceDisconnect) {
-      const std::lock_guard lock(counts->mutex);
-      counts->Gone();
-    }
-    notify(type, data);
-  });
-}
-
-hns::Reply HnsCalls::Carry(const hns::ApiCall& call, absl::FunctionRef<hns::Reply()> make) {
+hns::Reply HnsCalls::Make(const hns::ApiCall& call) {
   const Clock::time_point begin = now_();
   {
     const std::lock_guard lock(counts_->mutex);
     ++counts_->in_progress;
   }
-  hns::Reply reply = make();
+  hns::Reply reply;
+  if (call.operation == hns::Operation::kSubscribe) {
+    reply = api_->Subscribe([counts = counts_, notify = call.notify](hns::Notification type,
+                                                                     std::string_view data) {
+      if (type == hns::Notification::kServiceDisconnect) {
+        const std::lock_guard lock(counts->mutex);
+        counts->Gone();
+      }
+      notify(type, data);
+    });
+  } else {
+    reply = api_->Make(call);
+  }
   const Clock::time_point end = now_();
   const bool gone = hns::IsServiceGone(reply.code);
   const std::lock_guard lock(counts_->mutex);
   --counts_->in_progress;
-  counts_->calls[{call.function, gone ? "gone" : reply.ok() ? "ok" : "error"}].Add(end - begin);
+  counts_->calls[{call.function(), gone ? "gone" : reply.ok() ? "ok" : "error"}].Add(end - begin);
   // What releases an object of a former service answers as if the service were gone.
-  const bool releases =
-      call.function.starts_with("HcnClose") || call.function == hns::kUnsubscribeName;
-  if (gone && !releases) counts_->Gone();
-  if (reply.ok() && !releases) counts_->answers = true;
-  if (reply.ok() &&
-      call.function == hns::FunctionName(hns::Operation::kCreate, hns::Kind::kNetwork))
+  if (gone && !call.is_releasing()) counts_->Gone();
+  if (reply.ok() && !call.is_releasing()) counts_->answers = true;
+  if (reply.ok() && call.operation == hns::Operation::kCreate && call.kind == hns::Kind::kNetwork)
     counts_->network_created = begin;
   return reply;
 }

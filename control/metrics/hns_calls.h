@@ -14,18 +14,19 @@
 
 #include "control/metrics/exposition.h"
 #include "control/metrics/histogram.h"
-#include "hns/api/intercepted_api.h"
+#include "hns/api/api.h"
 
 namespace weft::metrics {
 
 // Any thread. Counts stay when a keeper or its thread is replaced.
-class HnsCalls final : public hns::InterceptedApi {
+class HnsCalls final : public hns::Api {
  public:
   using Clock = std::chrono::steady_clock;
   explicit HnsCalls(std::shared_ptr<hns::Api> api,
-                    std::function<Clock::time_point()> now = Clock::now);
+                    std::function<Clock::time_point()> now = Clock::now)
+      : api_(std::move(api)), now_(std::move(now)) {}
 
-  hns::Reply Subscribe(hns::OnNotification notify) override;
+  hns::Reply Make(const hns::ApiCall& call) override;
 
   void AddTo(Exposition& exposition) const;
   // When the call that last created a network began.
@@ -42,8 +43,6 @@ class HnsCalls final : public hns::InterceptedApi {
     bool answers = false;
     std::optional<Clock::time_point> network_created;
   };
-
-  hns::Reply Carry(const hns::ApiCall& call, absl::FunctionRef<hns::Reply()> make) override;
 
   const std::shared_ptr<hns::Api> api_;
   const std::function<Clock::time_point()> now_;

@@ -17,12 +17,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "control/sinks/hns_subscription.h"
 #include "control/sinks/round_thread.h"
 #include "hns/api/api.h"
-#include "hns/api/function_name.h"
 #include "hns/api/hresult.h"
-#include "hns/api/timed_api.h"
 #include "hns/object_ledger.h"
 
 namespace weft::control {
@@ -140,7 +139,7 @@ class KeeperThread<Keeper, Outcome>::Session {
         shared_(std::move(shared)),
         on_change_(std::move(on_change)),
         wake_(std::move(wake)),
-        keeper_(make(timed_, std::make_shared<GatedLedger>(std::move(ledger), *this))),
+        keeper_(make(gate_, std::make_shared<GatedLedger>(std::move(ledger), *this))),
         limits_(limits) {}
 
   std::optional<Clock::time_point> Round() {
@@ -177,10 +176,10 @@ class KeeperThread<Keeper, Outcome>::Session {
     return due;
   }
 
+  // The call into HNS that is in progress: it can take a minute, or never return.
   std::optional<RoundThread::Call> call() const {
-    const std::optional<hns::TimedApi::Running> running = timed_.running();
-    if (!running) return std::nullopt;
-    return RoundThread::Call{running->what, running->since};
+    const std::lock_guard lock(mutex_);
+    return call_;
   }
 
  private:
@@ -245,23 +244,43 @@ class KeeperThread<Keeper, Outcome>::Session {
     return shared_->current == this;
   }
 
-  // Refuses further calls of a session that was left behind, because its successor has changed HNS
-  // meanwhile. Closing handles and unsubscribing stay possible.
-  class Gate final : public hns::InterceptedApi {
+  // Counts and shows this session's calls. Refuses further ones of a session that was left behind,
+  // because its successor has changed HNS meanwhile. Closing handles and unsubscribing stay
+  // possible.
+  class Gate final : public hns::Api {
    public:
-    Gate(hns::Api& api, const Session& session) : InterceptedApi(api), session_(session) {}
+    Gate(hns::Api& api, Session& session) : api_(api), session_(session) {}
 
-   private:
-    hns::Reply Carry(const hns::ApiCall& call, absl::FunctionRef<hns::Reply()> make) override {
-      const bool releases =
-          call.function.starts_with("HcnClose") || call.function == hns::kUnsubscribeName;
-      if (releases || session_.IsCurrent()) return make();
-      hns::Reply reply;
-      reply.code = hns::hresult::kManagerStopped;
+    hns::Reply Make(const hns::ApiCall& call) override {
+      session_.Begin(call);
+      const bool refused = !call.is_releasing() && !session_.IsCurrent();
+      const hns::Reply reply =
+          refused ? hns::Reply{hns::hresult::kManagerStopped} : api_.Make(call);
+      session_.End(call, reply.code);
       return reply;
     }
-    const Session& session_;
+
+   private:
+    hns::Api& api_;
+    Session& session_;
   };
+
+  void Begin(const hns::ApiCall& call) {
+    const std::string object = call.object();
+    const std::lock_guard lock(mutex_);
+    call_ = RoundThread::Call{
+        absl::StrCat(call.function(), object.empty() ? "" : " ", object), Clock::now()};
+  }
+  void End(const hns::ApiCall& call, hns::Hresult code) {
+    {
+      const std::lock_guard lock(mutex_);
+      call_.reset();
+    }
+    ++calls_;
+    modifying_calls_ += call.is_modifying() ? 1 : 0;
+    resubscribe_ = resubscribe_ || (hns::IsServiceGone(code) &&
+                                    call.operation != hns::Operation::kUnsubscribe);
+  }
 
   // Likewise for the ledger: the successor uses the same names.
   class GatedLedger final : public hns::ObjectLedger {
@@ -293,13 +312,13 @@ class KeeperThread<Keeper, Outcome>::Session {
   const std::shared_ptr<Shared> shared_;
   std::uint64_t calls_ = 0, modifying_calls_ = 0;
   bool resubscribe_ = false;  // the subscription may have ended with the service
+
+  mutable std::mutex mutex_;
+  std::optional<RoundThread::Call> call_;        // guarded
+  bool service_gone_ = false, changed_ = false;  // guarded
+  std::string endpoint_;  // guarded: id of the keeper's own endpoint, in lower case
+
   Gate gate_{*api_, *this};
-  hns::TimedApi timed_{gate_, [this](const hns::ApiCall& call, hns::Hresult code, Clock::duration) {
-                         ++calls_;
-                         modifying_calls_ += call.modifying ? 1 : 0;
-                         resubscribe_ = resubscribe_ || (hns::IsServiceGone(code) &&
-                                                         call.function != hns::kUnsubscribeName);
-                       }};
   const std::function<void()> on_change_;
   const std::function<void()> wake_;
   const std::unique_ptr<Keeper> keeper_;
@@ -308,12 +327,8 @@ class KeeperThread<Keeper, Outcome>::Session {
   Clock::time_point poll_at_ = inspected_at_ + limits_.poll;
   bool notified_ = false;  // HNS has notified us since the last poll
 
-  std::mutex mutex_;
-  bool service_gone_ = false, changed_ = false;  // guarded
-  std::string endpoint_;  // guarded: id of the keeper's own endpoint, in lower case
-
   // Last: notifications may arrive until it is destroyed.
-  HnsSubscription subscription_{timed_, [this](hns::Notification type, std::string_view data) {
+  HnsSubscription subscription_{gate_, [this](hns::Notification type, std::string_view data) {
                                   OnNotification(type, data);
                                 }};
 };

@@ -11,7 +11,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "hns/api/function_name.h"
 #include "hns/api/open_api.h"
 #include "hns/api/subscriptions_win.h"
 #include "vxlan/text/utf16_win.h"
@@ -138,79 +137,64 @@ class WindowsApi final : public Api {
                        network_.Find<decltype(&::HcnUnregisterServiceCallback)>(kUnsubscribeName)) {
   }
 
-  Reply Enumerate(Kind kind, const std::string& query) override {
-    return network_.Call<decltype(&::HcnEnumerateNetworks)>(
-        FunctionName(Operation::kEnumerate, kind), [&](auto function, Answer& answer) {
-          return function(OrNull(Utf16(query)), answer.text.out(), answer.record.out());
+  Reply Make(const ApiCall& call) override {
+    const std::string_view name = call.function();
+    const std::wstring text = Utf16(call.text);
+    switch (call.operation) {
+      case Operation::kEnumerate:
+        return network_.Call<decltype(&::HcnEnumerateNetworks)>(
+            name, [&](auto function, Answer& answer) {
+              return function(OrNull(text), answer.text.out(), answer.record.out());
+            });
+      case Operation::kCreate:
+        if (call.kind == Kind::kEndpoint) {
+          return network_.Call<decltype(&::HcnCreateEndpoint)>(
+              name, [&](auto function, Answer& answer) {
+                return function(PointerOf(call.handle), GuidOf(call.id), text.c_str(),
+                                &answer.handle, answer.record.out());
+              });
+        }
+        return network_.Call<decltype(&::HcnCreateNetwork)>(
+            name, [&](auto function, Answer& answer) {
+              return function(GuidOf(call.id), text.c_str(), &answer.handle, answer.record.out());
+            });
+      case Operation::kOpen:
+        return network_.Call<decltype(&::HcnOpenNetwork)>(
+            name, [&](auto function, Answer& answer) {
+              return function(GuidOf(call.id), &answer.handle, answer.record.out());
+            });
+      case Operation::kModify:
+        return network_.Call<decltype(&::HcnModifyNetwork)>(
+            name, [&](auto function, Answer& answer) {
+              return function(PointerOf(call.handle), text.c_str(), answer.record.out());
+            });
+      case Operation::kQuery:
+        return network_.Call<decltype(&::HcnQueryNetworkProperties)>(
+            name, [&](auto function, Answer& answer) {
+              return function(PointerOf(call.handle), OrNull(text), answer.text.out(),
+                              answer.record.out());
+            });
+      case Operation::kDelete:
+        return network_.Call<decltype(&::HcnDeleteNetwork)>(
+            name, [&](auto function, Answer& answer) {
+              return function(GuidOf(call.id), answer.record.out());
+            });
+      case Operation::kClose:
+        return network_.Call<decltype(&::HcnCloseNetwork)>(
+            name, [&](auto function, Answer&) { return function(PointerOf(call.handle)); });
+      case Operation::kCall:
+        return compute_.Call<HnsCall>(name, [&](auto function, Answer& answer) {
+          return function(Utf16(call.method).c_str(), Utf16(call.path).c_str(), text.c_str(),
+                          answer.text.out());
         });
-  }
-
-  Reply Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) override {
-    const std::string_view name = FunctionName(Operation::kCreate, kind);
-    const std::wstring text = Utf16(settings);
-    if (kind == Kind::kEndpoint) {
-      return network_.Call<decltype(&::HcnCreateEndpoint)>(
-          name, [&](auto function, Answer& answer) {
-            return function(PointerOf(parent), GuidOf(id), text.c_str(), &answer.handle,
-                            answer.record.out());
-          });
+      case Operation::kSubscribe:
+        return subscriptions_.possible() ? subscriptions_.Begin(call.notify)
+                                         : ReplyWith(network_.missing());
+      case Operation::kUnsubscribe:
+        return ReplyWith(subscriptions_.possible() ? subscriptions_.End(call.handle)
+                                                   : network_.missing());
     }
-    return network_.Call<decltype(&::HcnCreateNetwork)>(name, [&](auto function, Answer& answer) {
-      return function(GuidOf(id), text.c_str(), &answer.handle, answer.record.out());
-    });
-  }
-
-  Reply Open(Kind kind, const Guid& id) override {
-    return network_.Call<decltype(&::HcnOpenNetwork)>(
-        FunctionName(Operation::kOpen, kind), [&](auto function, Answer& answer) {
-          return function(GuidOf(id), &answer.handle, answer.record.out());
-        });
-  }
-
-  Reply Modify(Kind kind, Handle handle, const std::string& settings) override {
-    return network_.Call<decltype(&::HcnModifyNetwork)>(
-        FunctionName(Operation::kModify, kind), [&](auto function, Answer& answer) {
-          return function(PointerOf(handle), Utf16(settings).c_str(), answer.record.out());
-        });
-  }
-
-  Reply Query(Kind kind, Handle handle, const std::string& query) override {
-    return network_.Call<decltype(&::HcnQueryNetworkProperties)>(
-        FunctionName(Operation::kQuery, kind), [&](auto function, Answer& answer) {
-          return function(PointerOf(handle), OrNull(Utf16(query)), answer.text.out(),
-                          answer.record.out());
-        });
-  }
-
-  Reply Delete(Kind kind, const Guid& id) override {
-    return network_.Call<decltype(&::HcnDeleteNetwork)>(
-        FunctionName(Operation::kDelete, kind),
-        [&](auto function, Answer& answer) { return function(GuidOf(id), answer.record.out()); });
-  }
-
-  Hresult Close(Kind kind, Handle handle) override {
-    return network_
-        .Call<decltype(&::HcnCloseNetwork)>(
-            FunctionName(Operation::kClose, kind),
-            [&](auto function, Answer&) { return function(PointerOf(handle)); })
-        .code;
-  }
-
-  Reply Call(const std::string& method, const std::string& path,
-             const std::string& request) override {
-    return compute_.Call<HnsCall>(kCallName, [&](auto function, Answer& answer) {
-      return function(Utf16(method).c_str(), Utf16(path).c_str(), Utf16(request).c_str(),
-                      answer.text.out());
-    });
-  }
-
-  Reply Subscribe(OnNotification notify) override {
-    if (!subscriptions_.possible()) return ReplyWith(network_.missing());
-    return subscriptions_.Begin(std::move(notify));
-  }
-
-  Hresult Unsubscribe(Handle handle) override {
-    return subscriptions_.possible() ? subscriptions_.End(handle) : network_.missing();
+    return ReplyWith(hresult::kFunctionNotFound);
   }
 
  private:

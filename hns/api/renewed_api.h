@@ -10,29 +10,30 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
-#include "hns/api/intercepted_api.h"
+#include "hns/api/api.h"
 
 namespace weft::hns {
 
 // Any thread. Opens again once two calls in a row that need no handle have failed in this way and
 // nothing is in use: no call is in progress, no handle or subscription is open.
-class RenewedApi final : public InterceptedApi {
+class RenewedApi final : public Api {
  public:
   using Opener = std::function<std::unique_ptr<Api>()>;  // never null
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
   // How long after a subscription's end it does not open again: HNS's callback thread may still be
   // inside the DLL.
   static constexpr std::chrono::seconds kRest{2};
-  explicit RenewedApi(Opener open, Clock now = &std::chrono::steady_clock::now);
+  explicit RenewedApi(Opener open, Clock now = &std::chrono::steady_clock::now)
+      : open_(std::move(open)), now_(std::move(now)), api_(open_()) {}
+
+  Reply Make(const ApiCall& call) override;
 
  private:
-  RenewedApi(std::unique_ptr<Api> first, Opener open, Clock now);
-  Reply Carry(const ApiCall& call, absl::FunctionRef<Reply()> make) override;
-
-  std::unique_ptr<Api> api_;
   const Opener open_;
   const Clock now_;
+  std::unique_ptr<Api> api_;
   std::mutex mutex_;        // guards the members below, and api_ while nothing is in use
   std::size_t in_use_ = 0;  // calls, handles, subscriptions
   int unserved_ = 0;        // refused calls in a row

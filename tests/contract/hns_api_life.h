@@ -421,9 +421,9 @@ TEST_P(HnsApiContract, FaultMayBeADelay) {
 TEST_P(HnsApiContract, HooksSeeEachCallBeforeAndAfter) {
   std::vector<std::string> seen;
   emulator.OnEachCall(
-      [&](const hns::emulator::CallInfo& call) { seen.push_back("> " + call.function); },
-      [&](const hns::emulator::CallInfo& call, const Reply& reply) {
-        seen.push_back("< " + call.function + (reply.ok() ? "" : " !"));
+      [&](const hns::ApiCall& call) { seen.push_back("> " + std::string(call.function())); },
+      [&](const hns::ApiCall& call, const Reply& reply) {
+        seen.push_back("< " + std::string(call.function()) + (reply.ok() ? "" : " !"));
       });
   api().Enumerate(Kind::kNetwork, kV2);
   api().Open(Kind::kNetwork, Guid());

@@ -14,7 +14,6 @@ namespace weft::emulator {
 namespace {
 
 using hns::emulator::RemoteClient;
-using hns::emulator::Request;
 using hns::emulator::RequestKind;
 using hns::emulator::Stream;
 
@@ -55,9 +54,7 @@ class RemoteHost::RemoteWatch final : public host::Watch {
   }
 
   static std::pair<hns::Reply, std::unique_ptr<Stream>> Connect(RemoteClient& client) {
-    Request request;
-    request.operation = RequestKind::kWatchHost;
-    return client.Begin(request);
+    return client.Begin({RequestKind::kWatchHost, {}});
   }
 
  private:
@@ -107,10 +104,7 @@ RemoteHost::RemoteHost(std::string path)
     : client_(std::make_shared<RemoteClient>(std::move(path))) {}
 
 HostAnswer RemoteHost::Send(const HostCall& call) {
-  Request request;
-  request.operation = RequestKind::kHost;
-  request.text = Encode(call);
-  const hns::Reply reply = client_->Send(request);
+  const hns::Reply reply = client_->Send({RequestKind::kHost, {.text = Encode(call)}});
   absl::StatusOr<HostAnswer> answer =
       reply.ok() ? ParseHostAnswer(reply.text) : FailureOf(reply, *client_);
   if (answer.ok()) return *std::move(answer);

@@ -196,9 +196,9 @@ TEST(FormerNetworkTest, AnUnreadableOneStays) {
   const struct {
     const char* function;
     Hresult code;  // kOk: it succeeds with nonsense
-  } rows[] = {{"HcnEnumerateNetwork", hresult::kUnspecified},
-              {"HcnEnumerateNetwork", hresult::kOk},
-              {"HcnEnumerateEndpoint", hresult::kUnspecified}};
+  } rows[] = {{"HcnEnumerateNetworks", hresult::kUnspecified},
+              {"HcnEnumerateNetworks", hresult::kOk},
+              {"HcnEnumerateEndpoints", hresult::kUnspecified}};
   for (const auto& row : rows) {
     SCOPED_TRACE(row.function + (" " + std::to_string(row.code)));
     ChangeOfVni stage;

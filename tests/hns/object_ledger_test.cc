@@ -84,7 +84,8 @@ TEST_F(OverlayLedgerTest, OursIsEnteredWithTheShapeOfItsCreation) {
     Start();
     stage.api.before = [this, read_again, done = false](const WatchedApi::Step& step) mutable {
       std::optional<Hresult> refused;
-      if (read_again && !done && step.function == "HcnQueryNetwork" && !stage.api.changes.empty()) {
+      if (read_again && !done && step.function == "HcnQueryNetworkProperties" &&
+          !stage.api.changes.empty()) {
         done = true;
         refused = hresult::kUnspecified;
       }

@@ -116,7 +116,7 @@ TEST_F(OverlayInspectTest, WithoutHnsItReportsThat) {
 TEST_F(OverlayInspectTest, AListThatFailsIsAnError) {
   stage.Drive();
   stage.spec.isolation_id = Vsid(4100);
-  for (const char* function : {"HcnEnumerateNetwork", "HcnEnumerateEndpoint"}) {
+  for (const char* function : {"HcnEnumerateNetworks", "HcnEnumerateEndpoints"}) {
     stage.api.before = [&](const WatchedApi::Step& step) -> std::optional<Hresult> {
       if (step.function != function) return std::nullopt;
       return hresult::kUnspecified;

@@ -249,8 +249,8 @@ TEST(OverlayKeeperTest, AWriteThatMayNotHaveArrivedEndsTheRound) {
       {"HcnModifyNetwork", "RemoteSubnetRoute", hresult::kNetworkNotFound, OverlayState::kRoutes},
       {"HcnModifyNetwork", "RemoteSubnetRoute", hresult::kUnspecified, OverlayState::kRoutes},
       {"HcnCreateNetwork", "External", hresult::kRpcCallFailed, OverlayState::kHns},
-      {"HcnEnumerateNetwork", "", hresult::kRpcCallFailed, OverlayState::kHns},
-      {"HcnEnumerateNetwork", "", hresult::kUnspecified, OverlayState::kInSync},
+      {"HcnEnumerateNetworks", "", hresult::kRpcCallFailed, OverlayState::kHns},
+      {"HcnEnumerateNetworks", "", hresult::kUnspecified, OverlayState::kInSync},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(std::string(row.function) + " " + row.text + " " + std::string(Name(row.code)));
@@ -272,7 +272,7 @@ TEST(OverlayKeeperTest, AWriteThatMayNotHaveArrivedEndsTheRound) {
 TEST(OverlayKeeperTest, AFailedReadIsRetried) {
   OverlayStage stage;
   stage.api.answer = [](const Step& step, Reply& reply) {
-    if (step.function == "HcnQueryNetwork") reply.text = "nonsense";
+    if (step.function == "HcnQueryNetworkProperties") reply.text = "nonsense";
   };
   const OverlayOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kNetwork);
@@ -451,7 +451,7 @@ TEST(OverlayKeeperTest, AHostRouteThatFindsNothingIsANoteOnceTheNetworkIsFoundAg
 TEST(OverlayKeeperTest, ANetworkThatReadsBackDifferentlyIsNotMadeAgain) {
   OverlayStage stage;
   stage.api.answer = [](const Step& step, Reply& reply) {
-    if (step.function != "HcnQueryNetwork") return;
+    if (step.function != "HcnQueryNetworkProperties") return;
     absl::StrReplaceAll({{R"("IsolationId":4096)", R"("IsolationId":4097)"}}, &reply.text);
   };
   const OverlayOutcome outcome = stage.Drive(1h);

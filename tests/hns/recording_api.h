@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "hns/api/api.h"
-#include "hns/api/function_name.h"
 
 namespace weft::hns {
 
@@ -36,51 +35,38 @@ class RecordingApi final : public Api {
   std::vector<std::string> calls;
   std::set<Handle> open;  // not closed yet
 
-  Reply Enumerate(Kind kind, const std::string& query) override {
-    return Next(Operation::kEnumerate, kind, query);
-  }
-  Reply Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) override {
-    const std::string in = parent == Handle::kNone ? "" : Number(parent) + " ";
-    return Opening(Next(Operation::kCreate, kind, in + id.ToString() + " " + settings));
-  }
-  Reply Open(Kind kind, const Guid& id) override {
-    return Opening(Next(Operation::kOpen, kind, id.ToString()));
-  }
-  Reply Modify(Kind kind, Handle handle, const std::string& settings) override {
-    return Next(Operation::kModify, kind, Number(handle) + " " + settings);
-  }
-  Reply Query(Kind kind, Handle handle, const std::string& query) override {
-    return Next(Operation::kQuery, kind, Number(handle) + " " + query);
-  }
-  Reply Delete(Kind kind, const Guid& id) override {
-    return Next(Operation::kDelete, kind, id.ToString());
-  }
-  Hresult Close(Kind kind, Handle handle) override {
-    open.erase(handle);
-    return Next(Operation::kClose, kind, Number(handle)).code;
-  }
-  Reply Call(const std::string& method, const std::string& path,
-             const std::string& request) override {
-    return Next("HNSCall", method + " " + path + " [" + request + "]");
-  }
-  Reply Subscribe(OnNotification) override {
-    return Opening(Next("HcnRegisterServiceCallback", ""));
-  }
-  Hresult Unsubscribe(Handle handle) override {
-    open.erase(handle);
-    return Next("HcnUnregisterServiceCallback", Number(handle)).code;
+  Reply Make(const ApiCall& call) override {
+    const std::string number = std::to_string(static_cast<std::uint64_t>(call.handle));
+    if (call.is_releasing()) open.erase(call.handle);
+    switch (call.operation) {
+      case Operation::kEnumerate:
+        return Next(call, call.text);
+      case Operation::kCreate:
+        return Opening(Next(call, (call.handle == Handle::kNone ? "" : number + " ") +
+                                      call.id.ToString() + " " + call.text));
+      case Operation::kOpen:
+        return Opening(Next(call, call.id.ToString()));
+      case Operation::kModify:
+      case Operation::kQuery:
+        return Next(call, number + " " + call.text);
+      case Operation::kDelete:
+        return Next(call, call.id.ToString());
+      case Operation::kClose:
+      case Operation::kUnsubscribe:
+        return Next(call, number);
+      case Operation::kCall:
+        return Next(call, call.object() + " [" + call.text + "]");
+      case Operation::kSubscribe:
+        return Opening(Next(call, ""));
+    }
+    return {};
   }
 
  private:
-  static std::string Number(Handle handle) {
-    return std::to_string(static_cast<std::uint64_t>(handle));
-  }
-  Reply Next(Operation operation, Kind kind, const std::string& rest) {
-    return Next(FunctionName(operation, kind), rest);
-  }
-  Reply Next(std::string_view function, const std::string& rest) {
-    calls.push_back(std::string(function) + " " + rest);
-    auto& ready = answers_[std::string(function)];
+  Reply Next(const ApiCall& call, const std::string& rest) {
+    const std::string function(call.function());
+    calls.push_back(function + " " + rest);
+    auto& ready = answers_[function];
     if (ready.empty()) return {};
     Reply reply = std::move(ready.front());
     ready.pop_front();

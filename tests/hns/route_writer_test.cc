@@ -31,8 +31,9 @@ class Policies final : public Api {
   TimePoint now{1h};
   std::vector<std::size_t> sizes;  // of each request
 
-  Reply Modify(Kind, Handle, const std::string& settings) override {
-    const auto json = nlohmann::ordered_json::parse(settings);
+  Reply Make(const ApiCall& call) override {
+    if (call.operation != Operation::kModify) return {};
+    const auto json = nlohmann::ordered_json::parse(call.text);
     std::vector<Policy> policies;
     for (const auto& policy : json["Settings"]["Policies"])
       policies.push_back({policy["Type"], policy["Settings"].dump()});
@@ -53,15 +54,6 @@ class Policies final : public Api {
     }
     return reply;
   }
-  Reply Enumerate(Kind, const std::string&) override { return {}; }
-  Reply Create(Kind, Handle, const Guid&, const std::string&) override { return {}; }
-  Reply Open(Kind, const Guid&) override { return {}; }
-  Reply Query(Kind, Handle, const std::string&) override { return {}; }
-  Reply Delete(Kind, const Guid&) override { return {}; }
-  Hresult Close(Kind, Handle) override { return hresult::kOk; }
-  Reply Call(const std::string&, const std::string&, const std::string&) override { return {}; }
-  Reply Subscribe(OnNotification) override { return {}; }
-  Hresult Unsubscribe(Handle) override { return hresult::kOk; }
 };
 
 class RouteWriterTest : public ::testing::Test {

@@ -39,51 +39,15 @@ class WatchedApi final : public Api {
   std::function<std::chrono::milliseconds()> now;
   std::chrono::milliseconds longest{0};
 
-  Reply Enumerate(Kind kind, const std::string& query) override {
-    return Carry("HcnEnumerate", kind, query, false, [&] { return api_->Enumerate(kind, query); });
-  }
-  Reply Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) override {
-    return Carry("HcnCreate", kind, settings, true,
-                 [&] { return api_->Create(kind, parent, id, settings); });
-  }
-  Reply Open(Kind kind, const Guid& id) override {
-    return Carry("HcnOpen", kind, id.ToString(), false, [&] { return api_->Open(kind, id); });
-  }
-  Reply Modify(Kind kind, Handle handle, const std::string& settings) override {
-    return Carry("HcnModify", kind, settings, true,
-                 [&] { return api_->Modify(kind, handle, settings); });
-  }
-  Reply Query(Kind kind, Handle handle, const std::string& query) override {
-    return Carry("HcnQuery", kind, query, false, [&] { return api_->Query(kind, handle, query); });
-  }
-  Reply Delete(Kind kind, const Guid& id) override {
-    return Carry("HcnDelete", kind, id.ToString(), true, [&] { return api_->Delete(kind, id); });
-  }
-  Hresult Close(Kind kind, Handle handle) override {
-    const auto close = [&] { return Refusal(api_->Close(kind, handle)); };
-    return Carry("HcnClose", kind, "", false, close).code;
-  }
-  Reply Call(const std::string& method, const std::string& path,
-             const std::string& request) override {
-    return Make("HNSCall", method + " " + path + " " + request, method != "GET",
-                [&] { return api_->Call(method, path, request); });
-  }
-  Reply Subscribe(OnNotification notify) override { return api_->Subscribe(std::move(notify)); }
-  Hresult Unsubscribe(Handle handle) override { return api_->Unsubscribe(handle); }
-
- private:
-  Reply Carry(const char* verb, Kind kind, const std::string& document, bool modifying,
-              const std::function<Reply()>& make) {
-    return Make(std::string(verb) + (kind == Kind::kNetwork ? "Network" : "Endpoint"), document,
-                modifying, make);
-  }
-  Reply Make(std::string function, const std::string& document, bool modifying,
-             const std::function<Reply()>& make) {
-    const Step step{++calls, std::move(function), document};
-    if (modifying) changes.push_back(document);
+  Reply Make(const ApiCall& call) override {
+    if (call.operation == Operation::kSubscribe || call.operation == Operation::kUnsubscribe)
+      return api_->Make(call);
+    const std::string document = DocumentOf(call);
+    const Step step{++calls, std::string(call.function()), document};
+    if (call.is_modifying()) changes.push_back(document);
     if (const auto code = before ? before(step) : std::nullopt) return Refusal(*code);
     const auto begin = now ? now() : std::chrono::milliseconds(0);
-    Reply reply = make();
+    Reply reply = api_->Make(call);
     if (now) longest = std::max(longest, now() - begin);
     if (const auto code = after ? after(step) : std::nullopt) {
       if (reply.handle != Handle::kNone) api_->Close(Kind::kNetwork, reply.handle);
@@ -91,6 +55,12 @@ class WatchedApi final : public Api {
     }
     if (answer) answer(step, reply);
     return reply;
+  }
+
+ private:
+  static std::string DocumentOf(const ApiCall& call) {
+    if (call.operation == Operation::kCall) return call.object() + " " + call.text;
+    return call.text.empty() && !call.id.is_zero() ? call.id.ToString() : call.text;
   }
   static Reply Refusal(Hresult code) {
     Reply reply;

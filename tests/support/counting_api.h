@@ -7,20 +7,31 @@
 #include <mutex>
 #include <string>
 
-#include "hns/api/intercepted_api.h"
+#include "hns/api/api.h"
 
 namespace weft::hns {
 
 struct CallCounts {
   std::uint64_t total = 0;
-  std::uint64_t modifying = 0;  // ApiCall::modifying
+  std::uint64_t modifying = 0;  // ApiCall::is_modifying
   std::map<std::string, std::uint64_t, std::less<>> by_function;
 };
 
 // Any thread.
-class CountingApi final : public InterceptedApi {
+class CountingApi final : public Api {
  public:
-  using InterceptedApi::InterceptedApi;
+  // `api` outlives it.
+  explicit CountingApi(Api& api) : api_(api) {}
+
+  Reply Make(const ApiCall& call) override {
+    {
+      const std::lock_guard lock(mutex_);
+      ++counts_.total;
+      if (call.is_modifying()) ++counts_.modifying;
+      ++counts_.by_function[std::string(call.function())];
+    }
+    return api_.Make(call);
+  }
   // Calls begun so far, those that failed too.
   CallCounts counts() const {
     const std::lock_guard lock(mutex_);
@@ -28,16 +39,7 @@ class CountingApi final : public InterceptedApi {
   }
 
  private:
-  Reply Carry(const ApiCall& call, absl::FunctionRef<Reply()> make) override {
-    {
-      const std::lock_guard lock(mutex_);
-      ++counts_.total;
-      if (call.modifying) ++counts_.modifying;
-      ++counts_.by_function[std::string(call.function)];
-    }
-    return make();
-  }
-
+  Api& api_;
   mutable std::mutex mutex_;
   CallCounts counts_;  // guarded
 };

@@ -11,44 +11,77 @@
 #include "control/emulator/hns/model/objects.h"
 #include "control/emulator/hns/model/v1_calls.h"
 #include "control/emulator/hns/service.h"
-#include "hns/api/intercepted_api.h"
 
 namespace weft::hns::emulator {
 namespace {
 
 // A client process: checks before each call whether the service has restarted since it began.
-class Process final : public InterceptedApi {
+class Process final : public Api {
  public:
   Process(Emulator& emulator, Service& service)
-      : InterceptedApi(emulator),
+      : emulator_(emulator),
         service_(service),
         born_(service.Locked([](Service& s) { return s.lives(); })) {}
 
- private:
-  Reply Carry(const ApiCall& call, absl::FunctionRef<Reply()> make) override {
-    if (call.function.starts_with("HcnClose") || !IsOld()) return make();
+  Reply Make(const ApiCall& call) override {
+    if (call.operation == Operation::kClose || !IsOld()) return emulator_.Make(call);
     return service_.Locked([](Service& s) {
       Reply reply = Refuse(s.settings().dead_handle_code);
       reply.error_record = ErrorRecord(s.settings().language, reply.code);
       return reply;
     });
   }
+
+ private:
   bool IsOld() {
     return service_.Locked(
         [this](Service& s) { return s.settings().processes_die && s.lives() != born_; });
   }
 
+  Emulator& emulator_;
   Service& service_;
   const std::uint64_t born_;
 };
 
-CallInfo Info(Operation operation, Kind kind, std::string id, std::string document) {
-  return {0,
-          operation,
-          kind,
-          std::string(FunctionName(operation, kind)),
-          std::move(id),
-          std::move(document)};
+// Under the emulator's lock.
+Reply Execute(Service& service, Core& core, const ApiCall& call) {
+  Guid id = call.id;
+  Reply reply;
+  switch (call.operation) {
+    case Operation::kEnumerate:
+      return EnumerateObjects(core, call.kind, call.text);
+    case Operation::kCreate:
+      if (call.kind == Kind::kEndpoint) reply = service.Resolve(Kind::kNetwork, call.handle, id);
+      if (reply.ok()) reply = CreateObject(core, call.kind, id, call.id, call.text);
+      if (!reply.ok()) return reply;
+      reply.handle = service.handles().Open(call.kind, *Guid::Parse(reply.text));
+      reply.text.clear();
+      return reply;
+    case Operation::kOpen:
+      reply = FindObject(core, call.kind, id);
+      if (reply.ok()) reply.handle = service.handles().Open(call.kind, id);
+      return reply;
+    case Operation::kModify:
+      reply = service.Resolve(call.kind, call.handle, id);
+      return reply.ok() ? ModifyObject(core, call.kind, id, call.text) : reply;
+    case Operation::kQuery:
+      reply = service.Resolve(call.kind, call.handle, id);
+      return reply.ok() ? ShowObject(core, call.kind, id, call.text) : reply;
+    case Operation::kDelete:
+      return DeleteObject(core, call.kind, id);
+    case Operation::kClose:
+      return service.handles().Close(call.kind, call.handle) == Handles::State::kMisuse
+                 ? Refuse(hresult::kInvalidHandle)
+                 : Reply();
+    case Operation::kCall:
+      return CallV1(core, call.method, call.path, call.text);
+    case Operation::kSubscribe:
+      reply.handle = service.notifications().Subscribe(call.notify);
+      return reply;
+    case Operation::kUnsubscribe:  // has been done
+      return reply;
+  }
+  return Refuse(hresult::kRequestUnsupported);
 }
 
 // ---- The effect of a restart of the service, or of the machine, on the state.
@@ -107,89 +140,13 @@ Emulator::Emulator(Clock& clock, host::EmulatedHost& host, Settings settings)
     : service_(std::make_unique<Service>(clock, host, std::move(settings))) {}
 Emulator::~Emulator() = default;
 
-Reply Emulator::Enumerate(Kind kind, const std::string& query) {
-  return service_->Run(Info(Operation::kEnumerate, kind, "", query), false,
-                       [&](Core& core) { return EnumerateObjects(core, kind, query); });
-}
-
-Reply Emulator::Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) {
-  return service_->Run(Info(Operation::kCreate, kind, id.ToString(), settings), true,
-                       [&](Core& core) {
-                         Guid network;
-                         Reply reply;
-                         if (kind == Kind::kEndpoint)
-                           reply = service_->Resolve(Kind::kNetwork, parent, network);
-                         if (reply.ok()) reply = CreateObject(core, kind, network, id, settings);
-                         if (!reply.ok()) return reply;
-                         reply.handle = service_->handles().Open(kind, *Guid::Parse(reply.text));
-                         reply.text.clear();
-                         return reply;
-                       });
-}
-
-Reply Emulator::Open(Kind kind, const Guid& id) {
-  return service_->Run(Info(Operation::kOpen, kind, id.ToString(), ""), false, [&](Core& core) {
-    Reply reply = FindObject(core, kind, id);
-    if (reply.ok()) reply.handle = service_->handles().Open(kind, id);
-    return reply;
-  });
-}
-
-Reply Emulator::Modify(Kind kind, Handle handle, const std::string& settings) {
-  return service_->Run(Info(Operation::kModify, kind, "", settings), true, [&](Core& core) {
-    Guid id;
-    const Reply reply = service_->Resolve(kind, handle, id);
-    return reply.ok() ? ModifyObject(core, kind, id, settings) : reply;
-  });
-}
-
-Reply Emulator::Query(Kind kind, Handle handle, const std::string& query) {
-  return service_->Run(Info(Operation::kQuery, kind, "", query), false, [&](Core& core) {
-    Guid id;
-    const Reply reply = service_->Resolve(kind, handle, id);
-    return reply.ok() ? ShowObject(core, kind, id, query) : reply;
-  });
-}
-
-Reply Emulator::Delete(Kind kind, const Guid& id) {
-  return service_->Run(Info(Operation::kDelete, kind, id.ToString(), ""), true,
-                       [&](Core& core) { return DeleteObject(core, kind, id); });
-}
-
-Hresult Emulator::Close(Kind kind, Handle handle) {
-  return service_
-      ->Run(Info(Operation::kClose, kind, "", ""), false,
-            [&](Core&) -> Reply {
-              const auto state = service_->handles().Close(kind, handle);
-              return state == Handles::State::kMisuse ? Refuse(hresult::kInvalidHandle) : Reply();
-            })
-      .code;
-}
-
-Reply Emulator::Call(const std::string& method, const std::string& path,
-                     const std::string& request) {
-  CallInfo info;
-  info.function = CallName(method, path);
-  info.document = request;
-  return service_->Run(std::move(info), method != "GET",
-                       [&](Core& core) { return CallV1(core, method, path, request); });
-}
-
-Reply Emulator::Subscribe(OnNotification notify) {
-  return service_->Run(Info(Operation::kSubscribe, Kind::kNetwork, "", ""), false, [&](Core&) {
-    Reply reply;
-    reply.handle = service_->notifications().Subscribe(std::move(notify));
-    return reply;
-  });
-}
-
-Hresult Emulator::Unsubscribe(Handle handle) {
+Reply Emulator::Make(const ApiCall& call) {
   // Not under the emulator's lock: it waits for notifications in progress.
-  const bool was = service_->notifications().Unsubscribe(handle);
-  return service_
-      ->Run(Info(Operation::kUnsubscribe, Kind::kNetwork, "", ""), false,
-            [&](Core&) { return was ? Reply() : Refuse(hresult::kInvalidHandle); })
-      .code;
+  const bool unknown = call.operation == Operation::kUnsubscribe &&
+                       !service_->notifications().Unsubscribe(call.handle);
+  return service_->Run(call, [&](Core& core) {
+    return unknown ? Refuse(hresult::kInvalidHandle) : Execute(*service_, core, call);
+  });
 }
 
 Settings Emulator::settings() const {
@@ -209,8 +166,8 @@ void Emulator::ClearFaults() {
 std::size_t Emulator::hanging_calls() const {
   return service_->Locked([](Service& s) { return s.hanging(); });
 }
-void Emulator::OnEachCall(std::function<void(const CallInfo&)> before,
-                          std::function<void(const CallInfo&, const Reply&)> after) {
+void Emulator::OnEachCall(std::function<void(const ApiCall&)> before,
+                          std::function<void(const ApiCall&, const Reply&)> after) {
   service_->Locked([&](Service& s) { s.SetHooks(std::move(before), std::move(after)); });
 }
 std::map<std::string, std::uint64_t> Emulator::calls() const {

@@ -24,15 +24,6 @@ namespace weft::hns::emulator {
 
 class Service;
 
-struct CallInfo {
-  std::uint64_t number = 0;  // from 1, in the order of arrival
-  Operation operation = Operation::kCall;
-  Kind kind = Kind::kNetwork;
-  std::string function;  // as faults name it
-  std::string id;        // of the object, if known
-  std::string document;  // settings, query or request
-};
-
 // What is lost at a restart of the service. Handles and subscriptions always are. HNS restores the
 // rest from its backup: creating a load balancer again then fails with 0x800700B7
 // (kubernetes#139503, Microsoft, 2026), attaching an endpoint again with 0x803B0014 (WSL's
@@ -71,17 +62,7 @@ class Emulator final : public Api {
   Emulator(Clock& clock, host::EmulatedHost& host, Settings settings = {});
   ~Emulator() override;
 
-  Reply Enumerate(Kind kind, const std::string& query) override;
-  Reply Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) override;
-  Reply Open(Kind kind, const Guid& id) override;
-  Reply Modify(Kind kind, Handle handle, const std::string& settings) override;
-  Reply Query(Kind kind, Handle handle, const std::string& query) override;
-  Reply Delete(Kind kind, const Guid& id) override;
-  Hresult Close(Kind kind, Handle handle) override;
-  Reply Call(const std::string& method, const std::string& path,
-             const std::string& request) override;
-  Reply Subscribe(OnNotification notify) override;
-  Hresult Unsubscribe(Handle handle) override;
+  Reply Make(const ApiCall& call) override;
 
   Settings settings() const;
   void Set(const Settings& settings);
@@ -91,8 +72,8 @@ class Emulator final : public Api {
   std::size_t hanging_calls() const;
   // `before` runs before the call has any effect, `after` when it is done but not answered yet.
   // Both run without the lock: they may restart the service, or throw to simulate a killed process.
-  void OnEachCall(std::function<void(const CallInfo&)> before,
-                  std::function<void(const CallInfo&, const Reply&)> after);
+  void OnEachCall(std::function<void(const ApiCall&)> before,
+                  std::function<void(const ApiCall&, const Reply&)> after);
   // By function.
   std::map<std::string, std::uint64_t> calls() const;
   std::uint64_t total_calls() const;

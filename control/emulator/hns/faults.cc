@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/emulator/hns/faults.h"
 
+#include <string_view>
+
 namespace weft::hns::emulator {
 namespace {
 
@@ -12,13 +14,11 @@ bool Fits(std::string_view desired, std::string_view function) {
 
 }  // namespace
 
-std::string CallName(std::string_view method, std::string_view path) {
-  return "HNSCall " + std::string(method) + " " + std::string(path);
-}
-
-std::optional<Fault> Faults::Next(std::string_view function) {
+std::optional<Fault> Faults::Next(const ApiCall& call) {
+  std::string function(call.function());
+  if (call.operation == Operation::kCall) function += " " + call.object();
   ++total_;
-  ++calls_[std::string(function)];
+  ++calls_[function];
   std::optional<Fault> hit;
   for (Rule& rule : rules_) {
     if (!Fits(rule.fault.function, function)) continue;

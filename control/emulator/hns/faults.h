@@ -7,17 +7,12 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "control/emulator/hns/model/clock.h"
 #include "hns/api/api.h"
-#include "hns/api/function_name.h"
 
 namespace weft::hns::emulator {
-
-// HNSCall by what it does: "HNSCall POST /endpoints/".
-std::string CallName(std::string_view method, std::string_view path);
 
 struct Fault {
   static constexpr std::uint64_t kAlways = std::numeric_limits<std::uint64_t>::max();
@@ -42,8 +37,8 @@ class Faults {
   void Add(Fault fault) { rules_.push_back({std::move(fault), 0}); }
   void Clear() { rules_.clear(); }
   // Counts the call and returns the first fault that matches it.
-  std::optional<Fault> Next(std::string_view function);
-  // By function; HNSCall by method and path.
+  std::optional<Fault> Next(const ApiCall& call);
+  // By function; HNSCall by method and path: "HNSCall POST /endpoints/".
   const std::map<std::string, std::uint64_t>& calls() const { return calls_; }
   std::uint64_t total() const { return total_; }
 

@@ -59,10 +59,9 @@ void Notifications::Disconnect(bool notified) {
     if (notified) notify(Notification::kServiceDisconnect, "");
 }
 
-Reply Service::Run(CallInfo call, bool changes, const Work& work) {
+Reply Service::Run(const ApiCall& call, const Work& work) {
   std::unique_lock lock(mutex_);
-  const auto fault = faults_.Next(call.function);
-  call.number = faults_.total();
+  const auto fault = faults_.Next(call);
   const auto before = before_;
   const auto after = after_;
   const std::string language = settings_.language;
@@ -79,8 +78,8 @@ Reply Service::Run(CallInfo call, bool changes, const Work& work) {
   Milliseconds cost{0};
   if (!refused || fault->done) {
     Exclusively([&](Core& core) {
-      reply = Execute(changes, call, core, work);
-      cost = CostOf(changes, core);
+      reply = Execute(call, core, work);
+      cost = CostOf(call.is_modifying(), core);
     });
   }
   if (cost > Milliseconds(0)) clock_.Sleep(cost);
@@ -96,7 +95,7 @@ Reply Service::Run(CallInfo call, bool changes, const Work& work) {
   return reply;
 }
 
-Reply Service::Execute(bool changes, const CallInfo& call, Core& core, const Work& work) {
+Reply Service::Execute(const ApiCall& call, Core& core, const Work& work) {
   if (!settings_.elevated) return Refuse(hresult::kAccessDenied);
   // A handle can be closed without the service.
   const bool closes = call.operation == Operation::kClose;
@@ -111,7 +110,7 @@ Reply Service::Execute(bool changes, const CallInfo& call, Core& core, const Wor
   Reply reply = work(core);
   // A refused batch may have been applied in part.
   const bool in_part = !settings_.atomic_batches || settings_.batch_applied != 0;
-  if (changes && (reply.ok() || in_part)) ++version_;
+  if (call.is_modifying() && (reply.ok() || in_part)) ++version_;
   return reply;
 }
 
@@ -182,7 +181,7 @@ Reply Service::Resolve(Kind kind, Handle handle, Guid& id) {
   return Refuse(hresult::kInvalidHandle);
 }
 
-void Service::Forget(Handle handle, const CallInfo& call) {
+void Service::Forget(Handle handle, const ApiCall& call) {
   if (handle == Handle::kNone) return;
   if (call.operation == Operation::kSubscribe) {
     notifications_.Unsubscribe(handle);

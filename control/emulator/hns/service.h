@@ -73,7 +73,7 @@ class Service {
       : clock_(clock), host_(host), settings_(std::move(settings)) {}
 
   // Runs one call of a client. `work` runs with the lock held.
-  Reply Run(CallInfo call, bool changes, const Work& work);
+  Reply Run(const ApiCall& call, const Work& work);
   // Runs a control: it is not counted, has no fault or delay, and works while the service is
   // stopped.
   void Change(const std::function<void(Core&)>& work);
@@ -99,8 +99,8 @@ class Service {
   std::size_t hanging() const { return hanging_; }
   std::uint64_t lives() const { return state_.lives; }
   std::uint64_t version() const { return version_; }
-  void SetHooks(std::function<void(const CallInfo&)> before,
-                std::function<void(const CallInfo&, const Reply&)> after) {
+  void SetHooks(std::function<void(const ApiCall&)> before,
+                std::function<void(const ApiCall&, const Reply&)> after) {
     before_ = std::move(before);
     after_ = std::move(after);
   }
@@ -109,10 +109,10 @@ class Service {
  private:
   // Runs `work` with the lock, then sends its notifications without it.
   void Exclusively(const std::function<void(Core&)>& work);
-  Reply Execute(bool changes, const CallInfo& call, Core& core, const Work& work);
+  Reply Execute(const ApiCall& call, Core& core, const Work& work);
   Milliseconds CostOf(bool changes, const Core& core) const;
   void Hang(std::uint64_t since);
-  void Forget(Handle handle, const CallInfo& call);
+  void Forget(Handle handle, const ApiCall& call);
 
   Clock& clock_;
   HostSide host_;
@@ -124,8 +124,8 @@ class Service {
   std::condition_variable released_;
   std::uint64_t releases_ = 0;  // number of Release calls
   std::size_t hanging_ = 0;
-  std::function<void(const CallInfo&)> before_;
-  std::function<void(const CallInfo&, const Reply&)> after_;
+  std::function<void(const ApiCall&)> before_;
+  std::function<void(const ApiCall&, const Reply&)> after_;
   std::uint64_t version_ = 0;
   Notifications notifications_;
 };

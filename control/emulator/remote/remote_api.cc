@@ -5,19 +5,6 @@
 #include <utility>
 
 namespace weft::hns::emulator {
-namespace {
-
-Request Make(RequestKind operation, Kind kind, Handle handle, const Guid& id, std::string text) {
-  Request request;
-  request.operation = operation;
-  request.kind = kind;
-  request.handle = handle;
-  request.id = id;
-  request.text = std::move(text);
-  return request;
-}
-
-}  // namespace
 
 // One connection, with a thread that passes notifications to `notify`.
 class RemoteApi::Subscription {
@@ -32,8 +19,7 @@ class RemoteApi::Subscription {
   }
 
   Hresult End() {
-    Request request;
-    request.operation = RequestKind::kUnsubscribe;
+    const Request request{RequestKind::kApi, {.operation = Operation::kUnsubscribe}};
     if (!WriteDocument(*connection_, Encode(request))) connection_->Shutdown();
     thread_.join();
     return code_;
@@ -69,59 +55,26 @@ RemoteApi::RemoteApi(std::string path) : client_(std::move(path)) {}
 
 RemoteApi::~RemoteApi() = default;
 
-Reply RemoteApi::Send(const Request& request) { return client_.Send(request); }
-
-Reply RemoteApi::Enumerate(Kind kind, const std::string& query) {
-  return Send(Make(RequestKind::kEnumerate, kind, Handle::kNone, Guid(), query));
-}
-
-Reply RemoteApi::Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) {
-  return Send(Make(RequestKind::kCreate, kind, parent, id, settings));
-}
-
-Reply RemoteApi::Open(Kind kind, const Guid& id) {
-  return Send(Make(RequestKind::kOpen, kind, Handle::kNone, id, ""));
-}
-
-Reply RemoteApi::Modify(Kind kind, Handle handle, const std::string& settings) {
-  return Send(Make(RequestKind::kModify, kind, handle, Guid(), settings));
-}
-
-Reply RemoteApi::Query(Kind kind, Handle handle, const std::string& query) {
-  return Send(Make(RequestKind::kQuery, kind, handle, Guid(), query));
-}
-
-Reply RemoteApi::Delete(Kind kind, const Guid& id) {
-  return Send(Make(RequestKind::kDelete, kind, Handle::kNone, id, ""));
-}
-
-Hresult RemoteApi::Close(Kind kind, Handle handle) {
-  return Send(Make(RequestKind::kClose, kind, handle, Guid(), "")).code;
-}
-
-Reply RemoteApi::Call(const std::string& method, const std::string& path,
-                      const std::string& request) {
-  Request call = Make(RequestKind::kCall, Kind::kNetwork, Handle::kNone, Guid(), request);
-  call.method = method;
-  call.path = path;
-  return Send(call);
+Reply RemoteApi::Make(const ApiCall& call) {
+  if (call.operation == Operation::kSubscribe) return BeginSubscription(call);
+  if (call.operation == Operation::kUnsubscribe) return {EndSubscription(call.handle)};
+  return client_.Send({RequestKind::kApi, call});
 }
 
 Reply RemoteApi::Control(const std::string& command) {
-  return Send(Make(RequestKind::kControl, Kind::kNetwork, Handle::kNone, Guid(), command));
+  return client_.Send({RequestKind::kControl, {.text = command}});
 }
 
-Reply RemoteApi::Subscribe(OnNotification notify) {
-  auto [reply, connection] =
-      client_.Begin(Make(RequestKind::kSubscribe, Kind::kNetwork, Handle::kNone, Guid(), ""));
+Reply RemoteApi::BeginSubscription(const ApiCall& call) {
+  auto [reply, connection] = client_.Begin({RequestKind::kApi, call});
   if (!reply.ok()) return reply;
   const std::scoped_lock lock(mutex_);
   subscriptions_[reply.handle] =
-      std::make_unique<Subscription>(std::move(connection), std::move(notify));
+      std::make_unique<Subscription>(std::move(connection), call.notify);
   return reply;
 }
 
-Hresult RemoteApi::Unsubscribe(Handle handle) {
+Hresult RemoteApi::EndSubscription(Handle handle) {
   std::unique_ptr<Subscription> subscription;
   {
     const std::scoped_lock lock(mutex_);

@@ -22,18 +22,8 @@ class RemoteApi final : public Api {
   explicit RemoteApi(std::string path);
   ~RemoteApi() override;
 
-  Reply Enumerate(Kind kind, const std::string& query) override;
-  Reply Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) override;
-  Reply Open(Kind kind, const Guid& id) override;
-  Reply Modify(Kind kind, Handle handle, const std::string& settings) override;
-  Reply Query(Kind kind, Handle handle, const std::string& query) override;
-  Reply Delete(Kind kind, const Guid& id) override;
-  Hresult Close(Kind kind, Handle handle) override;
-  Reply Call(const std::string& method, const std::string& path,
-             const std::string& request) override;
   // The loss of the server is notified as kServiceDisconnect too.
-  Reply Subscribe(OnNotification notify) override;
-  Hresult Unsubscribe(Handle handle) override;
+  Reply Make(const ApiCall& call) override;
 
   // Sends a command to the emulator itself, as JSON; the reply's text is JSON too.
   Reply Control(const std::string& command);
@@ -42,7 +32,8 @@ class RemoteApi final : public Api {
   class Subscription;
   using Connection = std::unique_ptr<Stream>;
 
-  Reply Send(const Request& request);
+  Reply BeginSubscription(const ApiCall& call);
+  Hresult EndSubscription(Handle handle);
 
   RemoteClient client_;
   std::mutex mutex_;

@@ -10,12 +10,6 @@
 namespace weft::hns::emulator {
 namespace {
 
-Reply Failure(Hresult code) {
-  Reply reply;
-  reply.code = code;
-  return reply;
-}
-
 // Empty: the connection has ended.
 std::optional<Reply> Exchange(Stream& stream, const Request& request) {
   if (!WriteDocument(stream, Encode(request))) return std::nullopt;
@@ -38,9 +32,7 @@ RemoteClient::RemoteClient(std::string path) : path_(std::move(path)), identity_
 RemoteClient::Connection RemoteClient::Dial() const {
   absl::StatusOr<Connection> stream = admin::ConnectLocal(path_, std::chrono::milliseconds(0));
   if (!stream.ok()) return nullptr;
-  Request hello;
-  hello.text = identity_;
-  if (!Exchange(**stream, hello)) return nullptr;
+  if (!Exchange(**stream, {RequestKind::kHello, {.text = identity_}})) return nullptr;
   return *std::move(stream);
 }
 
@@ -58,9 +50,9 @@ RemoteClient::Connection RemoteClient::TakeConnection() {
 
 Reply RemoteClient::Send(const Request& request) {
   Connection connection = TakeConnection();
-  if (connection == nullptr) return Failure(hresult::kNoMoreEndpoints);
+  if (connection == nullptr) return {hresult::kNoMoreEndpoints};
   std::optional<Reply> reply = Exchange(*connection, request);
-  if (!reply) return Failure(hresult::kRpcCallFailed);  // and the connection ends
+  if (!reply) return {hresult::kRpcCallFailed};  // and the connection ends
   const std::scoped_lock lock(mutex_);
   idle_.push_back(std::move(connection));
   return *std::move(reply);
@@ -68,9 +60,9 @@ Reply RemoteClient::Send(const Request& request) {
 
 std::pair<Reply, std::unique_ptr<Stream>> RemoteClient::Begin(const Request& request) {
   Connection connection = Dial();
-  if (connection == nullptr) return {Failure(hresult::kNoMoreEndpoints), nullptr};
+  if (connection == nullptr) return {Reply{hresult::kNoMoreEndpoints}, nullptr};
   std::optional<Reply> reply = Exchange(*connection, request);
-  if (!reply) return {Failure(hresult::kRpcCallFailed), nullptr};
+  if (!reply) return {Reply{hresult::kRpcCallFailed}, nullptr};
   if (!reply->ok()) connection.reset();
   return {*std::move(reply), std::move(connection)};
 }

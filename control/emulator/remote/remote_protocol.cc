@@ -30,9 +30,11 @@ namespace {
 
 using control::Json;
 
-constexpr std::string_view kOperations[] = {
-    "hello", "enumerate", "create",    "open",        "modify",  "query", "delete",
-    "close", "call",      "subscribe", "unsubscribe", "control", "host",  "watch host"};
+constexpr std::string_view kRequests[] = {"hello", "api", "control", "host", "watch host"};
+// In the order of Operation and Kind.
+constexpr std::string_view kOperations[] = {"enumerate", "create",    "open",       "modify",
+                                            "query",     "delete",    "close",      "call",
+                                            "subscribe", "unsubscribe"};
 constexpr std::string_view kKinds[] = {"network", "endpoint", "namespace", "load balancer"};
 
 // Half a UTF-16 surrogate pair is not valid UTF-8, and is sent as U+FFFD.
@@ -59,13 +61,14 @@ absl::StatusOr<T> ValueOf(const Json& json) {
 }  // namespace
 
 void Fields(auto& visit, control::Is<Request> auto& request) {
-  control::Word(visit, "op", kOperations, request.operation);
-  control::Word(visit, "kind", kKinds, request.kind);
-  visit.Optional("handle", request.handle);
-  visit.Optional("id", request.id);
-  visit.Optional("text", request.text);
-  visit.Optional("method", request.method);
-  visit.Optional("path", request.path);
+  control::Word(visit, "request", kRequests, request.kind);
+  control::Word(visit, "op", kOperations, request.call.operation);
+  control::Word(visit, "kind", kKinds, request.call.kind);
+  visit.Optional("handle", request.call.handle);
+  visit.Optional("id", request.call.id);
+  visit.Optional("text", request.call.text);
+  visit.Optional("method", request.call.method);
+  visit.Optional("path", request.call.path);
 }
 
 void Fields(auto& visit, control::Is<Notice> auto& notice) {

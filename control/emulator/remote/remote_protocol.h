@@ -19,30 +19,16 @@
 namespace weft::hns::emulator {
 
 enum class RequestKind : std::uint8_t {
-  kHello,  // the first on a connection; `text` is the client's identity, equal on its connections
-  kEnumerate,
-  kCreate,
-  kOpen,
-  kModify,
-  kQuery,
-  kDelete,
-  kClose,
-  kCall,
-  kSubscribe,
-  kUnsubscribe,  // on the connection that subscribed
-  kControl,      // `text` is a command to the emulator itself
-  kHost,         // `text` is a call to the host of the service
-  kWatchHost,    // from here on the connection carries kHostChanged only
+  kHello,      // the first on a connection; the text is the client's identity on all of them
+  kApi,        // a call of the Api; kUnsubscribe: on the connection that subscribed
+  kControl,    // the text is a command to the emulator itself
+  kHost,       // the text is a call to the host of the service
+  kWatchHost,  // from here on the connection carries kHostChanged only
 };
 
 struct Request {
-  RequestKind operation = RequestKind::kHello;
-  Kind kind = Kind::kNetwork;
-  Handle handle = Handle::kNone;  // the parent's for kCreate
-  Guid id;
-  std::string text;          // query, settings, HNSCall's request
-  std::string method, path;  // of kCall
-  friend bool operator==(const Request&, const Request&) = default;
+  RequestKind kind = RequestKind::kHello;
+  ApiCall call{};  // without `notify`; of another kind than kApi: its text alone
 };
 
 // The type of a notice that the host has changed; HNS has no such type.

@@ -14,12 +14,12 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <string_view>
 #include <thread>
 #include <utility>
 
 #include "control/admin/byte_stream.h"
-
 #include "control/emulator/remote/remote_protocol.h"
 
 namespace weft::hns::emulator {
@@ -111,13 +111,51 @@ class NoticeWriter {
   std::thread thread_;
 };
 
-Reply CodeOnly(Hresult code) {
-  Reply reply;
-  reply.code = code;
-  return reply;
-}
+constexpr Handle kUnknownHandle = static_cast<Handle>(~0ull);
 
 }  // namespace
+
+// The service for one of several client processes: its handles are invalid for other processes, and
+// end with the process. Any thread. `service` outlives it.
+class RemoteServer::ClientView {
+ public:
+  explicit ClientView(Api& service) : service_(service) {}
+  explicit ClientView(std::unique_ptr<Api> process)
+      : process_(std::move(process)), service_(*process_) {}
+  // Closes all open handles. No call may be in progress.
+  ~ClientView() {
+    for (const Handle handle : subscriptions_) service_.Unsubscribe(handle);
+    for (const auto& [kind, handle] : open_) service_.Close(kind, handle);
+  }
+
+  // A handle that is not this process's becomes one that does not exist, which the service refuses.
+  Reply Make(ApiCall call) {
+    {
+      const std::scoped_lock lock(mutex_);
+      const Kind kind = call.operation == Operation::kCreate ? Kind::kNetwork : call.kind;
+      const bool known = call.operation == Operation::kUnsubscribe
+                             ? subscriptions_.erase(call.handle) != 0
+                             : open_.contains({kind, call.handle});
+      if (!known && call.handle != Handle::kNone) call.handle = kUnknownHandle;
+      if (call.operation == Operation::kClose) open_.erase({kind, call.handle});
+    }
+    Reply reply = service_.Make(call);
+    if (reply.handle == Handle::kNone) return reply;
+    const std::scoped_lock lock(mutex_);
+    if (call.operation == Operation::kSubscribe)
+      subscriptions_.insert(reply.handle);
+    else
+      open_.emplace(call.kind, reply.handle);
+    return reply;
+  }
+
+ private:
+  const std::unique_ptr<Api> process_;  // may be null
+  Api& service_;
+  std::mutex mutex_;
+  std::set<std::pair<Kind, Handle>> open_;  // guarded by mutex_
+  std::set<Handle> subscriptions_;          // guarded by mutex_
+};
 
 // The listener and the thread that works for it and all connections.
 class RemoteServer::Acceptor {
@@ -199,13 +237,15 @@ class RemoteServer::Connection {
     if (!document.ok()) return false;
     const absl::StatusOr<Request> request = ParseRequest(*document);
     if (!request.ok()) return false;
-    if (view_ == nullptr && request->operation != RequestKind::kHello) return false;
-    if (writer_ && request->operation != RequestKind::kUnsubscribe) return false;
+    const auto is = [&](Operation operation) {
+      return request->kind == RequestKind::kApi && request->call.operation == operation;
+    };
+    if (view_ == nullptr && request->kind != RequestKind::kHello) return false;
+    if (writer_ && !is(Operation::kUnsubscribe)) return false;
     const Reply reply = Answer(*request);
     if (server_.answered_) server_.answered_();
     if (!WriteDocument(*stream_, Encode(reply))) return false;
-    const bool notices = request->operation == RequestKind::kSubscribe ||
-                         request->operation == RequestKind::kWatchHost;
+    const bool notices = is(Operation::kSubscribe) || request->kind == RequestKind::kWatchHost;
     if (notices && writer_) writer_->Begin();
     return true;
   }
@@ -214,19 +254,21 @@ class RemoteServer::Connection {
 
   Reply Subscribe() {
     writer_ = std::make_unique<NoticeWriter>(*stream_);
-    Reply reply =
-        view_->Subscribe([writer = writer_.get()](Notification type, std::string_view data) {
-          writer->Add(type, data);
-        });
+    Reply reply = view_->Make(
+        {.operation = Operation::kSubscribe,
+         .notify = [writer = writer_.get()](Notification type, std::string_view data) {
+           writer->Add(type, data);
+         }});
     subscription_ = reply.handle;
     if (!reply.ok()) writer_.reset();
     return reply;
   }
   Hresult Unsubscribe() {
     if (!writer_ || host_watch_) return hresult::kInvalidHandle;
-    const Hresult code = view_->Unsubscribe(subscription_);
+    const Reply reply =
+        view_->Make({.operation = Operation::kUnsubscribe, .handle = subscription_});
     writer_.reset();
-    return code;
+    return reply.code;
   }
 
   Reply WatchHost() {
@@ -237,7 +279,7 @@ class RemoteServer::Connection {
             : server_.host_->Watch([writer = writer_.get()] { writer->Add(kHostChanged, ""); });
     if (host_watch_) return Reply();
     writer_.reset();
-    return CodeOnly(hresult::kRequestUnsupported);
+    return {hresult::kRequestUnsupported};
   }
   void EndWatch() {
     host_watch_.reset();
@@ -255,40 +297,24 @@ class RemoteServer::Connection {
 };
 
 Reply RemoteServer::Connection::Answer(const Request& request) {
-  const Kind kind = request.kind;
-  switch (request.operation) {
+  const ApiCall& call = request.call;
+  switch (request.kind) {
     case RequestKind::kHello:
-      view_ = server_.ViewOf(request.text);
-      return Reply();
-    case RequestKind::kEnumerate:
-      return view_->Enumerate(kind, request.text);
-    case RequestKind::kCreate:
-      return view_->Create(kind, request.handle, request.id, request.text);
-    case RequestKind::kOpen:
-      return view_->Open(kind, request.id);
-    case RequestKind::kModify:
-      return view_->Modify(kind, request.handle, request.text);
-    case RequestKind::kQuery:
-      return view_->Query(kind, request.handle, request.text);
-    case RequestKind::kDelete:
-      return view_->Delete(kind, request.id);
-    case RequestKind::kClose:
-      return CodeOnly(view_->Close(kind, request.handle));
-    case RequestKind::kCall:
-      return view_->Call(request.method, request.path, request.text);
-    case RequestKind::kSubscribe:
-      return Subscribe();
-    case RequestKind::kUnsubscribe:
-      return CodeOnly(Unsubscribe());
+      view_ = server_.ViewOf(call.text);
+      return {};
+    case RequestKind::kApi:
+      if (call.operation == Operation::kSubscribe) return Subscribe();
+      if (call.operation == Operation::kUnsubscribe) return {Unsubscribe()};
+      return view_->Make(call);
     case RequestKind::kControl:
-      return server_.control_(request.text);
+      return server_.control_(call.text);
     case RequestKind::kHost:
-      return server_.host_ == nullptr ? CodeOnly(hresult::kRequestUnsupported)
-                                      : server_.host_->Answer(request.text);
+      if (server_.host_ != nullptr) return server_.host_->Answer(call.text);
+      break;
     case RequestKind::kWatchHost:
       return WatchHost();
   }
-  return CodeOnly(hresult::kRequestUnsupported);
+  return {hresult::kRequestUnsupported};
 }
 
 absl::StatusOr<std::unique_ptr<RemoteServer>> RemoteServer::Start(const std::string& path,
@@ -324,7 +350,7 @@ void RemoteServer::Add(std::unique_ptr<Stream> stream) {
   connections_.push_back(std::make_unique<Connection>(*this, std::move(stream)));
 }
 
-std::shared_ptr<ClientView> RemoteServer::ViewOf(const std::string& identity) {
+std::shared_ptr<RemoteServer::ClientView> RemoteServer::ViewOf(const std::string& identity) {
   const std::scoped_lock lock(mutex_);
   std::erase_if(views_, [](const auto& each) { return each.second.expired(); });
   std::weak_ptr<ClientView>& known = views_[identity];

@@ -10,12 +10,20 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "control/emulator/remote/client_view.h"
-#include "control/emulator/remote/host_face.h"
 #include "control/emulator/remote/remote_protocol.h"
 #include "hns/api/api.h"
 
 namespace weft::hns::emulator {
+
+// The host of the service, for the clients of a server. Any thread.
+class HostFace {
+ public:
+  virtual ~HostFace() = default;
+  // The form of `call` and of the reply's text is known to the two ends only.
+  virtual Reply Answer(const std::string& call) = 0;
+  // Calls `changed` on any thread while what it returns exists; null: it cannot be watched.
+  virtual std::shared_ptr<void> Watch(std::function<void()> changed) = 0;
+};
 
 // Answers RemoteApi::Control. Any thread.
 using OnControl = std::function<Reply(const std::string& command)>;
@@ -38,6 +46,7 @@ class RemoteServer {
 
  private:
   class Acceptor;
+  class ClientView;
   class Connection;
 
   RemoteServer(std::string path, Api& service, OnControl control, HostFace* host,

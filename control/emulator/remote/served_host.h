@@ -2,7 +2,7 @@
 // Serves a host to other processes, which use RemoteHost.
 #pragma once
 
-#include "control/emulator/remote/host_face.h"
+#include "control/emulator/remote/remote_server.h"
 #include "control/host/host.h"
 
 namespace weft::emulator {

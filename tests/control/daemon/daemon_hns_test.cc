@@ -470,10 +470,9 @@ TEST_F(DaemonHnsTest, ARepairThatCannotBeReadBackIsAnError) {
     auto network = hns::Client(emulation_->hns).Open(Network());
     ASSERT_TRUE(network.ok() && network->Remove({route}).ok());
   }
-  emulation_->hns.OnEachCall(nullptr,
-                             [this](const hns::emulator::CallInfo& call, const hns::Reply&) {
-                               if (call.function == "HcnModifyNetwork") emulation_->hns.Stop();
-                             });
+  emulation_->hns.OnEachCall(nullptr, [this](const hns::ApiCall& call, const hns::Reply&) {
+    if (call.function() == "HcnModifyNetwork") emulation_->hns.Stop();
+  });
   EXPECT_TRUE(absl::IsUnavailable(Request("1", true).status()));
   emulation_->hns.OnEachCall(nullptr, nullptr);
 }

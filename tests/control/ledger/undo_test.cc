@@ -12,7 +12,7 @@
 #include "control/emulator/hns/emulator.h"
 #include "control/emulator/host/emulated_host.h"
 #include "control/file_io.h"
-#include "hns/api/intercepted_api.h"
+#include "hns/api/api.h"
 #include "hns/client.h"
 #include "hns/overlay_plan.h"
 #include "tests/hns/recording_api.h"
@@ -471,17 +471,17 @@ TEST_F(UndoTest, ARefusalOfHnsIsNamedAndStaysInTheLedger) {
 }
 
 // An HNS on which one object cannot be opened.
-class OneBroken final : public hns::InterceptedApi {
+class OneBroken final : public hns::Api {
  public:
-  OneBroken(hns::Api& api, hns::Guid broken) : InterceptedApi(api), broken_(broken) {}
+  OneBroken(hns::Api& api, hns::Guid broken) : api_(api), broken_(broken) {}
 
- protected:
-  hns::Reply Carry(const hns::ApiCall& call, absl::FunctionRef<hns::Reply()> make) override {
-    const bool opens = call.function.starts_with("HcnOpen") && call.object == broken_.ToString();
-    return opens ? hns::Reply{hns::hresult::kUnspecified, "", "", hns::Handle::kNone} : make();
+  hns::Reply Make(const hns::ApiCall& call) override {
+    const bool opens = call.operation == hns::Operation::kOpen && call.id == broken_;
+    return opens ? hns::Reply{hns::hresult::kUnspecified} : api_.Make(call);
   }
 
  private:
+  hns::Api& api_;
   const hns::Guid broken_;
 };
 
@@ -573,18 +573,17 @@ TEST_F(BrokenEndpointTest, AnEntryWithoutIdStaysWhileOneCannotBeRead) {
 
 // The vEthernet adapter is deleted with its network and its routes; the NIC returns later.
 TEST_F(BrokenEndpointTest, RoutesAreRestoredAfterTheNetworkIsDeleted) {
-  class DeletedWith final : public hns::InterceptedApi {
+  class DeletedWith final : public hns::Api {
    public:
-    DeletedWith(hns::Api& api, std::function<void()> also)
-        : InterceptedApi(api), also_(std::move(also)) {}
+    DeletedWith(hns::Api& api, std::function<void()> also) : api_(api), also_(std::move(also)) {}
 
-   protected:
-    hns::Reply Carry(const hns::ApiCall& call, absl::FunctionRef<hns::Reply()> make) override {
-      if (call.function == "HcnDeleteNetwork") also_();
-      return make();
+    hns::Reply Make(const hns::ApiCall& call) override {
+      if (call.function() == "HcnDeleteNetwork") also_();
+      return api_.Make(call);
     }
 
    private:
+    hns::Api& api_;
     const std::function<void()> also_;
   };
   const Row former{"former-route", "10.244.2.0/24", "192.168.1.2", true, "0 - Ethernet"};

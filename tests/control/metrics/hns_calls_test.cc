@@ -103,18 +103,15 @@ TEST_F(HnsCallsTest, WhatIsReleasedTellsNothingOfARestart) {
 
 TEST_F(HnsCallsTest, ANotifiedRestartCountsAndMayArriveLate) {
   hns::OnNotification notify;
-  struct Subscribed final : hns::InterceptedApi {
-    Subscribed(hns::Api& api, hns::OnNotification& to) : InterceptedApi(api), to_(to) {}
-    hns::Reply Subscribe(hns::OnNotification notification) override {
-      to_ = std::move(notification);
+  struct Subscribed final : hns::Api {
+    explicit Subscribed(hns::OnNotification& to) : to_(to) {}
+    hns::Reply Make(const hns::ApiCall& call) override {
+      to_ = call.notify;
       return {};
-    }
-    hns::Reply Carry(const hns::ApiCall&, absl::FunctionRef<hns::Reply()> make) override {
-      return make();
     }
     hns::OnNotification& to_;
   };
-  auto calls = std::make_unique<HnsCalls>(std::make_shared<Subscribed>(emulator_, notify));
+  auto calls = std::make_unique<HnsCalls>(std::make_shared<Subscribed>(notify));
   int passed_on = 0;
   calls->Subscribe([&](hns::Notification, std::string_view) { ++passed_on; });
   const auto text = [&] {

@@ -81,7 +81,7 @@ TEST_F(HnsSinkTest, TheNetworkExistsBeforeAnyPeerIsKnown) {
 
 TEST_F(HnsSinkTest, AReportShowsThatWorkIsInProgress) {
   const auto gate = std::make_shared<Gate>();
-  rig_.emulator().OnEachCall([gate](const hns::emulator::CallInfo&) { gate->Pass(); }, {});
+  rig_.emulator().OnEachCall([gate](const hns::ApiCall&) { gate->Pass(); }, {});
   HnsSink& sink = rig_.Start();
   const lease::SinkReport report = sink.Resync(std::vector{a_, b_});
   EXPECT_EQ(report.desired, 2u);
@@ -133,9 +133,9 @@ TEST_F(HnsSinkTest, ItSeesChangesAtTheEndOfItsFirstRound) {
   const auto put = std::make_shared<std::atomic<bool>>(false);
   const auto lost = std::make_shared<std::atomic<bool>>(false);
   rig_.emulator().OnEachCall(
-      {}, [&, put, lost](const hns::emulator::CallInfo& call, const hns::Reply&) {
-        if (call.function == "HcnModifyNetwork") *put = true;
-        if (call.function != "HcnQueryNetworkProperties" || !*put || lost->exchange(true)) return;
+      {}, [&, put, lost](const hns::ApiCall& call, const hns::Reply&) {
+        if (call.function() == "HcnModifyNetwork") *put = true;
+        if (call.function() != "HcnQueryNetworkProperties" || !*put || lost->exchange(true)) return;
         rig_.emulator().RestartService({hns::emulator::Restart::Networks::kLost,
                                         /*routes_kept=*/false, /*endpoints_kept=*/false});
       });
@@ -211,9 +211,8 @@ TEST_F(HnsSinkTest, ACallThatNeverReturnsIsAbandonedAndWorkContinues) {
   HnsSink& sink = rig_.Start();
   ASSERT_TRUE(rig_.IsInSync());
   rig_.emulator().OnEachCall(
-      [gate,
-       first = std::make_shared<std::atomic<bool>>(true)](const hns::emulator::CallInfo& call) {
-        if (call.function == "HcnModifyNetwork" && first->exchange(false)) gate->Pass();
+      [gate, first = std::make_shared<std::atomic<bool>>(true)](const hns::ApiCall& call) {
+        if (call.function() == "HcnModifyNetwork" && first->exchange(false)) gate->Pass();
       },
       {});
   sink.Resync(std::vector{a_});
@@ -233,9 +232,8 @@ TEST_F(HnsSinkTest, TheThreadAfterAnAbandonedOneRemovesTheLastRoute) {
   sink.Resync(std::vector{a_});
   ASSERT_TRUE(rig_.Holds());
   rig_.emulator().OnEachCall(
-      [gate,
-       first = std::make_shared<std::atomic<bool>>(true)](const hns::emulator::CallInfo& call) {
-        if (call.function == "HcnModifyNetwork" && first->exchange(false)) gate->Pass();
+      [gate, first = std::make_shared<std::atomic<bool>>(true)](const hns::ApiCall& call) {
+        if (call.function() == "HcnModifyNetwork" && first->exchange(false)) gate->Pass();
       },
       {});
   sink.Resync({});

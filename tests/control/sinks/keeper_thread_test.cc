@@ -19,6 +19,7 @@ namespace {
 using hns::Notification;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
 // Shared by the test and the keepers' threads; it outlives both.
@@ -51,34 +52,21 @@ struct Scene {
 class Api final : public hns::Api {
  public:
   explicit Api(std::shared_ptr<Scene> scene) : scene_(std::move(scene)) {}
-  hns::Reply Enumerate(hns::Kind, const std::string&) override { return {}; }
-  hns::Reply Create(hns::Kind, hns::Handle, const hns::Guid&, const std::string&) override {
-    return {};
-  }
-  hns::Reply Open(hns::Kind, const hns::Guid&) override { return {}; }
-  hns::Reply Modify(hns::Kind, hns::Handle, const std::string&) override { return {}; }
-  hns::Reply Query(hns::Kind, hns::Handle, const std::string&) override {
+  hns::Reply Make(const hns::ApiCall& call) override {
     std::unique_lock lock(scene_->mutex);
-    ++scene_->in_query;
-    scene_->changed.notify_all();
-    scene_->changed.wait(lock, [this] { return scene_->queries_return; });
-    --scene_->in_query;
-    return {};
-  }
-  hns::Reply Delete(hns::Kind, const hns::Guid&) override { return {}; }
-  hns::Hresult Close(hns::Kind, hns::Handle) override { return hns::hresult::kOk; }
-  hns::Reply Call(const std::string&, const std::string&, const std::string&) override {
-    return {};
-  }
-  hns::Reply Subscribe(hns::OnNotification notify) override {
-    const std::lock_guard lock(scene_->mutex);
+    if (call.operation == hns::Operation::kQuery) {
+      ++scene_->in_query;
+      scene_->changed.notify_all();
+      scene_->changed.wait(lock, [this] { return scene_->queries_return; });
+      --scene_->in_query;
+    }
+    if (call.operation != hns::Operation::kSubscribe) return {};
     ++scene_->subscriptions;
-    scene_->notify = std::move(notify);
+    scene_->notify = call.notify;
     hns::Reply reply;
     reply.handle = hns::Handle{1};
     return reply;
   }
-  hns::Hresult Unsubscribe(hns::Handle) override { return hns::hresult::kOk; }
 
  private:
   const std::shared_ptr<Scene> scene_;
@@ -210,6 +198,18 @@ TEST_F(KeeperThreadTest, NetworksAndTheKeepersOwnEndpointAreInspected) {
     EXPECT_EQ(scene_->rechecks, row.rechecks) << row.description;
     EXPECT_EQ(scene_->subscriptions, 1) << row.description;
   }
+}
+
+TEST_F(KeeperThreadTest, ACallThatHangsIsNamed) {
+  const auto thread = Start();
+  scene_->Set([&] { scene_->queries_return = false; });
+  thread->Post([](Keeper& keeper) { keeper.Query(); });
+  ASSERT_TRUE(scene_->Until([&] { return scene_->in_query == 1; }));
+  EXPECT_THAT(thread->Supervise(RoundThread::Clock::now() + 60s),
+              StartsWith("HcnQueryNetworkProperties has been under way for "));
+  scene_->Set([&] { scene_->queries_return = true; });
+  AwaitRound(*thread);
+  EXPECT_EQ(thread->Supervise(RoundThread::Clock::now()), "");
 }
 
 // The service stopped, and its handles are being closed: that thread runs no further round.

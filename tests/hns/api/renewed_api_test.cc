@@ -17,12 +17,13 @@ constexpr Hresult kUnserved = hresult::kRpcCallFailedDne;
 const Guid kId = *Guid::Parse("00000100-0000-4000-8000-000000000001");
 
 // One of the Apis that were opened, which outlives what was made of it.
-class Borrowed final : public InterceptedApi {
+class Borrowed final : public Api {
  public:
-  using InterceptedApi::InterceptedApi;
+  explicit Borrowed(Api& api) : api_(api) {}
+  Reply Make(const ApiCall& call) override { return api_.Make(call); }
 
  private:
-  Reply Carry(const ApiCall&, absl::FunctionRef<Reply()> make) override { return make(); }
+  Api& api_;
 };
 
 class RenewedApiTest : public ::testing::Test {

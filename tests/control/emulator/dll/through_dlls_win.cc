@@ -17,39 +17,10 @@
 namespace weft::testing {
 namespace {
 
-using hns::Handle;
-using hns::Kind;
-using hns::Reply;
-
 // The service that the server serves at present.
 class Current final : public hns::Api {
  public:
-  Reply Enumerate(Kind kind, const std::string& query) override {
-    return service.load()->Enumerate(kind, query);
-  }
-  Reply Create(Kind kind, Handle parent, const hns::Guid& id,
-               const std::string& settings) override {
-    return service.load()->Create(kind, parent, id, settings);
-  }
-  Reply Open(Kind kind, const hns::Guid& id) override { return service.load()->Open(kind, id); }
-  Reply Modify(Kind kind, Handle handle, const std::string& settings) override {
-    return service.load()->Modify(kind, handle, settings);
-  }
-  Reply Query(Kind kind, Handle handle, const std::string& query) override {
-    return service.load()->Query(kind, handle, query);
-  }
-  Reply Delete(Kind kind, const hns::Guid& id) override { return service.load()->Delete(kind, id); }
-  hns::Hresult Close(Kind kind, Handle handle) override {
-    return service.load()->Close(kind, handle);
-  }
-  Reply Call(const std::string& method, const std::string& path,
-             const std::string& request) override {
-    return service.load()->Call(method, path, request);
-  }
-  Reply Subscribe(hns::OnNotification notify) override {
-    return service.load()->Subscribe(std::move(notify));
-  }
-  hns::Hresult Unsubscribe(Handle handle) override { return service.load()->Unsubscribe(handle); }
+  hns::Reply Make(const hns::ApiCall& call) override { return service.load()->Make(call); }
 
   std::atomic<hns::Api*> service = nullptr;
 };

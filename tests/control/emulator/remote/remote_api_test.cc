@@ -204,9 +204,11 @@ class Caller {
     Exchange(RequestKind::kHello);
   }
   // The reply's code; nothing: the server has ended the connection.
-  std::optional<Hresult> Exchange(RequestKind operation) {
-    Request request;
-    request.operation = operation;
+  std::optional<Hresult> Exchange(Operation operation) {
+    return Exchange(RequestKind::kApi, operation);
+  }
+  std::optional<Hresult> Exchange(RequestKind kind, Operation operation = Operation::kCall) {
+    const Request request{kind, {.operation = operation}};
     if (!WriteDocument(*stream_, Encode(request))) return std::nullopt;
     const absl::StatusOr<std::string> document = ReadDocument(*stream_);
     if (!document.ok()) return std::nullopt;
@@ -219,11 +221,11 @@ class Caller {
 
 TEST_F(RemoteApiTest, ASubscriberMayOnlyUnsubscribe) {
   Caller caller(server_->path());
-  EXPECT_EQ(caller.Exchange(RequestKind::kUnsubscribe), hresult::kInvalidHandle);
-  EXPECT_EQ(caller.Exchange(RequestKind::kSubscribe), hresult::kOk);
-  EXPECT_EQ(caller.Exchange(RequestKind::kUnsubscribe), hresult::kOk);
-  EXPECT_EQ(caller.Exchange(RequestKind::kSubscribe), hresult::kOk);
-  EXPECT_EQ(caller.Exchange(RequestKind::kEnumerate), std::nullopt);
+  EXPECT_EQ(caller.Exchange(Operation::kUnsubscribe), hresult::kInvalidHandle);
+  EXPECT_EQ(caller.Exchange(Operation::kSubscribe), hresult::kOk);
+  EXPECT_EQ(caller.Exchange(Operation::kUnsubscribe), hresult::kOk);
+  EXPECT_EQ(caller.Exchange(Operation::kSubscribe), hresult::kOk);
+  EXPECT_EQ(caller.Exchange(Operation::kEnumerate), std::nullopt);
 }
 
 class QuietHost final : public HostFace {
@@ -242,7 +244,7 @@ TEST(RemoteServerTest, AHostIsWatchedUntilTheConnectionEnds) {
   {
     Caller caller((*server)->path());
     EXPECT_EQ(caller.Exchange(RequestKind::kWatchHost), hresult::kOk);
-    EXPECT_EQ(caller.Exchange(RequestKind::kUnsubscribe), hresult::kInvalidHandle);
+    EXPECT_EQ(caller.Exchange(Operation::kUnsubscribe), hresult::kInvalidHandle);
     EXPECT_EQ(host.watch.use_count(), 2);
   }
   server->reset();  // waits for the connections' ends
@@ -253,7 +255,7 @@ TEST_F(RemoteApiTest, WithoutAHostNothingIsWatched) {
   Caller caller(server_->path());
   EXPECT_EQ(caller.Exchange(RequestKind::kHost), hresult::kRequestUnsupported);
   EXPECT_EQ(caller.Exchange(RequestKind::kWatchHost), hresult::kRequestUnsupported);
-  EXPECT_EQ(caller.Exchange(RequestKind::kEnumerate), hresult::kOk);
+  EXPECT_EQ(caller.Exchange(Operation::kEnumerate), hresult::kOk);
 }
 
 // What a server of another version, or a foreign server, sends.

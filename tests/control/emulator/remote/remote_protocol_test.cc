@@ -8,25 +8,36 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Request Whole() {
-  Request request;
-  request.operation = RequestKind::kCreate;
-  request.kind = Kind::kLoadBalancer;
-  request.handle = static_cast<Handle>(0xffff'ffff'ffff'fffeull);
-  request.id = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
-  request.text = R"({"Name":"a \"quoted\" name, ä"})";
-  request.method = "POST";
-  request.path = "/networks/";
-  return request;
+// Every member that is sent.
+const Request kWhole = {RequestKind::kApi,
+                        {.operation = Operation::kCreate,
+                         .kind = Kind::kLoadBalancer,
+                         .handle = static_cast<Handle>(0xffff'ffff'ffff'fffeull),
+                         .id = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804"),
+                         .text = R"({"Name":"a \"quoted\" name, ä"})",
+                         .method = "POST",
+                         .path = "/networks/"}};
+
+void ExpectEqual(const Request& read, const Request& sent) {
+  EXPECT_EQ(read.kind, sent.kind);
+  EXPECT_EQ(read.call.operation, sent.call.operation);
+  EXPECT_EQ(read.call.kind, sent.call.kind);
+  EXPECT_EQ(read.call.handle, sent.call.handle);
+  EXPECT_EQ(read.call.id, sent.call.id);
+  EXPECT_EQ(read.call.text, sent.call.text);
+  EXPECT_EQ(read.call.method, sent.call.method);
+  EXPECT_EQ(read.call.path, sent.call.path);
 }
 
 TEST(RemoteProtocolTest, ARequestComesBack) {
-  EXPECT_EQ(ParseRequest(Encode(Whole())).value(), Whole());
-  EXPECT_EQ(ParseRequest(Encode(Request())).value(), Request());
-  for (int operation = 0; operation <= static_cast<int>(RequestKind::kControl); ++operation) {
-    Request request;
-    request.operation = static_cast<RequestKind>(operation);
-    EXPECT_EQ(ParseRequest(Encode(request)).value(), request);
+  ExpectEqual(ParseRequest(Encode(kWhole)).value(), kWhole);
+  ExpectEqual(ParseRequest(Encode(Request())).value(), Request());
+  for (int kind = 0; kind <= static_cast<int>(RequestKind::kWatchHost); ++kind) {
+    for (int operation = 0; operation <= static_cast<int>(Operation::kUnsubscribe); ++operation) {
+      const Request request{static_cast<RequestKind>(kind),
+                            {.operation = static_cast<Operation>(operation)}};
+      ExpectEqual(ParseRequest(Encode(request)).value(), request);
+    }
   }
 }
 
@@ -52,16 +63,17 @@ TEST(RemoteProtocolTest, ANotificationComesBack) {
 
 // A Windows program may pass half a surrogate pair; the server must still receive valid JSON.
 TEST(RemoteProtocolTest, InvalidUtf8IsReplaced) {
-  Request request;
-  request.text = "\xed\xa0\x80";
-  EXPECT_THAT(ParseRequest(Encode(request))->text, HasSubstr("\xef\xbf\xbd"));
+  const Request request{RequestKind::kControl, {.text = "\xed\xa0\x80"}};
+  EXPECT_THAT(ParseRequest(Encode(request))->call.text, HasSubstr("\xef\xbf\xbd"));
 }
 
 TEST(RemoteProtocolTest, NonsenseIsRefused) {
   for (const char* document :
-       {"", "[]", "{}", R"({"op":"dance","kind":"network"})", R"({"op":"open","kind":"table"})",
-        R"({"op":"open","kind":"network","handle":-1})",
-        R"({"op":"open","kind":"network","id":"{55fedb88}"})"}) {
+       {"", "[]", "{}", R"({"request":"dance","op":"open","kind":"network"})",
+        R"({"request":"api","op":"dance","kind":"network"})",
+        R"({"request":"api","op":"open","kind":"table"})",
+        R"({"request":"api","op":"open","kind":"network","handle":-1})",
+        R"({"request":"api","op":"open","kind":"network","id":"{55fedb88}"})"}) {
     EXPECT_FALSE(ParseRequest(document).ok()) << document;
   }
   for (const char* document : {"", "[]", "{}", R"({"code":4294967296})", R"({"code":"0"})",

@@ -16,55 +16,55 @@ namespace weft::hns::emulator {
 
 class ServiceDouble final : public Api {
  public:
-  Reply Enumerate(Kind kind, const std::string& query) override {
-    if (before_enumerate) before_enumerate(query);
-    return Note(absl::StrCat("enumerate ", Word(kind), " ", query));
-  }
-  Reply Create(Kind kind, Handle parent, const Guid& id, const std::string& settings) override {
-    if (parent != Handle::kNone && !IsOpen(parent)) return Refused();
-    Reply reply = Note(absl::StrCat("create ", Word(kind), " in ", Number(parent), " ",
-                                    id.ToString(), " ", settings));
-    reply.handle = NewHandle();
-    return reply;
-  }
-  Reply Open(Kind kind, const Guid& id) override {
-    Reply reply = Note(absl::StrCat("open ", Word(kind), " ", id.ToString()));
-    if (!reply.ok()) return reply;
-    reply.handle = NewHandle();
-    return reply;
-  }
-  Reply Modify(Kind kind, Handle handle, const std::string& settings) override {
-    if (!IsOpen(handle)) return Refused();
-    return Note(absl::StrCat("modify ", Word(kind), " ", Number(handle), " ", settings));
-  }
-  Reply Query(Kind kind, Handle handle, const std::string& query) override {
-    if (!IsOpen(handle)) return Refused();
-    return Note(absl::StrCat("query ", Word(kind), " ", Number(handle), " ", query));
-  }
-  Reply Delete(Kind kind, const Guid& id) override {
-    return Note(absl::StrCat("delete ", Word(kind), " ", id.ToString()));
-  }
-  Hresult Close(Kind kind, Handle handle) override {
-    const std::scoped_lock lock(mutex_);
-    if (open_.erase(handle) == 0) return hresult::kInvalidHandle;
-    last_ = absl::StrCat("close ", Word(kind), " ", Number(handle));
-    return hresult::kOk;
-  }
-  Reply Call(const std::string& method, const std::string& path,
-             const std::string& request) override {
-    return Note(absl::StrCat("call ", method, " ", path, " ", request));
-  }
-  Reply Subscribe(OnNotification notify) override {
-    Reply reply;
-    reply.handle = NewHandle();
-    const std::scoped_lock lock(mutex_);
-    listeners_[reply.handle] = std::move(notify);
-    return reply;
-  }
-  Hresult Unsubscribe(Handle handle) override {
-    const std::scoped_lock lock(mutex_);
-    open_.erase(handle);
-    return listeners_.erase(handle) > 0 ? hresult::kOk : hresult::kInvalidHandle;
+  Reply Make(const ApiCall& call) override {
+    const std::string word = Word(call.kind);
+    const std::uint64_t number = static_cast<std::uint64_t>(call.handle);
+    switch (call.operation) {
+      case Operation::kEnumerate:
+        if (before_enumerate) before_enumerate(call.text);
+        return Note(absl::StrCat("enumerate ", word, " ", call.text));
+      case Operation::kCreate: {
+        if (call.handle != Handle::kNone && !IsOpen(call.handle)) return Refused();
+        Reply reply = Note(absl::StrCat("create ", word, " in ", number, " ", call.id.ToString(),
+                                        " ", call.text));
+        reply.handle = NewHandle();
+        return reply;
+      }
+      case Operation::kOpen: {
+        Reply reply = Note(absl::StrCat("open ", word, " ", call.id.ToString()));
+        if (reply.ok()) reply.handle = NewHandle();
+        return reply;
+      }
+      case Operation::kModify:
+        if (!IsOpen(call.handle)) return Refused();
+        return Note(absl::StrCat("modify ", word, " ", number, " ", call.text));
+      case Operation::kQuery:
+        if (!IsOpen(call.handle)) return Refused();
+        return Note(absl::StrCat("query ", word, " ", number, " ", call.text));
+      case Operation::kDelete:
+        return Note(absl::StrCat("delete ", word, " ", call.id.ToString()));
+      case Operation::kClose: {
+        const std::scoped_lock lock(mutex_);
+        if (open_.erase(call.handle) == 0) return Refused();
+        last_ = absl::StrCat("close ", word, " ", number);
+        return {};
+      }
+      case Operation::kCall:
+        return Note(absl::StrCat("call ", call.object(), " ", call.text));
+      case Operation::kSubscribe: {
+        Reply reply;
+        reply.handle = NewHandle();
+        const std::scoped_lock lock(mutex_);
+        listeners_[reply.handle] = call.notify;
+        return reply;
+      }
+      case Operation::kUnsubscribe: {
+        const std::scoped_lock lock(mutex_);
+        open_.erase(call.handle);
+        return listeners_.erase(call.handle) > 0 ? Reply() : Refused();
+      }
+    }
+    return Refused();
   }
 
   void Notify(Notification type, const std::string& data) {
@@ -90,7 +90,6 @@ class ServiceDouble final : public Api {
     constexpr const char* kWords[] = {"network", "endpoint", "namespace", "load-balancer"};
     return kWords[static_cast<std::size_t>(kind)];
   }
-  static std::uint64_t Number(Handle handle) { return static_cast<std::uint64_t>(handle); }
   Reply Note(std::string what) {
     const std::scoped_lock lock(mutex_);
     last_ = std::move(what);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decorators: calls pass through them unchanged, and are counted or timed.
+// Calls as values; a decorator passes them on unchanged.
+#include "hns/api/api.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hns/api/timed_api.h"
 #include "tests/hns/recording_api.h"
 #include "tests/support/counting_api.h"
 
 namespace weft::hns {
 namespace {
 
-using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
@@ -77,51 +77,40 @@ TEST(CountingApiTest, CountsByFunctionAndWhatChangesHns) {
                   Pair("HcnUnregisterServiceCallback", 1u)));
 }
 
-// An Api whose every call takes three seconds of the test's clock, and records the watcher's state.
-class SlowApi final : public InterceptedApi {
- public:
-  SlowApi(Api& api, TimedApi::Clock::time_point& now) : InterceptedApi(api), now_(now) {}
-  const TimedApi* watched_by = nullptr;
-  std::vector<std::optional<TimedApi::Running>> seen;
-
- private:
-  Reply Carry(const ApiCall&, absl::FunctionRef<Reply()> make) override {
-    seen.push_back(watched_by->running());
-    now_ += seconds(3);
-    return make();
+TEST(ApiCallTest, NamesItsFunctionAndItsObject) {
+  const std::string id = kId.ToString();
+  const struct {
+    ApiCall call;
+    std::string function, object;
+    bool modifying, releasing;
+  } rows[] = {
+      {{.operation = Operation::kEnumerate, .kind = Kind::kEndpoint, .text = "q"},
+       "HcnEnumerateEndpoints", "q", false, false},
+      {{.operation = Operation::kCreate, .id = kId, .text = "s"}, "HcnCreateNetwork", id, true,
+       false},
+      {{.operation = Operation::kOpen, .kind = Kind::kNamespace, .id = kId}, "HcnOpenNamespace", id,
+       false, false},
+      {{.operation = Operation::kModify, .handle = Handle{1}, .text = "m"}, "HcnModifyNetwork", "",
+       true, false},
+      {{.operation = Operation::kQuery, .kind = Kind::kLoadBalancer, .text = "q"},
+       "HcnQueryLoadBalancerProperties", "", false, false},
+      {{.operation = Operation::kDelete, .id = kId}, "HcnDeleteNetwork", id, true, false},
+      {{.operation = Operation::kClose, .handle = Handle{1}}, "HcnCloseNetwork", "", false, true},
+      {{.text = "{}", .method = "GET", .path = "/networks/"}, "HNSCall", "GET /networks/", false,
+       false},
+      {{.text = "{}", .method = "DELETE", .path = "/networks/1"}, "HNSCall", "DELETE /networks/1",
+       true, false},
+      {{.operation = Operation::kSubscribe}, "HcnRegisterServiceCallback", "", false, false},
+      {{.operation = Operation::kUnsubscribe}, "HcnUnregisterServiceCallback", "", false, true},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.function);
+    EXPECT_EQ(row.call.function(), row.function);
+    EXPECT_EQ(row.call.object(), row.object);
+    EXPECT_EQ(row.call.is_modifying(), row.modifying);
+    EXPECT_EQ(row.call.is_releasing(), row.releasing);
+    EXPECT_TRUE(IsFunctionName(row.function));
   }
-  TimedApi::Clock::time_point& now_;
-};
-
-TEST(TimedApiTest, ReportsTheCallInProgressAndItsDuration) {
-  RecordingApi behind;
-  TimedApi::Clock::time_point now{};
-  SlowApi slow(behind, now);
-  std::vector<std::string> told;
-  TimedApi timed(
-      slow,
-      [&](const ApiCall& call, Hresult code, TimedApi::Clock::duration took) {
-        told.push_back(std::string(call.function) + "|" + call.object + "|" + std::to_string(code) +
-                       "|" + std::to_string(std::chrono::duration_cast<seconds>(took).count()));
-      },
-      [&] { return now; });
-  slow.watched_by = &timed;
-  behind.AnswerCode("HcnOpenNetwork", 5);
-
-  EXPECT_EQ(timed.running(), std::nullopt);
-  timed.Open(Kind::kNetwork, kId);
-  timed.Modify(Kind::kNetwork, Handle{1}, "m");
-  timed.Call("GET", "/networks/", "");
-  EXPECT_EQ(timed.running(), std::nullopt);
-
-  EXPECT_THAT(told, ElementsAre("HcnOpenNetwork|" + kId.ToString() + "|5|3",
-                                "HcnModifyNetwork||0|3", "HNSCall|GET /networks/|0|3"));
-  ASSERT_EQ(slow.seen.size(), 3u);
-  ASSERT_TRUE(slow.seen[0] && slow.seen[1]);
-  EXPECT_EQ(slow.seen[0]->what, "HcnOpenNetwork " + kId.ToString());
-  EXPECT_EQ(slow.seen[0]->since, TimedApi::Clock::time_point{});
-  EXPECT_EQ(slow.seen[1]->what, "HcnModifyNetwork");
-  EXPECT_EQ(slow.seen[1]->since, TimedApi::Clock::time_point{} + seconds(3));
 }
 
 }  // namespace

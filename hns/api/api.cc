@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hns/api/function_name.h"
+#include "hns/api/api.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <string>
 
 namespace weft::hns {
 namespace {
@@ -27,17 +26,36 @@ constexpr std::array<std::array<std::string_view, 4>, 10> kNames = {{
 
 }  // namespace
 
-std::string_view FunctionName(Operation operation, Kind kind) {
+bool IsFunctionName(std::string_view name) {
+  if (name.starts_with(std::string(kCallName) + " ")) return true;
+  return std::ranges::any_of(kNames, [&](const auto& of_operation) {
+    return std::ranges::find(of_operation, name) != of_operation.end();
+  });
+}
+
+std::string_view ApiCall::function() const {
   return kNames[static_cast<std::size_t>(operation)][static_cast<std::size_t>(kind)];
 }
 
-bool IsFunctionName(std::string_view name) {
-  if (name.starts_with(std::string(kCallName) + " ")) return true;
-  for (const auto& of_operation : kNames) {
-    if (std::find(of_operation.begin(), of_operation.end(), name) != of_operation.end())
-      return true;
+std::string ApiCall::object() const {
+  switch (operation) {
+    case Operation::kEnumerate:
+      return text;
+    case Operation::kCreate:
+    case Operation::kOpen:
+    case Operation::kDelete:
+      return id.ToString();
+    case Operation::kCall:
+      return method + " " + path;
+    default:
+      return {};
   }
-  return false;
+}
+
+bool ApiCall::is_modifying() const {
+  if (operation == Operation::kCall) return method == "POST" || method == "DELETE";
+  return operation == Operation::kCreate || operation == Operation::kModify ||
+         operation == Operation::kDelete;
 }
 
 }  // namespace weft::hns
