@@ -15,15 +15,16 @@ namespace weft::control {
 // In the head of each file, as "version". A file without one is of version 1.
 inline constexpr std::int64_t kStateVersion = 1;
 
-// `head`: an object of nlohmann's, from the file `path`. Unimplemented: it is of a later version.
+// `head`: an object of nlohmann's, from the file `path`; of a later version all but "version" may
+// differ, so this comes before anything else is read. Unimplemented: it is of a later version.
 absl::Status CheckStateVersion(std::string_view path, const auto& head) {
   const auto version = head.find("version");
-  if (version == head.end() || !version->is_number_integer() ||
-      version->template get<std::int64_t>() <= kStateVersion)
+  if (version == head.end() || !version->is_number() ||
+      version->template get<double>() <= static_cast<double>(kStateVersion))
     return absl::OkStatus();
   return absl::UnimplementedError(
-      absl::StrCat(path, " has version ", version->template get<std::int64_t>(),
-                   ", and this weft knows only ", kStateVersion,
+      absl::StrCat(path, " has version ", version->dump(), ", and this weft knows only ",
+                   kStateVersion,
                    ": a later weft wrote it; it is left as it is and not used; run that version "
                    "again, or move the file away"));
 }

@@ -162,10 +162,12 @@ std::string ConfigRecordText(const std::vector<ConfigFile>& files) {
 
 absl::StatusOr<std::vector<ConfigFile>> ParseConfigRecord(std::string_view text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || json.value("apiVersion", Json()) != kFormat)
-    return absl::DataLossError(absl::StrCat("it is not of the format ", kFormat));
+  const absl::Status other =
+      absl::DataLossError(absl::StrCat("it is not of the format ", kFormat));
+  if (!json.is_object()) return other;
   if (const absl::Status version = control::CheckStateVersion("it", json); !version.ok())
     return version;
+  if (json.value("apiVersion", Json()) != kFormat) return other;
   std::vector<ConfigFile> files;
   control::JsonReader visit(json, "");
   visit.Required("files", files);

@@ -71,9 +71,10 @@ std::optional<Entry> ReadEntry(const Json& json) {
 absl::StatusOr<std::vector<Entry>> ReadEntries(const std::string& path, const std::string& text) {
   const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   const absl::Status broken = absl::DataLossError("");
-  if (!file.is_object() || file.value("format", Json()) != kFormat) return broken;
+  if (!file.is_object()) return broken;
   if (const absl::Status version = control::CheckStateVersion(path, file); !version.ok())
     return version;
+  if (file.value("format", Json()) != kFormat) return broken;
   const Json rows = file.value("entries", Json());
   if (!rows.is_array()) return broken;
   std::vector<Entry> entries;

@@ -83,17 +83,34 @@ TEST_F(InstalledConfigTest, AnotherProgramsFileIsNotReplaced) {
 // The older program of an operator who goes back: pods must start.
 TEST_F(InstalledConfigTest, ARecordOfALaterVersionIsLeftAndStopsNothing) {
   const std::string record = (root_ / "state" / "cni.json").string();
-  const std::string text = R"({"apiVersion": "weft/cni/v1", "version": 2, "files": []})";
-  Write(record, text);
-  const auto installed = InstallConfig(Request("a"));
-  ASSERT_TRUE(installed.ok()) << installed.status();
-  EXPECT_TRUE(installed->written);
-  EXPECT_THAT(installed->left, ElementsAre(AllOf(HasSubstr(record), HasSubstr("has version 2"))));
-  EXPECT_FALSE(InstallConfig(Request("b"))->written) << "perhaps the later program's";
-  EXPECT_EQ(Read(ours_), "a");
-  EXPECT_EQ(Read(record), text);
-  EXPECT_EQ(RemoveInstalledConfig((root_ / "state").string()).status().code(),
-            absl::StatusCode::kUnimplemented);
+  for (const char* text : {R"({"apiVersion": "weft/cni/v1", "version": 2, "files": []})",
+                           R"({"apiVersion": "weft/cni/v2", "version": 2, "rows": {}})"}) {
+    SCOPED_TRACE(text);
+    std::filesystem::remove_all(root_);
+    Write(record, text);
+    const auto installed = InstallConfig(Request("a"));
+    ASSERT_TRUE(installed.ok()) << installed.status();
+    EXPECT_TRUE(installed->written);
+    EXPECT_THAT(installed->left, ElementsAre(AllOf(HasSubstr(record), HasSubstr("has version 2"))));
+    EXPECT_FALSE(InstallConfig(Request("b"))->written) << "perhaps the later program's";
+    EXPECT_EQ(Read(ours_), "a");
+    EXPECT_EQ(Read(record), text);
+    EXPECT_EQ(RemoveInstalledConfig((root_ / "state").string()).status().code(),
+              absl::StatusCode::kUnimplemented);
+  }
+}
+
+// Byte for byte as commit 0ac4ae1 wrote it, the last one whose record has no version.
+TEST_F(InstalledConfigTest, TheRecordOf0ac4ae1IsRead) {
+  const std::string path = std::filesystem::path(ours_).generic_string();
+  Write(ours_, "a");
+  Write((root_ / "state" / "cni.json").string(),
+        "{\n  \"apiVersion\": \"weft/cni/v1\",\n  \"files\": [\n    {\n      \"path\": \"" + path +
+            "\",\n      \"texts\": [\n        \"a\"\n      ]\n    }\n  ]\n}\n");
+  EXPECT_THAT(*ReadConfigRecord((root_ / "state").string()),
+              ElementsAre(ConfigFile{path, {"a"}}));
+  EXPECT_THAT(Removed().removed, ElementsAre(path));
+  EXPECT_FALSE(std::filesystem::exists(ours_));
 }
 
 TEST_F(InstalledConfigTest, AFileThatAPersonChangedIsLeft) {

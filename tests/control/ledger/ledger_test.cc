@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/files/foreign_file.h"
@@ -89,27 +90,67 @@ TEST_F(LedgerTest, ItsTextIsALineForEachEntry) {
 )");
 }
 
-// Written before there were versions.
-TEST_F(LedgerTest, ALedgerWithoutAVersionIsRead) {
-  Write(R"({"format": "weft/ledger/v1", "entries": [
-            {"kind": "host-route", "name": "10.244.1.0/24", "id": "172.16.0.11", "adopted": false}]})");
-  EXPECT_THAT(Reread(), ElementsAre(kRoute));
+// Byte for byte as commit 0ac4ae1 wrote them, the last one whose files have no version: an entry of
+// each kind, then changes.
+TEST_F(LedgerTest, TheFilesOf0ac4ae1AreRead) {
+  Write(R"({
+ "format": "weft/ledger/v1",
+ "entries": [
+  {"kind": "hns-network", "name": "flannel.4096", "id": "55fedb88-4b11-4da4-8cd1-59970718a804", "adopted": false},
+  {"kind": "hns-network", "name": "External", "id": "9dd95ece-4b11-4da4-8cd1-59970718a804", "adopted": true},
+  {"kind": "hns-endpoint", "name": "cbr0_ep", "id": "", "adopted": false, "shape": "10.244.1.2", "boot": "boot-1"},
+  {"kind": "host-route", "name": "10.244.1.0/24", "id": "172.16.0.11", "adopted": false},
+  {"kind": "host-route", "name": "10.244.2.0/24", "id": "172.16.0.12", "adopted": false},
+  {"kind": "former-route", "name": "10.244.3.0/24", "id": "172.16.0.13", "adopted": true, "shape": "256 onlink vEthernet (Ethernet 2)"},
+  {"kind": "firewall-rule", "name": "OverlayTraffic4789UDP", "id": "4789", "adopted": false},
+  {"kind": "filter-table", "name": "inet weft", "id": "", "adopted": false},
+  {"kind": "forward-rules", "name": "iptables-legacy", "id": "", "adopted": false},
+  {"kind": "static-route", "name": "10.8.0.0/16", "id": "172.16.0.1", "adopted": true, "shape": "00:15:5d:00:00:04 7 256", "boot": "boot-1"},
+  {"kind": "static-ip", "name": "00:15:5d:00:00:04", "id": "7", "adopted": true, "shape": "172.16.0.4/24;172.16.0.1;172.16.0.53,172.16.0.54;256", "boot": "boot-1"}
+ ]
+}
+)");
+  std::ofstream(folder_ / "ledger.changes", std::ios::binary)
+      << "- host-route \"10.244.2.0/24\" \"172.16.0.12\"\n"
+      << R"(+ {"kind": "host-route", "name": "10.244.4.0/24", "id": "172.16.0.14", "adopted": false})"
+      << "\n";
+  EXPECT_THAT(
+      Reread(),
+      ElementsAre(
+          kMade, kFound, Row{"hns-endpoint", "cbr0_ep", "", false, "10.244.1.2", "boot-1"}, kRoute,
+          Row{"former-route", "10.244.3.0/24", "172.16.0.13", true,
+              "256 onlink vEthernet (Ethernet 2)"},
+          Row{"firewall-rule", "OverlayTraffic4789UDP", "4789"},
+          Row{"filter-table", "inet weft", ""}, Row{"forward-rules", "iptables-legacy", ""},
+          Row{"static-route", "10.8.0.0/16", "172.16.0.1", true, "00:15:5d:00:00:04 7 256",
+              "boot-1"},
+          Row{"static-ip", "00:15:5d:00:00:04", "7", true,
+              "172.16.0.4/24;172.16.0.1;172.16.0.53,172.16.0.54;256", "boot-1"},
+          Row{"host-route", "10.244.4.0/24", "172.16.0.14"}));
+  EXPECT_TRUE(ledger_.Load().ok());
+  EXPECT_THAT(ledger_.All<Unknown>(), IsEmpty());
 }
 
 TEST_F(LedgerTest, ALedgerOfALaterVersionIsLeftAsItIs) {
-  const std::string text =
-      R"({"format": "weft/ledger/v1", "version": 2, "entries": [{"kind": "a new one"}]})";
-  Write(text);
-  EXPECT_EQ(ledger_.Load().code(), absl::StatusCode::kUnimplemented);
-  Ledger opened(folder_.string(), /*open=*/false);
-  EXPECT_THAT(opened.Open("boot").message(),
-              ::testing::AllOf(HasSubstr((folder_ / "ledger.json").string()),
-                               HasSubstr("has version 2"), HasSubstr("knows only 1")));
-  EXPECT_TRUE(opened.Confirm(EntryFrom(kRoute)).ok()) << "in memory";
-  EXPECT_THAT(Rows(opened), ElementsAre(kRoute));
-  std::ifstream in(folder_ / "ledger.json", std::ios::binary);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), text);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1) << "no other file";
+  const std::pair<const char*, const char*> rows[] = {
+      {"2", R"({"format": "weft/ledger/v1", "version": 2, "entries": [{"kind": "a new one"}]})"},
+      {"3", R"({"format": "weft/ledger/v3", "version": 3, "rows": {}})"},
+      {"18446744073709551615", R"({"version": 18446744073709551615})"}};
+  for (const auto& [version, text] : rows) {
+    SCOPED_TRACE(text);
+    Write(text);
+    EXPECT_EQ(ledger_.Load().code(), absl::StatusCode::kUnimplemented);
+    Ledger opened(folder_.string(), /*open=*/false);
+    EXPECT_THAT(opened.Open("boot").message(),
+                ::testing::AllOf(HasSubstr((folder_ / "ledger.json").string()),
+                                 HasSubstr(std::string("has version ") + version),
+                                 HasSubstr("knows only 1")));
+    EXPECT_TRUE(opened.Confirm(EntryFrom(kRoute)).ok()) << "in memory";
+    EXPECT_THAT(Rows(opened), ElementsAre(kRoute));
+    std::ifstream in(folder_ / "ledger.json", std::ios::binary);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), text);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1) << "no other";
+  }
 }
 
 TEST_F(LedgerTest, AnEntryIsReplacedByKindAndName) {
