@@ -19,6 +19,8 @@ usage: cmake/bootstrap.sh [STEP... | --newest SOURCE...]        default: build t
   tidy      clang-tidy 14; Debian 12 only
   bare      debootstrap, for tests/soak/bare.sh
   peers     Go, and what tests/e2e builds with it: etcd, kube-apiserver, kubectl, upstream flanneld, kube-proxy.exe, helm, ...
+  former    flanneld and flannelctl of an earlier commit, with which tests/e2e begins upgrades: four minutes; Debian 12 only, and with this
+            repository's history
   package   what deploy/package.sh adds to build and windows: the licences of the libraries built from source
   image     what checks the packages: skopeo, umoci, libhivex, an SPDX validator, a PE reader
   all       all of these; Debian 12 only
@@ -236,6 +238,17 @@ recipe_headers() {
 
 recipe_readers() { python3 -m pip install -q --no-cache-dir --target "$2" spdx-tools==0.8.3 pefile==2024.8.26; }
 
+# The last commit whose state files have no version. A compiler of today, and today's libraries: what counts is what it writes and reads.
+recipe_former() {
+  local commit=0ac4ae1e3da000d2ac784b3df08f176dd1e8586b
+  git -C "$here/.." cat-file -e "$commit^{commit}" || { echo "this clone lacks commit $commit; fetch its whole history"; return 1; }
+  git -C "$here/.." archive "$commit" | tar -xf -
+  WEFT_DEPS=$cache cmake --preset release
+  nice ninja -C build/release -j "$jobs" flanneld flannelctl
+  mkdir "$2"
+  cp build/release/bin/flanneld build/release/bin/flannelctl "$2"
+}
+
 # The licence texts and the versions of the libraries that are built from source packages.
 recipe_abseil_notice() { unpack_source abseil && keep_notice abseil "$2"; }
 recipe_simdjson_notice() { unpack_source simdjson && keep_notice simdjson "$2"; }
@@ -423,9 +436,17 @@ step_peers() {
   for name in $("$peers" --missing); do run "build $name" "$peers" "$name"; done
 }
 
+step_former() {
+  [ "$release" = 12 ] || { echo "bootstrap: former: that commit builds on Debian 12 only; run it there" >&2; exit 1; }
+  step_build
+  packages git
+  build former linux "$gcc"
+  link "$stored" "$cache/former-weft"
+}
+
 step_all() {
   local step
-  for step in build test netns windows tsan fuzz bench tidy peers package image; do "step_$step"; done
+  for step in build test netns windows tsan fuzz bench tidy peers former package image; do "step_$step"; done
 }
 
 main() {

@@ -8,7 +8,13 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 if [[ " $* " != *" --list "* ]]; then
   [ "$(id -u)" = 0 ] || { echo "tests/e2e: needs root (network namespaces)" >&2; exit 1; }
   cd "$here/../.."
-  cmake/bootstrap.sh build netns peers windows package
+  case " $* " in
+    *" --subject=upstream "* | *" upgrade.later"*) former= ;;
+    *" --tier=nightly "* | *" upgrade"*) former=former ;;  # what the nightly tests of upgrade_test.py start
+    *) former= ;;
+  esac
+  # shellcheck disable=SC2086  # none or one
+  cmake/bootstrap.sh build netns peers windows package $former
   # make PRESET FOLDER TARGET...: what the tests start, of the tree as it is now.
   make() {
     [ -f "$2/build.ninja" ] || cmake --preset "$1" -B "$2" >/dev/null

@@ -53,10 +53,10 @@ class Cluster:
         self.settle(f"start of {' and '.join(each.name for each in members)}", since=began)
         return members
 
-    def bystander(self, name, subnet):
-        """A Node with a lease, but without a machine."""
+    def bystander(self, name, subnet, **annotations):
+        """A Node with a lease, but without a machine; `annotations` as lease.Lease.node takes them."""
         public_ip = f"192.168.80.{200 + int(subnet.split('.')[2])}"
-        advertised = lease.Lease(name, public_ip, subnet, lease.mac_for(name)).node()
+        advertised = lease.Lease(name, public_ip, subnet, lease.mac_for(name)).node(**annotations)
         self.api.create_node(name, subnet, annotations=advertised["metadata"]["annotations"])
 
     def make_pod(self, name, where, node):

@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from lab import command, daemon, topology
+from lab import command, daemon
 
 from . import member
 
@@ -15,13 +15,16 @@ class HnsNode(member.Weft):
         super().__init__(cluster, name)
         self.socket = self.path("hns.sock")
         self.flags |= {"dataplane": "hns", "hns": f"emulator:{self.socket}", "source-vip-store": self.path("networks")}
-        process = self.host.start(topology.find_program("flannelctl"), "hns", "emulate", f"--listen={self.socket}",
-                                  f"--adapter=eth0={self.address}", stdout=subprocess.PIPE)
-        self.emulator = daemon.Daemon(f"HNS emulator of {name}", process)
+        self.emulate()
+
+    def emulate(self, *words):
+        process = self.host.start(self.find("flannelctl"), "hns", "emulate", f"--listen={self.socket}", f"--adapter=eth0={self.address}", *words,
+                                  stdout=subprocess.PIPE)
+        self.emulator = daemon.Daemon(f"HNS emulator of {self.name}", process)
         command.expect_equal(process.stdout.readline(), f"listening on {self.socket}\n", "the emulator's first line")
 
     def hns(self, *words):
-        return json.loads(self.host.run(topology.find_program("flannelctl"), "hns", "control", self.socket, *words))
+        return json.loads(self.host.run(self.find("flannelctl"), "hns", "control", self.socket, *words))
 
     def change_network(self, **members):
         """The only one, in HNS."""

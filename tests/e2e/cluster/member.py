@@ -245,6 +245,7 @@ class Upstream(Member):
 
 class Weft(Member):
     kind = "weft"
+    find = staticmethod(topology.find_program)  # the path of a program of ours, by its name
 
     def __init__(self, cluster, name):
         super().__init__(cluster, name)
@@ -272,7 +273,7 @@ class Weft(Member):
 
     def flannelctl(self, *words, check=True):
         """flannelctl in this node."""
-        return self.host.run(topology.find_program("flannelctl"), *words, "--admin", self.root + self.flags["admin"], check=check)
+        return self.host.run(self.find("flannelctl"), *words, "--admin", self.root + self.flags["admin"], check=check)
 
     def shown(self):
         found = super().shown()
