@@ -67,7 +67,7 @@ class Versions(member.Weft):
     def conditions(self):
         """{subject: sentence} of those that last; 0ac4ae1 calls them troubles, and keeps the subjects of those that are over."""
         status = self.status()
-        rows = status["conditions"] if "conditions" in status else status["troubles"]
+        rows = status.get("conditions") or status.get("troubles") or []
         return {row["subject"]: text for row in rows if (text := row.get("condition", row.get("trouble")))}
 
     def reset(self, *words):
