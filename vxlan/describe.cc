@@ -244,13 +244,6 @@ class Describer {
     Data(payload);
   }
 
-  static bool CarriesVxlan(std::uint16_t port, Bytes payload) {
-    if (port == kVxlanPort || port == kLinuxVxlanPort) return true;
-    return payload.size() > VxlanHeader::kSize + EthernetHeader::kSize &&
-           LoadBe32(payload.data()) == std::uint32_t{VxlanHeader::kFlagVni} << 24 &&
-           Load8(payload.data() + 7) == 0;
-  }
-
   void Vxlan(std::size_t at) {
     const Bytes in = frame_.subspan(at);
     const auto vxlan = VxlanHeader::Parse(in);
@@ -303,5 +296,12 @@ class Describer {
 }  // namespace
 
 std::string Describe(Bytes frame, FrameStart start) { return Describer(frame).Run(start); }
+
+bool CarriesVxlan(std::uint16_t destination_port, Bytes payload) {
+  if (destination_port == kVxlanPort || destination_port == kLinuxVxlanPort) return true;
+  return payload.size() > VxlanHeader::kSize + EthernetHeader::kSize &&
+         LoadBe32(payload.data()) == std::uint32_t{VxlanHeader::kFlagVni} << 24 &&
+         Load8(payload.data() + 7) == 0;
+}
 
 }  // namespace weft

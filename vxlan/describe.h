@@ -18,4 +18,7 @@ enum class FrameStart : std::uint8_t { kOuterEthernet, kOuterIp, kVxlan, kInnerE
 // path.
 [[nodiscard]] std::string Describe(Bytes frame, FrameStart start);
 
+// As Describe decides about an outer UDP datagram.
+bool CarriesVxlan(std::uint16_t destination_port, Bytes payload);
+
 }  // namespace weft

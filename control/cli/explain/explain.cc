@@ -84,16 +84,29 @@ absl::StatusOr<OuterMtu> LinkMtu(std::uint32_t bytes) {
       absl::StrCat("--mtu ", bytes, " is not the MTU of a link; try ", kUsualMtu));
 }
 
-// The flanneld that supplies the leases knows its link, its port and how it checks senders. `notes`
-// gets what the verdict leaves out.
+// The outer MTU of the daemon's data plane; zero: not known.
+std::uint32_t OuterMtuOf(const admin::Status& status) {
+  if (!status.tunnels.empty()) {
+    const admin::TunnelStatus& tunnel = status.tunnels.front();
+    return tunnel.mtu +
+           EncapsulationOverhead(tunnel.family == "ipv6" ? IpFamily::kV6 : IpFamily::kV4);
+  }
+  const bool encapsulates = status.mtu > 0 && status.backend == "vxlan";  // HNS, over IPv4
+  return status.mtu + (encapsulates ? EncapsulationOverhead(IpFamily::kV4) : 0);
+}
+
+// The flanneld that supplies the leases knows its MTU, its port and how it checks senders; a file
+// does not. `notes` gets what the verdict leaves out.
 absl::StatusOr<JudgeOptions> JudgeBy(const ExplainOptions& options, std::string& notes) {
   JudgeOptions judge;
   std::uint32_t mtu = options.mtu;
-  if (options.leases.from.empty()) {
+  if (!options.leases.from.empty()) {
+    judge.port.reset();
+  } else {
     const auto status = admin::AdminClient(EndpointOf(options.leases.admin)).ReadStatus();
     if (!status.ok()) return status.status();
-    if (mtu == 0 && status->mtu > 0) mtu = status->mtu + EncapsulationOverhead(IpFamily::kV4);
-    judge.port = status->tunnel_port().value_or(judge.port);
+    if (mtu == 0) mtu = OuterMtuOf(*status);
+    if (const auto port = status->tunnel_port()) judge.port = port;
     if (status->tunnels.empty()) {
       notes = absl::StrCat(
           "  this is the verdict of a tunnel of flanneld's own; here the data plane is ",

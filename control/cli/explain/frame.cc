@@ -13,8 +13,6 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::uint16_t kLinuxVxlanPort = 8472;  // what Linux used before IANA assigned 4789
-
 constexpr std::array<std::pair<std::string_view, FrameStart>, 5> kNames{{
     {"outer-ethernet", FrameStart::kOuterEthernet},
     {"outer-ip", FrameStart::kOuterIp},
@@ -31,10 +29,9 @@ bool HasKnownType(Bytes frame) {
                     header->ether_type == EtherType::kArp);
 }
 
-bool CarriesVxlan(Bytes ip) {
+bool IsOuter(Bytes ip) {
   const Parsed<OuterPacket> outer = ParseOuterPacket(ip, OuterChecksums::kTrust);
-  return outer &&
-         (outer->destination_port == kVxlanPort || outer->destination_port == kLinuxVxlanPort);
+  return outer && CarriesVxlan(outer->destination_port, outer->payload());
 }
 
 // Eight bytes whose reserved bits are clear, before an Ethernet header of a known type: an
@@ -87,9 +84,9 @@ std::optional<FrameStart> ParseFrameStart(std::string_view name) {
 
 FrameStart GuessFrameStart(Bytes frame) {
   if (BeginsWithVxlan(frame)) return FrameStart::kVxlan;
-  if (BeginsWithIp(frame)) return CarriesVxlan(frame) ? FrameStart::kOuterIp : FrameStart::kInnerIp;
+  if (BeginsWithIp(frame)) return IsOuter(frame) ? FrameStart::kOuterIp : FrameStart::kInnerIp;
   const Parsed<EthernetFrame> ethernet = EthernetFrame::Parse(frame);
-  const bool outer = ethernet && CarriesVxlan(frame.subspan(ethernet->payload_offset));
+  const bool outer = ethernet && IsOuter(frame.subspan(ethernet->payload_offset));
   return outer ? FrameStart::kOuterEthernet : FrameStart::kInnerEthernet;
 }
 

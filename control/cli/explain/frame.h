@@ -17,7 +17,7 @@ namespace weft::cli {
 std::string_view Name(FrameStart start);
 std::optional<FrameStart> ParseFrameStart(std::string_view name);
 
-// Right for whole frames: UDP to port 4789 or 8472 is outer; other Ethernet or IP is inner.
+// Right for whole frames: what CarriesVxlan is outer; other Ethernet or IP is inner.
 FrameStart GuessFrameStart(Bytes frame);
 
 // Empty: the frame has no such layer, or the layer cannot be parsed.

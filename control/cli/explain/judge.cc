@@ -55,7 +55,7 @@ std::string NoUsableLease(const Viewpoint& view, const std::optional<IpAddress>&
 std::string SizeReason(const ForwarderConfig& config, const FrameFacts& facts,
                        const IpAddress& vtep) {
   return absl::StrCat("the inner packet has ", facts.inner_length, " bytes; ",
-                      config.link_mtu.Inner(vtep.family()).bytes(), " fit (link MTU ",
+                      config.link_mtu.Inner(vtep.family()).bytes(), " fit (outer MTU ",
                       config.link_mtu.bytes(), " less ", EncapsulationOverhead(vtep.family()),
                       " bytes of encapsulation)");
 }
@@ -231,10 +231,11 @@ IpFamily FamilyOf(const Core& core) {
 
 // As flanneld configures it, without learnt path MTUs; the pod device's MTU is derived from the
 // link's.
-ForwarderConfig Configure(const Viewpoint& view, FrameStart start, const JudgeOptions& options) {
+ForwarderConfig Configure(const Viewpoint& view, FrameStart start, const FrameFacts& facts,
+                          const JudgeOptions& options) {
   ForwarderConfig config;
   config.local = view.local;
-  config.local.port = options.port;
+  config.local.port = options.port.value_or(facts.outer_port.value_or(kVxlanPort));
   config.own_subnets = {view.own.subnet};
   config.own_addresses = {view.own.subnet.base()};
   config.link_mtu = options.link_mtu;
@@ -322,7 +323,7 @@ absl::StatusOr<Judgement> Judge(Bytes frame, FrameStart start, const admin::Leas
       return JudgeOwnFrame(*inner, *view, outer_destination, leases, options);
   }
 
-  const ForwarderConfig config = Configure(*view, core->start, options);
+  const ForwarderConfig config = Configure(*view, core->start, facts, options);
   dataplane::PeerTable peers;
   dataplane::RemoteTable remotes(view->local, peers);
   remotes.Resync(view->remotes);
@@ -348,6 +349,10 @@ absl::StatusOr<Judgement> Judge(Bytes frame, FrameStart start, const admin::Leas
   judgement.verdict = packet.verdict;
   judgement.reasons = judgement.outbound ? OutboundReasons(*view, config, facts, packet)
                                          : InboundReasons(*view, config, facts, packet);
+  if (!options.port) {
+    judgement.reasons.push_back(absl::StrCat("the tunnel's UDP port, ", config.local.port,
+                                             ", is assumed: only a running flanneld knows it"));
+  }
   if (unfinished) {
     judgement.reasons.push_back(
         "the outer UDP checksum is unfinished, as a capture on the sending host shows it where a "

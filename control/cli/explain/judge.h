@@ -3,6 +3,7 @@
 // leases.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace weft::cli {
 struct JudgeOptions {
   OuterMtu link_mtu = *OuterMtu::From(1500);
   dataplane::PeerCheck peer_check = dataplane::PeerCheck::kLease;
-  std::uint16_t port = kVxlanPort;  // UDP
+  std::optional<std::uint16_t> port = kVxlanPort;  // UDP; empty: the frame's, or the usual one
 };
 
 struct Judgement {

@@ -27,10 +27,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-ByteVector Good() {
+ByteVector Good(std::uint16_t port = 4789) {
   return VxlanBuilder(PacketBuilder("10.244.1.5", "10.244.4.7").Tcp(40000, 443).Payload(8).Build())
       .Outer("192.0.2.1", "192.0.2.4")
       .Macs(Mac("5e:00:00:00:00:01"), Mac("00:15:5d:00:00:04"))
+      .Ports(50'000, port)
       .Build();
 }
 ByteVector Unroutable() { return PacketBuilder("10.244.4.7", "10.244.2.9").Payload(8).Build(); }
@@ -225,7 +226,13 @@ TEST_F(ExplainTest, LeasesFromAFile) {
   std::ofstream(path) << SampleNodes();
   const Outcome good = Call({"explain", "--from", path, "--node-name", "win-1", HexOf(Good())});
   EXPECT_EQ(good.code, 0) << good.err;
-  EXPECT_EQ(good.out, Explain({HexOf(Good())}).out);
+  EXPECT_EQ(good.out, Explain({HexOf(Good())}).out +
+                          "  the tunnel's UDP port, 4789, is assumed: only a running flanneld "
+                          "knows it\n");
+  const Outcome outcome =
+      Call({"explain", "--from", path, "--node-name", "win-1", HexOf(Good(14'789))});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("UDP port, 14789, is assumed"));
   const Outcome nameless = Call({"explain", "--from", path, HexOf(Good())});
   EXPECT_EQ(nameless.code, 2);
   EXPECT_THAT(nameless.out, HasSubstr("Transmission Control Protocol"));
@@ -253,17 +260,29 @@ TEST_F(ExplainTest, WithoutADaemonOnlyLayersAreShownUnlessOneWasNamed) {
                                      "--from FILE --node-name NAME\n"));
 }
 
-TEST_F(ExplainTest, TheLinksMtuIsTheDaemonsUnlessGiven) {
-  server_.Do([&](admin::HttpServer&) { state_.status.mtu = 1350; });
+TEST_F(ExplainTest, TheMtuIsTheDaemonsTunnelsUnlessGiven) {
+  server_.Do([&](admin::HttpServer&) {
+    state_.status.mtu = 1330;  // of the pods: the least of both families
+    state_.status.tunnels[0].mtu = 1350;
+  });
   const std::string big =
       HexOf(PacketBuilder("10.244.4.7", "10.244.1.5").TotalLength(1351).Build());
   const Outcome outcome = Explain({big});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.out, HasSubstr("1350 fit (link MTU 1400"));
+  EXPECT_THAT(outcome.out, HasSubstr("1350 fit (outer MTU 1400"));
   EXPECT_EQ(Explain({"--mtu", "1500", big}).code, 0);
+  server_.Do([&](admin::HttpServer&) { state_.status.tunnels[0].family = "ipv6"; });
+  EXPECT_THAT(Explain({big}).out, HasSubstr("1370 fit (outer MTU 1420"));
+  server_.Do([&](admin::HttpServer&) { state_.status.tunnels.clear(); });  // HNS encapsulates
+  EXPECT_THAT(Explain({big}).out, HasSubstr("1330 fit (outer MTU 1380"));
+  server_.Do([&](admin::HttpServer&) { state_.status.backend = "host-gw"; });
+  EXPECT_THAT(Explain({big}).out, HasSubstr("(outer MTU 1330"));
   server_.Do([&](admin::HttpServer&) { state_.status.mtu = 0; });  // not known yet
   EXPECT_EQ(Explain({big}).code, 0);
-  server_.Do([&](admin::HttpServer&) { state_.status.mtu = 65'535; });  // of no link
+  server_.Do([&](admin::HttpServer&) {  // of no link
+    state_.status.backend = "vxlan";
+    state_.status.mtu = 65'535;
+  });
   const Outcome absurd = Explain({big});
   EXPECT_EQ(absurd.code, 2);
   EXPECT_THAT(absurd.err, HasSubstr("no verdict: --mtu 65585 is not the MTU of a link"));
@@ -285,19 +304,14 @@ TEST_F(ExplainTest, TheSenderIsCheckedAsTheDaemonDoesUnlessGiven) {
 }
 
 TEST_F(ExplainTest, ThePortIsTheDaemons) {
-  const std::string frame = HexOf(
-      VxlanBuilder(PacketBuilder("10.244.1.5", "10.244.4.7").Tcp(40000, 443).Payload(8).Build())
-          .Outer("192.0.2.1", "192.0.2.4")
-          .Macs(Mac("5e:00:00:00:00:01"), Mac("00:15:5d:00:00:04"))
-          .Ports(50'000, 14'789)
-          .Build());
-  EXPECT_THAT(Explain({"--start=outer-ip", frame}).out, HasSubstr("dropped, not-vxlan"));
+  const std::string frame = HexOf(Good(14'789));
+  EXPECT_THAT(Explain({frame}).out, HasSubstr("dropped, not-vxlan"));
   server_.Do([&](admin::HttpServer&) {
     state_.status.tunnels.clear();
     state_.status.dataplane = "hns";
     state_.status.hns->port = 14'789;
   });
-  const Outcome outcome = Explain({"--start=outer-ip", frame});
+  const Outcome outcome = Explain({frame});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("here the data plane is hns, which has its own rules\n"));
 }

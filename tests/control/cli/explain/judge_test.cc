@@ -134,7 +134,7 @@ TEST(JudgeTest, PodToWire) {
       {"good: the inner MACs are described", FrameStart::kInnerIp, to("10.244.1.5").Build(),
        Verdict::kForward, "inner MAC addresses 00:15:5d:00:00:04 to 5e:00:00:00:00:01"},
       {"good: the room is described", FrameStart::kInnerIp, to("10.244.1.5").Build(),
-       Verdict::kForward, "the inner packet has 28 bytes; 1450 fit (link MTU 1500 less 50 bytes"},
+       Verdict::kForward, "the inner packet has 28 bytes; 1450 fit (outer MTU 1500 less 50 bytes"},
       {"good, with inner Ethernet", FrameStart::kInnerEthernet,
        to("10.244.1.5").BuildFrame(kForeign, kOurs), Verdict::kForward, "the lease of linux-1"},
       {"no lease", FrameStart::kInnerIp, to("10.99.0.1").Build(), Verdict::kNoRoute,
@@ -280,7 +280,7 @@ TEST(JudgeTest, EachFamilyHasItsOwnTunnel) {
                          FrameStart::kInnerIp, list, {});
   ASSERT_TRUE(out.ok()) << out.status();
   EXPECT_EQ(out->verdict, Verdict::kForward);
-  EXPECT_THAT(Joined(out->reasons), HasSubstr("1430 fit (link MTU 1500 less 70"));
+  EXPECT_THAT(Joined(out->reasons), HasSubstr("1430 fit (outer MTU 1500 less 70"));
   const auto frame =
       Judge(PacketBuilder("fd00:244:4::7", "fd00:244:1::5").BuildFrame(kForeign, kOurs),
             FrameStart::kInnerEthernet, list, {});
@@ -312,8 +312,14 @@ TEST(FrameStartTest, Guesses) {
       {"outer IP", FromLinux1(inner).Build(), FrameStart::kOuterIp},
       {"outer Ethernet", FromLinux1(inner).BuildFrame(kOurs, kForeign), FrameStart::kOuterEthernet},
       {"port 8472", FromLinux1(inner).Ports(50000, 8472).Build(), FrameStart::kOuterIp},
-      {"another port", FromLinux1(inner).Ports(50000, 53).Build(), FrameStart::kInnerIp},
-      {"another port, in Ethernet", FromLinux1(inner).Ports(50000, 53).BuildFrame(kOurs, kForeign),
+      {"another port", FromLinux1(inner).Ports(50000, 14789).Build(), FrameStart::kOuterIp},
+      {"another port, in Ethernet",
+       FromLinux1(inner).Ports(50000, 14789).BuildFrame(kOurs, kForeign),
+       FrameStart::kOuterEthernet},
+      {"another port without the I flag", FromLinux1(inner).Ports(50000, 53).Flags(0).Build(),
+       FrameStart::kInnerIp},
+      {"the same in Ethernet",
+       FromLinux1(inner).Ports(50000, 53).Flags(0).BuildFrame(kOurs, kForeign),
        FrameStart::kInnerEthernet},
       {"VXLAN", FromLinux1(inner).BuildPayload(), FrameStart::kVxlan},
       {"VXLAN around IPv6", FromLinux1(PacketBuilder("fd00::1", "fd00::2").Build()).BuildPayload(),
