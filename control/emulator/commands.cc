@@ -149,7 +149,7 @@ Answer Then(const Fields& fields, auto act) {
 
 // Changes only the settings that the command names.
 Answer Set(EmulatedNode& node, Fields& fields) {
-  Json settings = Json::parse(SettingsJson(node.hns().settings()).dump());
+  Json settings = SettingsJson(node.hns().settings());
   settings.update(fields.Object("settings"));
   if (const absl::Status status = fields.status(); !status.ok()) return status;
   const absl::StatusOr<Settings> read = hns::emulator::ReadSettings(settings);
