@@ -64,91 +64,44 @@ HRESULT Close(Kind kind, void* handle) {
 
 }  // namespace
 
-HRESULT WINAPI HcnEnumerateNetworks(PCWSTR query, PWSTR* ids, PWSTR* error_record) {
-  return Enumerate(Kind::kNetwork, query, ids, error_record);
-}
+// What all kinds of object have alike; `names`: of several.
+#define WEFT_HCN_FUNCTIONS(name, names)                                                           \
+  HRESULT WINAPI HcnEnumerate##names(PCWSTR query, PWSTR* ids, PWSTR* error_record) {              \
+    return Enumerate(Kind::k##name, query, ids, error_record);                                     \
+  }                                                                                                \
+  HRESULT WINAPI HcnOpen##name(REFGUID id, void** handle, PWSTR* error_record) {                   \
+    return Open(Kind::k##name, id, handle, error_record);                                          \
+  }                                                                                                \
+  HRESULT WINAPI HcnModify##name(void* handle, PCWSTR settings, PWSTR* error_record) {             \
+    return Modify(Kind::k##name, handle, settings, error_record);                                  \
+  }                                                                                                \
+  HRESULT WINAPI HcnQuery##name##Properties(void* handle, PCWSTR query, PWSTR* properties,         \
+                                            PWSTR* error_record) {                                 \
+    return Query(Kind::k##name, handle, query, properties, error_record);                          \
+  }                                                                                                \
+  HRESULT WINAPI HcnDelete##name(REFGUID id, PWSTR* error_record) {                                \
+    return Delete(Kind::k##name, id, error_record);                                                \
+  }                                                                                                \
+  HRESULT WINAPI HcnClose##name(void* handle) { return Close(Kind::k##name, handle); }
+WEFT_HCN_FUNCTIONS(Network, Networks)
+WEFT_HCN_FUNCTIONS(Endpoint, Endpoints)
+WEFT_HCN_FUNCTIONS(Namespace, Namespaces)
+WEFT_HCN_FUNCTIONS(LoadBalancer, LoadBalancers)
+
 HRESULT WINAPI HcnCreateNetwork(REFGUID id, PCWSTR settings, void** handle, PWSTR* error_record) {
   return Create(Kind::kNetwork, nullptr, id, settings, handle, error_record);
-}
-HRESULT WINAPI HcnOpenNetwork(REFGUID id, void** handle, PWSTR* error_record) {
-  return Open(Kind::kNetwork, id, handle, error_record);
-}
-HRESULT WINAPI HcnModifyNetwork(void* handle, PCWSTR settings, PWSTR* error_record) {
-  return Modify(Kind::kNetwork, handle, settings, error_record);
-}
-HRESULT WINAPI HcnQueryNetworkProperties(void* handle, PCWSTR query, PWSTR* properties,
-                                         PWSTR* error_record) {
-  return Query(Kind::kNetwork, handle, query, properties, error_record);
-}
-HRESULT WINAPI HcnDeleteNetwork(REFGUID id, PWSTR* error_record) {
-  return Delete(Kind::kNetwork, id, error_record);
-}
-HRESULT WINAPI HcnCloseNetwork(void* handle) { return Close(Kind::kNetwork, handle); }
-
-HRESULT WINAPI HcnEnumerateEndpoints(PCWSTR query, PWSTR* ids, PWSTR* error_record) {
-  return Enumerate(Kind::kEndpoint, query, ids, error_record);
 }
 HRESULT WINAPI HcnCreateEndpoint(HCN_NETWORK network, REFGUID id, PCWSTR settings, void** handle,
                                  PWSTR* error_record) {
   return Create(Kind::kEndpoint, network, id, settings, handle, error_record);
 }
-HRESULT WINAPI HcnOpenEndpoint(REFGUID id, void** handle, PWSTR* error_record) {
-  return Open(Kind::kEndpoint, id, handle, error_record);
-}
-HRESULT WINAPI HcnModifyEndpoint(void* handle, PCWSTR settings, PWSTR* error_record) {
-  return Modify(Kind::kEndpoint, handle, settings, error_record);
-}
-HRESULT WINAPI HcnQueryEndpointProperties(void* handle, PCWSTR query, PWSTR* properties,
-                                          PWSTR* error_record) {
-  return Query(Kind::kEndpoint, handle, query, properties, error_record);
-}
-HRESULT WINAPI HcnDeleteEndpoint(REFGUID id, PWSTR* error_record) {
-  return Delete(Kind::kEndpoint, id, error_record);
-}
-HRESULT WINAPI HcnCloseEndpoint(void* handle) { return Close(Kind::kEndpoint, handle); }
-
-HRESULT WINAPI HcnEnumerateNamespaces(PCWSTR query, PWSTR* ids, PWSTR* error_record) {
-  return Enumerate(Kind::kNamespace, query, ids, error_record);
-}
 HRESULT WINAPI HcnCreateNamespace(REFGUID id, PCWSTR settings, void** handle, PWSTR* error_record) {
   return Create(Kind::kNamespace, nullptr, id, settings, handle, error_record);
-}
-HRESULT WINAPI HcnOpenNamespace(REFGUID id, void** handle, PWSTR* error_record) {
-  return Open(Kind::kNamespace, id, handle, error_record);
-}
-HRESULT WINAPI HcnModifyNamespace(void* handle, PCWSTR settings, PWSTR* error_record) {
-  return Modify(Kind::kNamespace, handle, settings, error_record);
-}
-HRESULT WINAPI HcnQueryNamespaceProperties(void* handle, PCWSTR query, PWSTR* properties,
-                                           PWSTR* error_record) {
-  return Query(Kind::kNamespace, handle, query, properties, error_record);
-}
-HRESULT WINAPI HcnDeleteNamespace(REFGUID id, PWSTR* error_record) {
-  return Delete(Kind::kNamespace, id, error_record);
-}
-HRESULT WINAPI HcnCloseNamespace(void* handle) { return Close(Kind::kNamespace, handle); }
-
-HRESULT WINAPI HcnEnumerateLoadBalancers(PCWSTR query, PWSTR* ids, PWSTR* error_record) {
-  return Enumerate(Kind::kLoadBalancer, query, ids, error_record);
 }
 HRESULT WINAPI HcnCreateLoadBalancer(REFGUID id, PCWSTR settings, void** handle,
                                      PWSTR* error_record) {
   return Create(Kind::kLoadBalancer, nullptr, id, settings, handle, error_record);
 }
-HRESULT WINAPI HcnOpenLoadBalancer(REFGUID id, void** handle, PWSTR* error_record) {
-  return Open(Kind::kLoadBalancer, id, handle, error_record);
-}
-HRESULT WINAPI HcnModifyLoadBalancer(void* handle, PCWSTR settings, PWSTR* error_record) {
-  return Modify(Kind::kLoadBalancer, handle, settings, error_record);
-}
-HRESULT WINAPI HcnQueryLoadBalancerProperties(void* handle, PCWSTR query, PWSTR* properties,
-                                              PWSTR* error_record) {
-  return Query(Kind::kLoadBalancer, handle, query, properties, error_record);
-}
-HRESULT WINAPI HcnDeleteLoadBalancer(REFGUID id, PWSTR* error_record) {
-  return Delete(Kind::kLoadBalancer, id, error_record);
-}
-HRESULT WINAPI HcnCloseLoadBalancer(void* handle) { return Close(Kind::kLoadBalancer, handle); }
 
 HRESULT WINAPI HcnRegisterServiceCallback(HCN_NOTIFICATION_CALLBACK callback, void* context,
                                           HCN_CALLBACK* handle) {

@@ -2,6 +2,8 @@
 // Creates, changes, attaches and removes endpoints.
 #pragma once
 
+#include <string>
+
 #include "control/emulator/hns/model/core.h"
 
 namespace weft::hns::emulator {
@@ -20,5 +22,13 @@ Reply DetachEndpoint(Core& core, EndpointObject& endpoint);
 // Removes without checks.
 bool DropEndpoint(Core& core, Guid id);  // false: there is none
 void DropEndpointsOf(Core& core, Guid network);
+
+// In the form of schema 2 and of HNS v1.
+std::string EndpointV2(Core& core, const EndpointObject& endpoint);
+Json EndpointV1(Core& core, const EndpointObject& endpoint);
+// Without Policies: the members that a filter compares.
+Json EndpointV1Facts(Core& core, const EndpointObject& endpoint);
+// Policies of HNS v1 in the form of schema 2; items with "Settings" have it already.
+Json EndpointPoliciesFromV1(const Json& array);
 
 }  // namespace weft::hns::emulator

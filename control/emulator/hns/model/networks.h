@@ -23,4 +23,10 @@ bool IsDegraded(Core& core, const NetworkObject& network);
 // Empty: not assigned yet, or none.
 std::string ManagementIp(Core& core, const NetworkObject& network);
 
+// In the form of schema 2 and of HNS v1.
+std::string NetworkV2(Core& core, const NetworkObject& network);
+std::string NetworkV1(Core& core, const NetworkObject& network);
+// The v1 properties without Policies, Subnets and Resources: the members that a filter compares.
+Json NetworkV1Facts(Core& core, const NetworkObject& network);
+
 }  // namespace weft::hns::emulator

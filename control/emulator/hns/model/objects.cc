@@ -2,11 +2,9 @@
 #include "control/emulator/hns/model/objects.h"
 
 #include "absl/strings/match.h"
-#include "control/emulator/hns/model/endpoint_view.h"
 #include "control/emulator/hns/model/endpoints.h"
 #include "control/emulator/hns/model/load_balancers.h"
 #include "control/emulator/hns/model/namespaces.h"
-#include "control/emulator/hns/model/network_view.h"
 #include "control/emulator/hns/model/networks.h"
 #include "control/emulator/hns/model/refusal.h"
 #include "hns/document/guid.h"

@@ -7,13 +7,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "control/emulator/hns/model/endpoint_view.h"
 #include "control/emulator/hns/model/endpoints.h"
 #include "control/emulator/hns/model/load_balancers.h"
 #include "control/emulator/hns/model/namespaces.h"
-#include "control/emulator/hns/model/network_view.h"
 #include "control/emulator/hns/model/networks.h"
-#include "control/emulator/hns/model/v1_policies.h"
 
 namespace weft::hns::emulator {
 namespace {
@@ -136,22 +133,31 @@ Reply List(const auto& objects, auto show) {
   return Answer(absl::StrCat("[", items, "]"));
 }
 
-Reply Networks(Core& core, const Request& request) {
-  auto& all = core.state.networks;
-  const auto show = [&](const NetworkObject& network) { return NetworkV1(core, network); };
+// A list of objects, or one of them, as all kinds have it. `create` makes one from the body;
+// `missing`: the code for an id that does not exist.
+Reply Collection(const Request& request, auto& all, Hresult missing, auto show, auto create,
+                 auto remove) {
   if (request.depth() == 1) {
     if (request.is("GET")) return List(all, show);
     if (!request.is("POST")) return Refuse(hresult::kRequestUnsupported);
-    const Reply made = CreateNetwork(core, Guid(), NetworkFromV1(request.body));
+    const Reply made = create();
     return AnswerWith(made, [&] { return show(*Find(all, made.text)); });
   }
-  NetworkObject* const network = Find(all, request.path[1]);
-  if (network == nullptr)
-    return Refuse(request.is("DELETE") ? hresult::kElementNotFound : hresult::kNetworkNotFound);
-  if (request.is("GET")) return Answer(show(*network));
+  const auto* const object = Find(all, request.path[1]);
+  if (object == nullptr) return Refuse(missing);
+  if (request.is("GET")) return Answer(show(*object));
   if (!request.is("DELETE")) return Refuse(hresult::kRequestUnsupported);
-  const Reply gone = DeleteNetwork(core, network->id);
+  const Reply gone = remove(object->id);
   return gone.ok() ? Done() : gone;
+}
+
+Reply Networks(Core& core, const Request& request) {
+  return Collection(
+      request, core.state.networks,
+      request.is("DELETE") ? hresult::kElementNotFound : hresult::kNetworkNotFound,
+      [&](const NetworkObject& network) { return NetworkV1(core, network); },
+      [&] { return CreateNetwork(core, Guid(), NetworkFromV1(request.body)); },
+      [&](const Guid& id) { return DeleteNetwork(core, id); });
 }
 
 Reply CreateV1Endpoint(Core& core, const Json& body) {
@@ -179,23 +185,16 @@ Reply Endpoints(Core& core, const Request& request) {
   const auto show = [&](const EndpointObject& endpoint) {
     return Dump(EndpointV1(core, endpoint));
   };
-  if (request.depth() == 1) {
-    if (request.is("GET")) return List(all, show);
-    if (!request.is("POST")) return Refuse(hresult::kRequestUnsupported);
-    const Reply made = CreateV1Endpoint(core, request.body);
-    return AnswerWith(made, [&] { return show(*Find(all, made.text)); });
-  }
-  EndpointObject* const endpoint = Find(all, request.path[1]);
-  if (endpoint == nullptr) return Refuse(hresult::kEndpointNotFound);
-  if (request.depth() == 3 && request.is("POST")) return Act(core, *endpoint, request);
-  if (request.is("GET")) return Answer(show(*endpoint));
-  if (request.is("POST")) {
+  EndpointObject* const endpoint = request.depth() == 1 ? nullptr : Find(all, request.path[1]);
+  if (endpoint != nullptr && request.is("POST")) {
+    if (request.depth() == 3) return Act(core, *endpoint, request);
     const Reply changed = UpdateEndpoint(core, *endpoint, EndpointFromV1(request.body));
     return AnswerWith(changed, [&] { return show(*endpoint); });
   }
-  if (!request.is("DELETE")) return Refuse(hresult::kRequestUnsupported);
-  DropEndpoint(core, endpoint->id);
-  return Done();
+  return Collection(
+      request, all, hresult::kEndpointNotFound, show,
+      [&] { return CreateV1Endpoint(core, request.body); },
+      [&](const Guid& id) { return DeleteEndpoint(core, id); });
 }
 
 Reply Statistics(Core& core, const Request& request) {
@@ -210,36 +209,22 @@ Reply Statistics(Core& core, const Request& request) {
 }
 
 Reply PolicyLists(Core& core, const Request& request) {
-  auto& all = core.state.load_balancers;
-  const auto show = [](const LoadBalancerObject& list) { return Dump(LoadBalancerV1(list)); };
-  if (request.depth() == 1) {
-    if (request.is("GET")) return List(all, show);
-    if (!request.is("POST")) return Refuse(hresult::kRequestUnsupported);
-    const auto document = LoadBalancerFromV1(request.body);
-    if (!document) return Refuse(hresult::kInvalidPolicyType);
-    const Reply made = CreateLoadBalancer(core, Guid(), *document);
-    return AnswerWith(made, [&] { return show(*Find(all, made.text)); });
-  }
-  const LoadBalancerObject* const list = Find(all, request.path[1]);
-  if (list == nullptr) return Refuse(hresult::kElementNotFound);
-  if (request.is("GET")) return Answer(show(*list));
-  if (!request.is("DELETE")) return Refuse(hresult::kRequestUnsupported);
-  DeleteLoadBalancer(core, list->id);
-  return Done();
+  return Collection(
+      request, core.state.load_balancers, hresult::kElementNotFound,
+      [](const LoadBalancerObject& list) { return Dump(LoadBalancerV1(list)); },
+      [&] {
+        const auto document = LoadBalancerFromV1(request.body);
+        return document ? CreateLoadBalancer(core, Guid(), *document)
+                        : Refuse(hresult::kInvalidPolicyType);
+      },
+      [&](const Guid& id) { return DeleteLoadBalancer(core, id); });
 }
 
 Reply Namespaces(Core& core, const Request& request) {
   auto& all = core.state.namespaces;
   const auto show = [](const NamespaceObject& space) { return Dump(NamespaceV1(space)); };
-  if (request.depth() == 1) {
-    if (request.is("GET")) return List(all, show);
-    if (!request.is("POST")) return Refuse(hresult::kRequestUnsupported);
-    const Reply made = CreateNamespace(core, Guid(), request.body);
-    return AnswerWith(made, [&] { return show(*Find(all, made.text)); });
-  }
-  NamespaceObject* const space = Find(all, request.path[1]);
-  if (space == nullptr) return Refuse(hresult::kElementNotFound);
-  if (request.depth() == 3) {
+  NamespaceObject* const space = request.depth() == 3 ? Find(all, request.path[1]) : nullptr;
+  if (space != nullptr) {
     const auto endpoint = Guid::Parse(TextOf(Field(Field(request.body, "Data"), "Id")));
     if (!endpoint) return Refuse(kGuidConversionFailure);
     Reply reply = Refuse(hresult::kRequestUnsupported);
@@ -247,10 +232,10 @@ Reply Namespaces(Core& core, const Request& request) {
     if (request.path[2] == "removeresource") reply = RemoveFromNamespace(core, *space, *endpoint);
     return AnswerWith(reply, [&] { return show(*space); });
   }
-  if (request.is("GET")) return Answer(show(*space));
-  if (!request.is("DELETE")) return Refuse(hresult::kRequestUnsupported);
-  DeleteNamespace(core, space->id);
-  return Done();
+  return Collection(
+      request, all, hresult::kElementNotFound, show,
+      [&] { return CreateNamespace(core, Guid(), request.body); },
+      [&](const Guid& id) { return DeleteNamespace(core, id); });
 }
 
 Reply Globals(Core& core, const Request& request) {
