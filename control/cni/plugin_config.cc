@@ -358,11 +358,14 @@ class Reader {
     const Value* const dsr =
         sdn ? (flags ? Member(*flags, "loopbackdsr") : nullptr) : Member(plugin, "loopbackdsr");
     if (dsr) {
+      const bool unknown = *dsr == true && !facts_.dsr;
       Say(at + (sdn ? "optionalFlags.loopbackDSR" : "loopbackDSR"), Shortened(*dsr),
-          "a pod reaches itself by its own service",
+          unknown ? "a pod reaches itself by its own service, if HNS has DSR; HNS cannot be asked"
+                  : "a pod reaches itself by its own service",
           *dsr == true && facts_.dsr == false
               ? "this HNS has no DSR, and refuses the endpoint; set it to false"
               : "");
+      remarks_.back().skipped = unknown;
     }
     const char* const read = sdn ? "AdditionalArgs" : "policies";
     const char* const unread = sdn ? "policies" : "AdditionalArgs";

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "nlohmann/json.hpp"
@@ -232,13 +233,16 @@ TEST(ExplainConfigTest, WhatIsWrongIsNamed) {
   }
 }
 
-TEST(ExplainConfigTest, LoopbackDsrIsAFindingWhereHnsHasNone) {
+TEST(ExplainConfigTest, LoopbackDsrIsAFindingWhereHnsHasNoneAndNamedWhereItCannotBeAsked) {
   NodeFacts facts = Node();
   const std::string overlay = ConfigText({Plugin::kWinOverlay, false, true}, facts).value();
   const std::string sdn = ConfigText({Plugin::kSdnOverlay, false, true}, facts).value();
   facts.dsr = false;
   EXPECT_THAT(Findings(overlay, facts), ElementsAre(HasSubstr("this HNS has no DSR")));
   EXPECT_THAT(Findings(sdn, facts), ElementsAre(HasSubstr("optionalFlags.loopbackDSR: this HNS")));
+  facts.dsr.reset();
+  for (const std::string& text : {overlay, sdn})
+    EXPECT_EQ(std::ranges::count(*ExplainConfig(text, facts), true, &Remark::skipped), 1) << text;
 }
 
 // What is not known is not compared.
