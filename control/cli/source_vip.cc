@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "control/admin/admin_client.h"
@@ -30,6 +31,7 @@ struct SourceVipOptions {
   std::string store = control::OnSystemDrive(config::PlainValues().source_vip_store);
   std::string subnet_file = control::OnSystemDrive(config::PlainValues().subnet_file);
   std::string network = "flannel.4096";
+  std::vector<const CLI::Option*> of_store;  // without effect while flanneld answers
 };
 
 struct SourceVip {
@@ -156,6 +158,10 @@ ExitCode RunSourceVip(const SourceVipOptions& options, Io& io) {
       vip = OfDaemon(*status);
     else if (!absl::IsUnavailable(status.status()))
       return Fail(io, kSourceVipVerb, status.status());
+    for (const CLI::Option* each : options.of_store)
+      if (status.ok() && each->count() > 0)
+        io.err << "flannelctl source-vip: " << each->get_name()
+               << " has no effect while flanneld answers; --admin=none reads the store\n";
   }
   if (absl::IsUnavailable(vip.status())) vip = OfStore(options);
   if (!vip.ok()) {
@@ -187,12 +193,13 @@ Action AddSourceVip(CLI::App& parser) {
             "With -o kube-proxy-config: the cluster's own KubeProxyConfiguration, in which mode, "
             "WinOverlay, networkName and sourceVip are set");
   AddAdminOption(parser, options->admin);
-  AddOption(parser, "--source-vip-store", options->store, "PATH",
-            "Without a running flanneld: the folder of its --source-vip-store");
-  AddOption(parser, "--network", options->network, "NAME",
-            "Without a running flanneld: the HNS network");
-  AddOption(parser, "--subnet-file", options->subnet_file, "PATH",
-            "Without a running flanneld: the file of its --subnet-file");
+  options->of_store = {
+      AddOption(parser, "--source-vip-store", options->store, "PATH",
+                "Without a running flanneld: the folder of its --source-vip-store"),
+      AddOption(parser, "--network", options->network, "NAME",
+                "Without a running flanneld: the HNS network"),
+      AddOption(parser, "--subnet-file", options->subnet_file, "PATH",
+                "Without a running flanneld: the file of its --subnet-file")};
   parser.footer(
       "Exit code: 0 printed, 1 none is reserved, 2 unusable input, or flanneld's answer\n"
       "cannot be read.\n\n"

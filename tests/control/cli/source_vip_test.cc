@@ -62,6 +62,14 @@ TEST_F(SourceVipVerbTest, ThatOfARunningFlanneld) {
   EXPECT_EQ(json["ip4"]["ip"], "10.244.4.2/24");
   EXPECT_EQ(json["ips"][0]["address"], "10.244.4.2/24");
   EXPECT_EQ(YAML::Load(Run({"-o", "yaml"}).out)["ip4"]["ip"].as<std::string>(), "10.244.4.2/24");
+  EXPECT_THAT(text.err, IsEmpty());
+  for (const char* const option : {"--source-vip-store", "--network", "--subnet-file"}) {
+    const Outcome without_effect = Run({option, "x"});
+    EXPECT_EQ(without_effect.code, 0);
+    EXPECT_EQ(without_effect.out, text.out);
+    EXPECT_THAT(without_effect.err,
+                HasSubstr(std::string(option) + " has no effect while flanneld answers"));
+  }
 }
 
 TEST_F(SourceVipVerbTest, WhyARunningFlanneldHasNone) {
