@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -28,5 +29,8 @@ absl::Status CheckStateVersion(std::string_view path, const auto& head) {
                    ": a later weft wrote it; it is left as it is and not used; run that version "
                    "again, or move the file away"));
 }
+
+// The same of the file `path` (UTF-8), which may be missing.
+absl::Status CheckStateFile(const std::string& path);
 
 }  // namespace weft::control

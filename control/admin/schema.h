@@ -55,7 +55,7 @@
 //                       |        | a check fails with them
 //     subject           | string | "net-conf", "health", "admin", "journal", "log", "credentials",
 //                       |        | "subnet-file", "public-ip", "interface", "mtu", "vni",
-//                       |        | "vtep-mac", "own-lease", "masquerade",
+//                       |        | "vtep-mac", "own-lease", "masquerade", "cni",
 //                       |        | "forward-rules", "hns", "ledger", "options", "static-ip",
 //                       |        | "static-routes", "left-routes", "firewall", "node-name",
 //                       |        | "publish", "api-server", "source-vip", "trace", or a sink's name

@@ -16,7 +16,6 @@
 #include "control/file_io.h"
 #include "control/own_files.h"
 #include "control/process_lock.h"
-#include "control/state_version.h"
 #include "nlohmann/json.hpp"
 #include "vxlan/ip_prefix.h"
 #include "vxlan/text/printable.h"
@@ -227,22 +226,6 @@ Deletions FindStateDeletions(const NodeFiles& files) {
   Finder finder;
   finder.Folder(files.state_dir, IsState);
   return finder.Take();
-}
-
-absl::Status CheckStateVersions(const std::string& state_dir) {
-  constexpr std::size_t kMost = std::size_t{64} << 20;  // bytes of the journal
-  for (const char* const name : {"journal.json", "cni.json"}) {
-    const std::string path = absl::StrCat(state_dir, "/", name);
-    if (KindOf(path) != Kind::kFile) continue;
-    const std::string text = control::ReadFileText(path, kMost).value_or("");
-    // The journal is lines of JSON, of which the first is its head.
-    auto head = nlohmann::json::parse(text.substr(0, text.find('\n')), nullptr, false);
-    if (!head.is_object()) head = nlohmann::json::parse(text, nullptr, false);
-    if (!head.is_object()) continue;
-    if (absl::Status version = control::CheckStateVersion(path, head); !version.ok())
-      return version;
-  }
-  return absl::OkStatus();
 }
 
 std::vector<std::string> ContainersIn(const NodeFiles& files) {

@@ -37,9 +37,6 @@ Deletions FindDeletions(const NodeFiles& files);
 // The journal, the ledger and `state_dir`. The process lock in it must be released before.
 Deletions FindStateDeletions(const NodeFiles& files);
 
-// Unimplemented: a file of `state_dir` besides the ledger is of a later weft (state_version.h).
-absl::Status CheckStateVersions(const std::string& state_dir);
-
 // The addresses in `files`' folders of host-local that containers have, as "ADDRESS (CONTAINER)".
 std::vector<std::string> ContainersIn(const NodeFiles& files);
 

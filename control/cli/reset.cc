@@ -25,6 +25,7 @@
 #include "control/ledger/undo.h"
 #include "control/own_files.h"
 #include "control/process_lock.h"
+#include "control/state_version.h"
 #include "hns/base_network.h"
 #include "hns/object_ledger.h"
 
@@ -212,7 +213,8 @@ ExitCode RunReset(ResetOptions options, std::string_view verb, Io& io) {
   if (!alone.ok()) return Fail(io, verb, alone);
   ledger::Ledger ledger(files.state_dir);
   absl::Status loaded = ledger.Load();
-  loaded.Update(CheckStateVersions(files.state_dir));
+  for (const char* const name : {"/journal.json", "/cni.json"})
+    loaded.Update(control::CheckStateFile(absl::StrCat(files.state_dir, name)));
   if (!loaded.ok()) return Fail(io, verb, loaded);
   if (!options.all && ledger::ListsNothing(ledger)) {
     RemoveJournal(options, io);
@@ -309,11 +311,13 @@ void AddFileOptions(CLI::App& parser, ResetOptions& options, const std::string& 
 Action AddReset(CLI::App& parser) {
   auto options = std::make_shared<ResetOptions>();
   AddResetOptions(parser, *options);
-  parser.add_flag("--all", options->all,
-                  "Delete its files too: the CNI configuration of `cni install`, subnet.env, "
-                  "host-local's folder of the network with the source VIP, journal, ledger "
-                  "and their folder");
+  CLI::Option* const all = parser.add_flag(
+      "--all", options->all,
+      "Delete its files too: the CNI configuration of `cni install`, subnet.env, host-local's "
+      "folder of the network with the source VIP, journal, ledger and their folder");
   AddFileOptions(parser, *options, "With --all: ");
+  for (const char* each : {"--subnet-file", "--source-vip-store", "--source-vip-file", "--network"})
+    parser.get_option(each)->needs(all);
   parser.footer(
       "Deletes what flanneld's ledger lists: networks and endpoints in HNS with their\n"
       "contents, host routes to peers, the firewall rule, and on Linux the rules for\n"

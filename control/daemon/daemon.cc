@@ -10,6 +10,7 @@
 #include "control/daemon/process.h"
 #include "control/file_io.h"
 #include "control/log.h"
+#include "control/state_version.h"
 #include "control/underlay/own_underlay.h"
 
 namespace weft::daemon {
@@ -126,6 +127,9 @@ control::ReconcilerHooks Daemon::Hooks() {
 
 absl::Status Daemon::Start() {
   options_condition_.Set(config_.unprotected);
+  // The record of `flannelctl cni install`.
+  cni_condition_.Set(
+      control::CheckStateFile(absl::StrCat(ledger_->folder(), "/cni.json")).message());
   if (config_.cluster) credentials_condition_.Set(config_.cluster->servers.front().exposed);
   if (absl::Status status = OpenHealth(); !status.ok()) return status;
   if (absl::Status status = OpenAdmin(); !status.ok()) return status;

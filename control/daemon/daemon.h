@@ -157,7 +157,7 @@ class Daemon final : public admin::StateProvider {
   std::string node_name_;  // empty: the API server has not answered yet
   std::unique_ptr<admin::HttpServer> health_;
   std::unique_ptr<admin::AdminServer> admin_;
-  control::Condition health_condition_, admin_condition_, journal_condition_;
+  control::Condition health_condition_, admin_condition_, journal_condition_, cni_condition_;
   RecentChecks recent_checks_{[this] { return Checks(); }};
   Recent<std::string> recent_metrics_{[this] { return ReadMetrics(); }};
   metrics::Histogram rounds_took_;                  // of Schedule

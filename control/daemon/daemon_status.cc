@@ -97,6 +97,7 @@ std::vector<backend::NamedCondition> Daemon::NamedConditions() const {
                                                      {"health", health_condition_},
                                                      {"admin", admin_condition_},
                                                      {"journal", journal_condition_},
+                                                     {"cni", cni_condition_},
                                                      {"vni", vni_condition_},
                                                      {"vtep-mac", mac_condition_},
                                                      {"own-lease", lease_condition_},

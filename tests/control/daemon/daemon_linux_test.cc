@@ -92,6 +92,21 @@ TEST_F(DaemonLinuxTest, HasDeviceRoutesAndFileWhenReady) {
   EXPECT_THAT(Read("subnet.env"), HasSubstr("FLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1450\n"));
 }
 
+TEST_F(DaemonLinuxTest, TheRecordOfCniInstallIsNamedWhereItIsOfALaterVersion) {
+  const std::string text = R"({"apiVersion": "weft/cni/v2", "version": 2})";
+  std::filesystem::create_directories(Path("state"));
+  Write("state/cni.json", text);
+  WriteNodes({Own(), Peer(2)});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  std::string named;
+  for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
+    if (each.subject == "cni") named = each.condition;
+  EXPECT_THAT(named, HasSubstr("cni.json has version 2"));
+  daemon_.reset();
+  EXPECT_EQ(Read("state/cni.json"), text);
+}
+
 // A start without the lease file uses the journal of the process before.
 class DaemonJournalTest : public DaemonLinuxTest {
  protected:
