@@ -15,4 +15,8 @@ std::vector<std::string> Arguments(int argc, char** argv);
 // An environment variable; empty: it is not set.
 std::optional<std::string> Variable(const std::string& name);
 
+// Windows: the words as one command line, which CommandLineToArgvW and the C runtime split into the
+// same words. Quoted is what is empty or contains blanks or quotes.
+std::string QuotedCommandLine(const std::vector<std::string>& words);
+
 }  // namespace weft::control

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
 
@@ -13,7 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "control/host/run_program_linux.h"
+#include "control/child_process.h"
 #include "control/host/system_file_linux.h"
 
 namespace weft::host {
@@ -38,6 +39,22 @@ absl::StatusOr<bool> HasTable(IpFamily family) {
       names.status().message(), "; run flanneld as root, or accept the pods there yourself"));
 }
 
+// `words`: a path and arguments. Its output is in the C locale.
+absl::StatusOr<control::ChildResult> RunTool(const Words& words) {
+  // Cut, it would look like missing rules.
+  constexpr std::size_t kMostOutput = std::size_t{4} << 20;
+  const control::ChildSpec spec{words.front(),
+                                {words.begin() + 1, words.end()},
+                                {{"LC_ALL", "C"}, {"PATH", "/usr/sbin:/usr/bin:/sbin:/bin"}},
+                                kLimit,
+                                kMostOutput};
+  const std::atomic<bool> never{false};
+  absl::StatusOr<control::ChildResult> result = control::RunChild(spec, never);
+  if (result.ok()) return result;
+  return absl::Status(result.status().code(),
+                      absl::StrCat(words.front(), " ", result.status().message()));
+}
+
 // Ignores PATH, because the program runs as root.
 absl::StatusOr<std::string> FindProgram(IpFamily family) {
   const std::string plain = family == IpFamily::kV4 ? "iptables" : "ip6tables";
@@ -46,7 +63,7 @@ absl::StatusOr<std::string> FindProgram(IpFamily family) {
       const std::string path = folder + name;
       if (::access(path.c_str(), X_OK) != 0) continue;
       if (name != plain) return path;
-      const auto version = RunProgram({path, "--version"}, kLimit);
+      const auto version = RunTool({path, "--version"});
       if (version.ok() && !absl::StrContains(version->output, "nf_tables")) return path;
     }
   }
@@ -60,12 +77,12 @@ absl::StatusOr<std::string> Run(IpFamily family, const Words& arguments) {
   if (!program.ok()) return program.status();
   Words words = {*program};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  const auto done = RunProgram(words, kLimit);
+  const auto done = RunTool(words);
   if (!done.ok()) return done.status();
   if (done->exit_code == 0) return done->output;
   const std::string message =
       absl::StrCat(absl::StrJoin(words, " "), ": exit code ", done->exit_code, ": ",
-                   absl::StripAsciiWhitespace(done->output));
+                   absl::StripAsciiWhitespace(done->errors));
   return done->exit_code == kLocked ? absl::UnavailableError(message)
                                     : absl::InternalError(message);
 }

@@ -29,7 +29,7 @@ struct Recovery {
 
 // A service as the SCM keeps it.
 struct Config {
-  std::string command;  // CommandText
+  std::string command;  // the program, quoted, and its arguments: QuotedCommandLine
   StartType start = StartType::kAuto;
   std::vector<std::string> dependencies;
   std::string display_name, description;

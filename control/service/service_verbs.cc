@@ -8,7 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "control/service/command_text.h"
+#include "control/command_line.h"
 
 namespace weft::service {
 namespace {
@@ -174,7 +174,10 @@ absl::Status CheckOwnService(const std::string& name, const VerbContext& context
 
 absl::Status Install(const Command& command, VerbContext& context) {
   Config desired;
-  desired.command = CommandText(context.program, command.arguments);
+  // Always quoted: Windows would run C:\Program.exe for an unquoted C:\Program Files.
+  desired.command =
+      absl::StrCat("\"", context.program, "\"", command.arguments.empty() ? "" : " ",
+                   control::QuotedCommandLine(command.arguments));
   desired.start = command.start;
   desired.dependencies = Dependencies(context.manager);
   desired.display_name = absl::StrCat("flanneld (", command.name, ")");

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "control/kube/client/child_process.h"
+#include "control/child_process.h"
 #include "control/kube/client/credentials_file.h"
 #include "control/kube/client/credentials_kubeconfig.h"
 #include "control/kube/client/url.h"
@@ -85,8 +85,9 @@ std::string Exposed(const ClusterAccess& access, const std::string& path,
                     const Environment& environment) {
   std::string found = control::WhoElseMayChange(path);
   if (access.exec) {
-    const auto program = FindProgram(access.exec->command, environment("PATH").value_or(""),
-                                     environment("PATHEXT").value_or(""));
+    const auto program =
+        control::FindProgram(access.exec->command, environment("PATH").value_or(""),
+                             environment("PATHEXT").value_or(""));
     const std::string of_program = program.ok() ? control::WhoElseMayChange(*program) : "";
     absl::StrAppend(&found, found.empty() || of_program.empty() ? "" : "; ", of_program);
   }

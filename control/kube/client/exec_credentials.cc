@@ -12,9 +12,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "control/child_process.h"
 #include "control/command_line.h"
 #include "control/file_io.h"
-#include "control/kube/client/child_process.h"
 #include "control/kube/client/credentials_file.h"
 #include "control/own_files.h"
 #include "vxlan/text/printable.h"
@@ -38,8 +38,9 @@ std::string SaidOf(const std::string& errors) {
 
 absl::StatusOr<ExecCredential> Run(const ExecPlugin& plugin, const ClusterAccess& access,
                                    std::chrono::milliseconds limit, const std::atomic<bool>& stop) {
-  const auto program = FindProgram(plugin.command, control::Variable("PATH").value_or(""),
-                                   control::Variable("PATHEXT").value_or(""));
+  const auto program =
+      control::FindProgram(plugin.command, control::Variable("PATH").value_or(""),
+                           control::Variable("PATHEXT").value_or(""));
   if (!program.ok()) {
     const std::string_view hint = absl::StripAsciiWhitespace(plugin.install_hint);
     return Failure(plugin,
@@ -55,9 +56,9 @@ absl::StatusOr<ExecCredential> Run(const ExecPlugin& plugin, const ClusterAccess
     if (!text.ok()) return text.status();
     ca = *std::move(text);
   }
-  ChildSpec spec{*program, plugin.args, plugin.env, limit};
+  control::ChildSpec spec{*program, plugin.args, plugin.env, limit};
   spec.env.emplace_back("KUBERNETES_EXEC_INFO", ExecInfo(plugin, access, ca));
-  const auto result = RunChild(spec, stop);
+  const auto result = control::RunChild(spec, stop);
   if (!result.ok()) return Failure(plugin, result.status().message());
   if (result->exit_code != 0) {
     return Failure(

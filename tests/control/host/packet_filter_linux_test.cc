@@ -19,7 +19,6 @@
 #include "control/host/iptables_linux.h"
 #include "control/host/nftables_linux.h"
 #include "control/host/packet_filter.h"
-#include "control/host/run_program_linux.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/netns.h"
 
@@ -317,41 +316,6 @@ TEST_F(PacketFilterLinuxTest, LegacyTablesThatMayNotBeReadAreNotNone) {
   int result = -1;
   ASSERT_EQ(::waitpid(child, &result, 0), child);
   EXPECT_EQ(WIFEXITED(result) ? WEXITSTATUS(result) : -1, 0);
-}
-
-TEST(RunProgramTest, OutputExitCodeAndWhatItInherits) {
-  const auto done =
-      RunProgram({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, std::chrono::seconds(10));
-  ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(done->exit_code, 3);
-  EXPECT_EQ(done->output, "out\nerr\n");
-  const auto bare = RunProgram({"/bin/sh", "-c", "read x; echo \"$?$HOME$LC_ALL\"; ls /proc/$$/fd"},
-                               std::chrono::seconds(10));
-  ASSERT_TRUE(bare.ok()) << bare.status();
-  EXPECT_EQ(bare->output, "1C\n0\n1\n2\n");
-  const auto killed = RunProgram({"/bin/sh", "-c", "kill -9 $$"}, std::chrono::seconds(10));
-  EXPECT_EQ(killed->exit_code, 128 + 9);
-}
-
-TEST(RunProgramTest, AProgramThatDoesNotEndIsKilled) {
-  const auto done = RunProgram({"/bin/sleep", "1000"}, std::chrono::milliseconds(50));
-  EXPECT_TRUE(absl::IsDeadlineExceeded(done.status())) << done.status();
-  const auto silent = RunProgram({"/bin/sh", "-c", "exec >&- 2>&-; exec sleep 1000"},
-                                 std::chrono::milliseconds(50));
-  EXPECT_TRUE(absl::IsDeadlineExceeded(silent.status())) << "its output ends, it does not";
-  EXPECT_TRUE(
-      absl::IsNotFound(RunProgram({"/no/such/program"}, std::chrono::milliseconds(50)).status()));
-}
-
-// Cut output would look like missing rules.
-TEST(RunProgramTest, OutputThatIsTooLongIsAnError) {
-  const auto done = RunProgram({"/bin/sh", "-c", "yes | head -c 5000000"}, std::chrono::minutes(1));
-  EXPECT_TRUE(absl::IsResourceExhausted(done.status())) << done.status();
-  const auto endless = RunProgram({"/usr/bin/yes"}, std::chrono::milliseconds(50));
-  EXPECT_FALSE(endless.ok());
-  const auto fits = RunProgram({"/bin/sh", "-c", "yes | head -c 4000000"}, std::chrono::minutes(1));
-  ASSERT_TRUE(fits.ok()) << fits.status();
-  EXPECT_EQ(fits->output.size(), 4'000'000u);
 }
 
 }  // namespace

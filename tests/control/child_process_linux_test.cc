@@ -9,14 +9,14 @@
 #include <string>
 #include <thread>
 
-#include "control/kube/client/child_process.h"
+#include "control/child_process.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/control/kube/client/test_plugin.h"
 #include "tests/support/test_path.h"
 #include "tests/support/wait.h"
 
-namespace weft::kube {
+namespace weft::control {
 namespace {
 
 const std::atomic<bool> kNever{false};
@@ -84,4 +84,4 @@ TEST(ChildProcessLinuxTest, WhatItLeavesRunningIsNotAwaited) {
 }
 
 }  // namespace
-}  // namespace weft::kube
+}  // namespace weft::control

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/kube/client/child_process.h"
+#include "control/command_line.h"
 
-namespace weft::kube {
+namespace weft::control {
 
 std::string QuotedCommandLine(const std::vector<std::string>& words) {
   std::string line;
@@ -25,4 +25,4 @@ std::string QuotedCommandLine(const std::vector<std::string>& words) {
   return line;
 }
 
-}  // namespace weft::kube
+}  // namespace weft::control

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -17,10 +18,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "control/kube/client/child_process.h"
+#include "control/child_process.h"
 #include "vxlan/text/printable.h"
 
-namespace weft::kube {
+namespace weft::control {
 namespace {
 
 using std::chrono::steady_clock;
@@ -267,4 +268,4 @@ absl::StatusOr<std::string> FindProgram(const std::string& command, const std::s
   return absl::NotFoundError(absl::StrCat(Quoted(command), " is in no folder of PATH", hidden));
 }
 
-}  // namespace weft::kube
+}  // namespace weft::control

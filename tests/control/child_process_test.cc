@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/kube/client/child_process.h"
+#include "control/child_process.h"
 
 #include <chrono>
 #include <filesystem>
@@ -11,7 +11,7 @@
 #include "tests/support/test_path.h"
 #include "tests/support/wait.h"
 
-namespace weft::kube {
+namespace weft::control {
 namespace {
 
 namespace fs = std::filesystem;
@@ -143,10 +143,5 @@ TEST(FindProgramTest, ARelativePathIsRefused) {
         << command;
 }
 
-TEST(QuotedCommandLineTest, FollowsTheRulesOfTheCRuntime) {
-  EXPECT_EQ(QuotedCommandLine({"C:\\a b\\c.exe", "plain", "", "a b\\", "q\"", "\\\\x\\\"y"}),
-            R"("C:\a b\c.exe" plain "" "a b\\" "q\"" "\\x\\\"y")");
-}
-
 }  // namespace
-}  // namespace weft::kube
+}  // namespace weft::control

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace weft::kube {
+namespace weft::control {
 
 struct ChildSpec {
   std::string program;  // an absolute path
@@ -40,7 +40,4 @@ absl::StatusOr<ChildResult> RunChild(const ChildSpec& spec, const std::atomic<bo
 absl::StatusOr<std::string> FindProgram(const std::string& command, const std::string& path,
                                         const std::string& extensions);
 
-// Windows: the words as one command line, from which the usual C runtime reads the same words.
-std::string QuotedCommandLine(const std::vector<std::string>& words);
-
-}  // namespace weft::kube
+}  // namespace weft::control

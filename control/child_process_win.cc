@@ -11,12 +11,13 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "control/child_process.h"
+#include "control/command_line.h"
 #include "control/file_io.h"
-#include "control/kube/client/child_process.h"
 #include "vxlan/text/printable.h"
 #include "vxlan/text/utf16_win.h"
 
-namespace weft::kube {
+namespace weft::control {
 namespace {
 
 using std::chrono::steady_clock;
@@ -241,4 +242,4 @@ absl::StatusOr<std::string> FindProgram(const std::string& command, const std::s
   return absl::NotFoundError(absl::StrCat(Quoted(command), " is in no folder of PATH"));
 }
 
-}  // namespace weft::kube
+}  // namespace weft::control

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/service/command_text.h"
+#include "control/command_line.h"
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
-namespace weft::service {
+namespace weft::control {
 namespace {
 
 struct Row {
@@ -35,14 +33,17 @@ constexpr Row kRows[] = {
     {"%PATH%", "%PATH%"},
 };
 
-TEST(CommandText, QuotesWhatWindowsWouldSplit) {
-  for (const Row& row : kRows) EXPECT_EQ(QuotedArgument(row.argument), row.quoted);
-}
-
-TEST(CommandText, TheProgramIsAlwaysQuoted) {
-  const std::vector<std::string> arguments = {"-v=1", "a b"};
-  EXPECT_EQ(CommandText(R"(C:\k\flanneld.exe)", arguments), R"("C:\k\flanneld.exe" -v=1 "a b")");
+TEST(QuotedCommandLineTest, QuotesWhatWindowsWouldSplit) {
+  std::vector<std::string> all;
+  std::string line;
+  for (const Row& row : kRows) {
+    EXPECT_EQ(QuotedCommandLine({row.argument}), row.quoted);
+    all.emplace_back(row.argument);
+    line += (line.empty() ? "" : " ") + std::string(row.quoted);
+  }
+  EXPECT_EQ(QuotedCommandLine(all), line);
+  EXPECT_EQ(QuotedCommandLine({}), "");
 }
 
 }  // namespace
-}  // namespace weft::service
+}  // namespace weft::control
