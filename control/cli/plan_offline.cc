@@ -25,6 +25,7 @@
 #include "control/kube/client/cluster_servers.h"
 #include "control/kube/publication.h"
 #include "control/lease/lease_table.h"
+#include "control/ledger/ledger.h"
 #include "control/node/node_network.h"
 #include "control/own_facts.h"
 #include "control/own_files.h"
@@ -97,19 +98,21 @@ absl::Status ReadFile(const config::Options& options, const kube::AnnotationKeys
 }
 
 // As the daemon judges peers: by our subnet, Network, and what this host needs.
-absl::Status Identify(const control::OwnFacts& facts, const control::NetConf& conf,
-                      const underlay::HostFacts& adapters, host::Host& host,
-                      const std::vector<IpAddress>& servers, Leases& leases) {
+void Identify(const control::OwnFacts& facts, const control::NetConf& conf,
+              const underlay::HostFacts& adapters, host::Host& host,
+              const std::vector<IpAddress>& servers, Leases& leases, OfflinePlan& out) {
   const auto name_servers = host.NameServers();
-  if (!name_servers.ok()) return name_servers.status();
+  if (!name_servers.ok())
+    out.facts.push_back(absl::StrCat("not looked at: this host's name servers: ",
+                                     name_servers.status().message()));
   lease::OwnIdentity own = control::IdentityOf(facts, conf);
-  underlay::HostNeeds().Fill(own,
-                             underlay::ClaimsOf(adapters, *name_servers,
-                                                {backend::TunnelDevice(IpFamily::kV4, conf.vni),
-                                                 backend::TunnelDevice(IpFamily::kV6, conf.vni)}),
-                             servers, control::TimePoint());
+  underlay::HostNeeds().Fill(
+      own,
+      underlay::ClaimsOf(adapters, name_servers.value_or(std::vector<IpAddress>()),
+                         {backend::TunnelDevice(IpFamily::kV4, conf.vni),
+                          backend::TunnelDevice(IpFamily::kV6, conf.vni)}),
+      servers, control::TimePoint());
   leases.table.SetOwn(std::move(own));
-  return absl::OkStatus();
 }
 
 // ---- HNS
@@ -231,8 +234,10 @@ void AddTunnels(const std::vector<backend::TunnelConfig>& tunnels, const underla
 }
 
 // host-gw's, as HostRouteSink puts them; which foreign routes it takes over is left to it.
+// `ledger`: null where the mark alone says which routes are ours.
 absl::Status AddRoutes(const control::HostRouteConfig& config, const underlay::HostFacts& host,
-                       bool windows, const lease::LeaseTable& table, OfflinePlan& out) {
+                       const ledger::Ledger* ledger, const lease::LeaseTable& table,
+                       OfflinePlan& out) {
   const bool v4 = config.family == IpFamily::kV4;
   const std::vector<host::Route>& routes = v4 ? host.routes_v4 : host.routes_v6;
   const auto on_link = control::OnLink::Of(config.underlay.adapter_index, host.adapters, routes);
@@ -272,7 +277,11 @@ absl::Status AddRoutes(const control::HostRouteConfig& config, const underlay::H
                                           " if that is flannel's")));
   }
   for (const host::Route& each : routes) {
-    if (windows || !each.marked || !each.gateway || desired.contains(each.destination)) continue;
+    if (!each.marked || !each.gateway || desired.contains(each.destination)) continue;
+    if (ledger != nullptr) {
+      const auto* const put = ledger->Find(ledger::HostRoute{each.destination, *each.gateway});
+      if (put == nullptr || ledger::IsOfAnotherBoot(*put, control::BootId())) continue;
+    }
     out.changes.push_back(
         absl::StrCat("delete ", text(each.destination, each.gateway, each.adapter_index)));
   }
@@ -319,9 +328,7 @@ absl::StatusOr<OfflinePlan> PlanOffline(const std::vector<std::string>& words,
   if (!choice.ok()) return choice.status();
   const auto plan = backend::MakeNodePlan(*facts, conf, *choice);
   if (!plan.ok()) return plan.status();
-  if (const absl::Status status = Identify(*facts, conf, *host_facts, **host, servers, leases);
-      !status.ok())
-    return status;
+  Identify(*facts, conf, *host_facts, **host, servers, leases, out);
 
   out.facts.push_back(absl::StrCat(
       "Node ", options.node_name, ", interface ", underlay::Text(*choice), ", data plane ",
@@ -345,9 +352,15 @@ absl::StatusOr<OfflinePlan> PlanOffline(const std::vector<std::string>& words,
   if (options.data_plane == DataPlane::kUserspace && conf.type == control::BackendType::kVxlan)
     AddTunnels(backend::TunnelConfigs(*plan, options, conf), *host_facts, out);
   if (options.data_plane != DataPlane::kNone && conf.type == control::BackendType::kHostGw) {
+    const std::string& folder = options.state_dir;
+    ledger::Ledger ledger(folder.empty() ? control::DefaultStateFolder() : folder, /*open=*/false);
+    const bool by_ledger = (*host)->is_windows();
+    if (const absl::Status read = by_ledger ? ledger.Load() : absl::OkStatus(); !read.ok())
+      out.facts.push_back(
+          absl::StrCat("not looked at: which routes are an earlier flanneld's: ", read.message()));
     for (const auto& routes : backend::HostRouteConfigs(*plan, conf, /*into_tunnels=*/false)) {
       const absl::Status status =
-          AddRoutes(routes, *host_facts, (*host)->is_windows(), leases.table, out);
+          AddRoutes(routes, *host_facts, by_ledger ? &ledger : nullptr, leases.table, out);
       if (!status.ok()) return status;
     }
   }

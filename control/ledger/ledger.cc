@@ -70,7 +70,7 @@ std::optional<Entry> ReadEntry(const Json& json) {
 // DataLoss: not a ledger. Unimplemented: of a later weft.
 absl::StatusOr<std::vector<Entry>> ReadEntries(const std::string& path, const std::string& text) {
   const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const absl::Status broken = absl::DataLossError("");
+  const absl::Status broken = absl::DataLossError(absl::StrCat(path, " is not a ledger of weft"));
   if (!file.is_object()) return broken;
   if (const absl::Status version = control::CheckStateVersion(path, file); !version.ok())
     return version;
@@ -200,9 +200,10 @@ absl::Status Ledger::LoadWhole() {
   const absl::StatusOr<std::string> text = ReadText(path_);
   if (!text.ok()) return text.status();
   const absl::StatusOr<std::vector<Entry>> entries = ReadEntries(path_, *text);
-  if (absl::IsDataLoss(entries.status())) return SetAside(path_, "what it listed");
+  if (absl::IsDataLoss(entries.status()) && open_) return SetAside(path_, "what it listed");
   if (!entries.ok())
-    return absl::UnimplementedError(absl::StrCat("the ledger ", entries.status().message()));
+    return absl::Status(entries.status().code(),
+                        absl::StrCat("the ledger ", entries.status().message()));
   for (const Entry& entry : *entries) Put(entry);
   return absl::OkStatus();
 }
@@ -231,7 +232,7 @@ absl::Status Ledger::LoadChanges() {
     understood = ApplyLine(line) && understood;
     changes_size_ = end + 1;
   }
-  if (understood) return absl::OkStatus();
+  if (understood || !open_) return absl::OkStatus();
   // The lines that were understood are kept in ledger.json, because the file is renamed.
   if (const absl::Status kept = control::ReplaceFileText(path_, LedgerText(entries_)); !kept.ok())
     return absl::UnavailableError(absl::StrCat("the ledger ", path_, ": ", kept.message()));
@@ -242,6 +243,7 @@ absl::Status Ledger::LoadChanges() {
 absl::Status Ledger::Open(std::string_view boot) {
   if (open_) return absl::OkStatus();
   const std::list<Entry> entered = entries_;
+  open_ = true;
   const absl::Status status = Load();
   open_ = status.ok() || absl::IsDataLoss(status);
   if (open_) static_cast<void>(Fold());  // if it fails, the next process does it

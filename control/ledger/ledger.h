@@ -48,7 +48,8 @@ class Ledger {
   // "….broken-RANDOM", so that nothing is lost, and the entries that were parsed are used. An
   // incomplete last line of the changes is ignored. Unavailable: a file cannot be read or renamed.
   // PermissionDenied: a file belongs to another user (CheckOwn) and is not trusted. Unimplemented:
-  // a later weft wrote it (state_version.h); nothing is written then.
+  // a later weft wrote it (state_version.h); nothing is written then. If not `open`, no file is
+  // renamed.
   absl::Status Load();
   // Opens a ledger that is not open: Load, Fold, then merges the entries that were put before,
   // which the next call writes. An entry of this process replaces the file's; but an object that

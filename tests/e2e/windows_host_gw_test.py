@@ -2,7 +2,7 @@
 
 import json
 
-from lab import command
+from lab import command, lease
 
 from cluster import windows
 from windows_test import POD_NAMESPACE, behind, forget_service, make_namespace, make_service, rendered, shape, start_kube_proxy
@@ -146,6 +146,14 @@ def test_stale_remote_endpoints(cluster):
         forget_service(cluster, "web")
 
 
+def plan_alone(a):
+    """flannelctl.exe plan --offline, where the peer has left."""
+    lease.write_nodes(a.path("alone.json"), [lease.lease("a", a.address, "10.244.1.0/24").node(backend_type="host-gw", backend_data="null")])
+    flags = {key: a.flags[key] for key in ("iface", "net-config-path", "subnet-file")}
+    flags |= {"node-name": "a", "lease-source": f"file:{windows.windows_path(a.path('alone.json'))}", "state-dir": windows.windows_path(a.path("state"))}
+    return a.wine(windows.our("flannelctl", True), "plan", "--offline", "--", *(f"--{key}={value}" for key, value in flags.items()), check=False)
+
+
 def test_reset(cluster):
     """The objects of ours are deleted from HNS and the host, and foreign routes stay; a second run does no harm, and a fresh start makes
     all of them again."""
@@ -156,6 +164,8 @@ def test_reset(cluster):
         wait_for_machine(a, b, "flanneld.exe of ours starts")
         a.hns("put-route", "destination=10.244.77.0/24", f"gateway={b.address}", "adapter=vEthernet (eth0)")
         a.down()
+        reported = plan_alone(a)
+        command.expect(f"would delete route 10.244.2.0/24 via {b.address}" in reported and "10.244.77.0" not in reported, reported)
         reported = a.reset("--dry-run")
         command.expect(f"would delete route 10.244.2.0/24 via {b.address}" in reported and "10.244.77.0" not in reported, reported)
         a.reset("--keep-vswitch")

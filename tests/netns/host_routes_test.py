@@ -98,10 +98,13 @@ def test_plan_offline():
         a.down()
         route = f"route {b.lease.subnet} via {b.lease.public_ip} dev u0"
 
-        def plan():
+        def plan(before="true"):
             words = ["plan", "--offline", "--", *(f"--{name}={value}" for name, value in a.options.items())]
-            return a.host.run(lab.program("flannelctl"), *words, check=False)
+            return a.host.run("sh", "-c", f'{before} && exec "$@"', "sh", lab.program("flannelctl"), *words, check=False)
         command.expect(f"{route} is kept\n" in plan() and "nothing to do" in plan(), f"the plan of a second start: {plan()}")
+        masked = plan("mount --bind /dev/null /etc/resolv.conf")  # `ip netns exec` has mounts of its own
+        command.expect(f"{route} is kept\n" in masked and "not looked at: this host's name servers: cannot read /etc/resolv.conf" in masked,
+                       f"the plan without name servers: {masked}")
         a.host.ip(f"route del {b.lease.subnet}", f"route add 10.244.77.0/24 via {b.lease.public_ip} dev u0 proto {MARK}")
         command.expect(f"would put {route}\n" in plan(), f"the plan without the route: {plan()}")
         command.expect(f"would delete route 10.244.77.0/24 via {b.lease.public_ip} dev u0\n" in plan(), f"the plan with a stale route: {plan()}")

@@ -246,6 +246,8 @@ TEST_F(LedgerChangesTest, ForeignLinesAreSetAsideAndTheRestIsUsed) {
     Append(std::string(line) + "\n- host-route \"10.0.4.0/24\" \"192.168.0.4\"\n");
     const std::string text = Text("ledger.changes");
     Ledger next(folder_.string(), /*open=*/false);
+    EXPECT_TRUE(next.Load().ok()) << "and the file stays";
+    EXPECT_EQ(next.entries().size(), 98u);
     const absl::Status status = next.Open("boot");
     EXPECT_TRUE(absl::IsDataLoss(status)) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("ledger.changes.broken-"));

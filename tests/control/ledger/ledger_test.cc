@@ -198,6 +198,9 @@ TEST_F(LedgerTest, AnInvalidLedgerIsSetAsideAndNothingIsLost) {
         R"({"format":"weft/ledger/v1",
             "entries":[{"kind":"a","name":"b","id":"c","adopted":true,"shape":7}]})"}) {
     Write(text);
+    EXPECT_THAT(Ledger(folder_.string(), /*open=*/false).Load().message(),
+                HasSubstr("ledger.json is not a ledger of weft"))
+        << "and it stays";
     const absl::Status status = ledger_.Load();
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << text;
     EXPECT_THAT(std::string(status.message()), HasSubstr("ledger.json.broken-"));
