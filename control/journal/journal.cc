@@ -194,7 +194,8 @@ absl::StatusOr<Header> Read(std::istream& text, std::optional<Visit> visit) {
 }
 
 std::string Difference(const Scope& state, const Scope& desired) {
-  if (desired.boot.empty() || state.boot != desired.boot) return "it is of another boot";
+  if (desired.boot.empty()) return "which boot this is cannot be read";
+  if (state.boot != desired.boot) return "it is of another boot";
   if (!desired.node.empty() && state.node != desired.node)
     return absl::StrCat("it is of node ", Quoted(state.node), ", not ", Quoted(desired.node));
   if (desired.node.empty() && (desired.pod.empty() || state.pod != desired.pod))
@@ -231,6 +232,8 @@ absl::StatusOr<std::optional<Header>> Journal::Load(std::optional<Visit> visit) 
   const std::filesystem::path path = control::PathOf(path_);
   const auto found = std::filesystem::symlink_status(path, error);
   if (found.type() == std::filesystem::file_type::not_found) return std::nullopt;
+  if (found.type() == std::filesystem::file_type::none)
+    return refused(absl::UnavailableError("it cannot be inspected: " + error.message()));
   if (!std::filesystem::is_regular_file(found))
     return refused(absl::DataLossError("it is no regular file"));
   for (const std::string& each : {folder_, path_}) {

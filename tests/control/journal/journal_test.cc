@@ -260,7 +260,7 @@ TEST(JournalScope, OnlyItsOwnIsUsed) {
        "it is of another pod"},
       {"neither known", {"boot-1", "", "", "kubernetes", state.net_conf}, "another pod"},
       {"another boot", {"boot-2", "win-1", "", "kubernetes", state.net_conf}, "another boot"},
-      {"boot not known", {"", "win-1", "", "kubernetes", state.net_conf}, "another boot"},
+      {"boot not known", {"", "win-1", "", "kubernetes", state.net_conf}, "cannot be read"},
       {"another node",
        {"boot-1", "win-2", state.pod, "kubernetes", state.net_conf},
        "it is of node \"win-1\", not \"win-2\""},
@@ -369,6 +369,10 @@ TEST_F(JournalFile, AFolderInItsPlace) {
   fs::create_directories(journal_.path());
   EXPECT_THAT(Refusal(), HasSubstr("no regular file"));
   EXPECT_THAT(Save(journal_, Sample()).message(), HasSubstr("--state-dir"));
+  if (fs::path::preferred_separator != '/') return;  // links need a right there
+  fs::remove_all(folder_);
+  fs::create_symlink(folder_, folder_);
+  EXPECT_THAT(Refusal(), HasSubstr("it cannot be inspected: "));
 }
 
 TEST_F(JournalFile, OneOfAnotherUserIsNotTrusted) {
