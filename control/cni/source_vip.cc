@@ -214,7 +214,7 @@ absl::StatusOr<IpAddress> ReserveSourceVip(const SourceVipSpec& spec,
   return *address;
 }
 
-absl::StatusOr<std::optional<IpAddress>> FindSourceVip(const SourceVipSpec& spec) {
+absl::StatusOr<std::optional<IpAddress>> FindSourceVip(const SourceVipSpec& spec, bool or_former) {
   if (absl::Status status = CheckName(spec.network); !status.ok()) return status;
   const absl::StatusOr<Range> range = RangeOf(spec.subnet);
   if (!range.ok()) return range.status();
@@ -223,7 +223,8 @@ absl::StatusOr<std::optional<IpAddress>> FindSourceVip(const SourceVipSpec& spec
   if (!fs::exists(control::PathOf(folder), error) && !error) return std::nullopt;
   const absl::StatusOr<Taken> taken = Scan(folder);
   if (!taken.ok()) return taken.status();
-  return Chosen(*taken, *range);
+  const std::optional<IpAddress> found = Chosen(*taken, *range);
+  return found || !or_former || taken->ours.empty() ? found : taken->ours.front();
 }
 
 bool IsSourceVip(const SourceVipSpec& spec, const IpAddress& address) {

@@ -41,8 +41,10 @@ struct SourceVipSpec {
 absl::StatusOr<IpAddress> ReserveSourceVip(
     const SourceVipSpec& spec, const std::optional<IpAddress>& preferred = std::nullopt);
 
-// The reserved address, without a lock or a change; empty: there is none in the subnet.
-absl::StatusOr<std::optional<IpAddress>> FindSourceVip(const SourceVipSpec& spec);
+// The reserved address, without a lock or a change; empty: there is none in the subnet, nor, with
+// `or_former`, one of ours from an earlier PodCIDR.
+absl::StatusOr<std::optional<IpAddress>> FindSourceVip(const SourceVipSpec& spec,
+                                                       bool or_former = false);
 
 // Whether `address` is reserved as source VIP now; reads one file.
 bool IsSourceVip(const SourceVipSpec& spec, const IpAddress& address);

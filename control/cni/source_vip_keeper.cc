@@ -25,6 +25,8 @@ void SourceVipKeeper::Keep(const std::string& network, const IpPrefix& subnet, b
     awaits_used_ = !known && reserved.ok() && !*reserved;
     if (awaits_used_) return;
     used_ = reserved.ok() && *reserved ? *reserved : used;
+    // Of an earlier PodCIDR, if it changed while no flanneld ran.
+    if (!used_) used_ = FindSourceVip(spec, /*or_former=*/true).value_or(std::nullopt);
   }
   again_ = now + kPause;
   spec_ = spec;

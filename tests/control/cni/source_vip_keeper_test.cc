@@ -88,6 +88,13 @@ TEST_F(SourceVipKeeperTest, AnAddressThatMovedSaysWhoUsesTheOldOne) {
               HasSubstr("the source VIP moves from 10.244.5.3 to 10.244.6.2: restart kube-proxy"));
 }
 
+TEST_F(SourceVipKeeperTest, SoDoesOneThatMovedWhileNoFlanneldRan) {
+  Write("10.244.8.2", kReservation);
+  EXPECT_THAT(LogOfKeep("10.244.9.0/24"),
+              HasSubstr("the source VIP moves from 10.244.8.2 to 10.244.9.2: restart kube-proxy"));
+  EXPECT_FALSE(std::filesystem::exists(Folder() / "10.244.8.2"));
+}
+
 // Released while flanneld did not run.
 TEST_F(SourceVipKeeperTest, WithoutAReservationKubeProxysAddressIsTaken) {
   known_ = false;
