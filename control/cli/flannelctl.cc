@@ -10,9 +10,9 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "control/cli/help_text.h"
-#include "control/cli/nearest.h"
 #include "control/cli/parser.h"
 #include "control/cli/verbs.h"
+#include "vxlan/text/edit_distance.h"
 
 namespace weft::cli {
 namespace {

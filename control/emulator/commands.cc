@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -94,12 +95,16 @@ class Fields {
   absl::Status status_;
 };
 
+Milliseconds ReadTime(Fields& fields, const char* key) {
+  return Milliseconds(static_cast<Milliseconds::rep>(fields.Number(key, 0)));
+}
+
 Fault FaultIn(Fields& fields) {
   Fault fault;
   fault.function = fields.Text("function");
   fault.first = fields.Number("first", fault.first);
   fault.count = fields.Number("count", fault.count);
-  fault.delay = Milliseconds(static_cast<Milliseconds::rep>(fields.Number("delay_ms", 0)));
+  fault.delay = ReadTime(fields, "delay_ms");
   fault.code = static_cast<hns::Hresult>(fields.Number("code", fault.code));
   fault.error_record = fields.Text("error_record");
   fault.done = fields.Flag("done", fault.done);
@@ -114,10 +119,6 @@ absl::Status CheckFunction(const Fault& fault) {
   return Wrong(absl::StrCat("\"function\" is \"", fault.function,
                             "\", which HNS does not have; write one such as HcnModifyNetwork, ",
                             "HNSCall, or * for all"));
-}
-
-Milliseconds ReadTime(Fields& fields, const char* key) {
-  return Milliseconds(static_cast<Milliseconds::rep>(fields.Number(key, 0)));
 }
 
 absl::StatusOr<Restart> ReadRestart(Fields& fields, Restart restart = {}) {
@@ -255,7 +256,37 @@ Answer LoadHost(EmulatedNode& node, Fields& fields) {
   return Json::object();
 }
 
-using Carry = Answer (*)(EmulatedNode&, Fields&);
+using Carry = std::function<Answer(EmulatedNode&, Fields&)>;
+
+// Has no fields.
+Carry Act(void (*act)(EmulatedNode&)) {
+  return [act](EmulatedNode& node, Fields& fields) {
+    return Then(fields, [&] { act(node); });
+  };
+}
+// The same, with an answer.
+Carry Show(Json (*show)(EmulatedNode&)) {
+  return [show](EmulatedNode& node, Fields& fields) {
+    const absl::Status status = fields.status();
+    return status.ok() ? Answer(show(node)) : status;
+  };
+}
+// Names an adapter.
+Carry OnAdapter(void (*act)(host::EmulatedHost&, const std::string& adapter)) {
+  return [act](EmulatedNode& node, Fields& fields) {
+    const std::string adapter = AdapterIn(node, fields);
+    return Then(fields, [&] { act(node.host(), adapter); });
+  };
+}
+// Says what is lost, other than by `usual`.
+Carry OnRestart(void (*act)(EmulatedNode&, const Restart&), const Restart& usual) {
+  return [act, usual](EmulatedNode& node, Fields& fields) {
+    const absl::StatusOr<Restart> restart = ReadRestart(fields, usual);
+    if (!restart.ok()) return Answer(restart.status());
+    act(node, *restart);
+    return Answer(Json::object());
+  };
+}
 
 const std::map<std::string_view, Carry>& Commands() {
   static const std::map<std::string_view, Carry> kCommands = {
@@ -266,24 +297,11 @@ const std::map<std::string_view, Carry>& Commands() {
          if (auto named = CheckFunction(fault); !named.ok()) return Answer(named);
          return Then(fields, [&] { node.hns().Add(fault); });
        }},
-      {"clear-faults",
-       [](EmulatedNode& node, Fields& fields) {
-         return Then(fields, [&] { node.hns().ClearFaults(); });
-       }},
-      {"stop",
-       [](EmulatedNode& node, Fields& fields) { return Then(fields, [&] { node.hns().Stop(); }); }},
-      {"start",
-       [](EmulatedNode& node, Fields& fields) {
-         const absl::StatusOr<Restart> restart = ReadRestart(fields);
-         if (!restart.ok()) return Answer(restart.status());
-         return Then(fields, [&] { node.hns().Start(*restart); });
-       }},
+      {"clear-faults", Act([](EmulatedNode& node) { node.hns().ClearFaults(); })},
+      {"stop", Act([](EmulatedNode& node) { node.hns().Stop(); })},
+      {"start", OnRestart([](auto& node, const Restart& lost) { node.hns().Start(lost); }, {})},
       {"restart",
-       [](EmulatedNode& node, Fields& fields) {
-         const absl::StatusOr<Restart> restart = ReadRestart(fields);
-         if (!restart.ok()) return Answer(restart.status());
-         return Then(fields, [&] { node.hns().RestartService(*restart); });
-       }},
+       OnRestart([](auto& node, const Restart& lost) { node.hns().RestartService(lost); }, {})},
       {"take-name",
        [](EmulatedNode& node, Fields& fields) {
          const std::string name = fields.Text("name");
@@ -295,68 +313,37 @@ const std::map<std::string_view, Carry>& Commands() {
          return Then(fields, [&] { node.hns().ReleaseName(name); });
        }},
       {"set", Set},
-      {"calls",
-       [](EmulatedNode& node, Fields& fields) {
-         if (const absl::Status status = fields.status(); !status.ok()) return Answer(status);
-         return Answer(
-             Json{{"total", node.hns().total_calls()}, {"functions", node.hns().calls()}});
-       }},
-      {"handles",
-       [](EmulatedNode& node, Fields& fields) {
-         if (const absl::Status status = fields.status(); !status.ok()) return Answer(status);
-         return Answer(
-             Json{{"open", node.hns().open_handles()}, {"misuses", node.hns().handle_misuses()}});
-       }},
+      {"calls", Show([](EmulatedNode& node) {
+         return Json{{"total", node.hns().total_calls()}, {"functions", node.hns().calls()}};
+       })},
+      {"handles", Show([](EmulatedNode& node) {
+         return Json{{"open", node.hns().open_handles()}, {"misuses", node.hns().handle_misuses()}};
+       })},
       {"hanging",
-       [](EmulatedNode& node, Fields& fields) {
-         if (const absl::Status status = fields.status(); !status.ok()) return Answer(status);
-         return Answer(Json{{"calls", node.hns().hanging_calls()}});
-       }},
-      {"dump",
-       [](EmulatedNode& node, Fields& fields) {
-         if (const absl::Status status = fields.status(); !status.ok()) return Answer(status);
-         return Answer(Json::parse(node.hns().StateText()));
-       }},
+       Show([](EmulatedNode& node) { return Json{{"calls", node.hns().hanging_calls()}}; })},
+      {"dump", Show([](EmulatedNode& node) { return Json::parse(node.hns().StateText()); })},
       {"load", Load},
       // of the machine
-      {"reboot",
-       [](EmulatedNode& node, Fields& fields) {
-         const auto restart = ReadRestart(fields, kReboot);
-         if (!restart.ok()) return Answer(restart.status());
-         return Then(fields, [&] { node.Reboot(*restart); });
-       }},
-      {"host",
-       [](EmulatedNode& node, Fields& fields) {
-         if (const absl::Status status = fields.status(); !status.ok()) return Answer(status);
-         return Answer(Json::parse(host::HostStateText(node.host().state())));
-       }},
+      {"reboot", OnRestart([](auto& node, const Restart& lost) { node.Reboot(lost); }, kReboot)},
+      {"host", Show([](EmulatedNode& node) {
+         return Json::parse(host::HostStateText(node.host().state()));
+       })},
       {"load-host", LoadHost},
       {"add-adapter", AddAdapter},
       {"stop-firewall",
        [](EmulatedNode& node, Fields& fields) {
-         const auto how_long = static_cast<host::Milliseconds::rep>(fields.Number("for_ms", 0));
-         return Then(fields, [&] { node.host().StopFirewall(host::Milliseconds(how_long)); });
+         const host::Milliseconds how_long = ReadTime(fields, "for_ms");
+         return Then(fields, [&] { node.host().StopFirewall(how_long); });
        }},
       {"remove-adapter",
-       [](EmulatedNode& node, Fields& fields) {
-         const std::string adapter = AdapterIn(node, fields);
-         return Then(fields, [&] { node.host().RemoveAdapter(adapter); });
-       }},
+       OnAdapter([](auto& host, const std::string& adapter) { host.RemoveAdapter(adapter); })},
       {"rename",
        [](EmulatedNode& node, Fields& fields) {
          const std::string adapter = AdapterIn(node, fields), to = fields.Named("to");
          return Then(fields, [&] { node.host().Rename(adapter, to); });
        }},
-      {"unplug",
-       [](EmulatedNode& node, Fields& fields) {
-         const std::string adapter = AdapterIn(node, fields);
-         return Then(fields, [&] { node.host().Unplug(adapter); });
-       }},
-      {"plug",
-       [](EmulatedNode& node, Fields& fields) {
-         const std::string adapter = AdapterIn(node, fields);
-         return Then(fields, [&] { node.host().Plug(adapter); });
-       }},
+      {"unplug", OnAdapter([](auto& host, const std::string& adapter) { host.Unplug(adapter); })},
+      {"plug", OnAdapter([](auto& host, const std::string& adapter) { host.Plug(adapter); })},
       {"link",
        [](EmulatedNode& node, Fields& fields) {
          const std::string adapter = AdapterIn(node, fields);

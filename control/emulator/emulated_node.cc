@@ -6,46 +6,30 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "control/emulator/host/adapter_text.h"
+#include "control/emulator/hns/model/document.h"
 #include "control/file_io.h"
 #include "nlohmann/json.hpp"
 
 namespace weft::emulator {
-namespace {
-
-using OrderedJson = nlohmann::ordered_json;
-
-}  // namespace
 
 EmulatedNode::EmulatedNode(hns::emulator::Clock& clock, hns::emulator::Settings settings)
     : host_({}, [&clock] { return clock.Now(); }), hns_(clock, host_, std::move(settings)) {}
 
 std::string EmulatedNode::Text() const {
-  OrderedJson out;
-  out["host"] = OrderedJson::parse(host::HostStateText(host_.state()));
-  out["hns"] = OrderedJson::parse(hns_.StateText());
+  using Json = nlohmann::ordered_json;
+  const Json out = {{"host", Json::parse(host::HostStateText(host_.state()))},
+                    {"hns", Json::parse(hns_.StateText())}};
   return out.dump(1) + "\n";
 }
 
 absl::Status EmulatedNode::Read(std::string_view text) {
-  OrderedJson document = OrderedJson::object();
-  if (!text.empty()) {
-    constexpr int kDeepest = 64;
-    bool too_deep = false;
-    document = OrderedJson::parse(
-        text,
-        [&](int depth, OrderedJson::parse_event_t, OrderedJson&) {
-          too_deep = too_deep || depth > kDeepest;
-          return !too_deep;
-        },
-        false);
-    if (!document.is_object())  // too deep: discarded
-      return absl::InvalidArgumentError(
-          "emulated node: it is no JSON object, or nests too deep; correct it");
-  }
+  const auto document = hns::emulator::ParseDocument(text, hns::emulator::kDeepestState);
+  if (!document)
+    return absl::InvalidArgumentError(
+        "emulated node: it is no JSON object, or nests too deep; correct it");
   const auto part = [&](const char* key) {
-    const auto found = document.find(key);
-    return found == document.end() ? std::string("{}") : found->dump();
+    const auto found = document->find(key);
+    return found == document->end() ? std::string("{}") : found->dump();
   };
   absl::StatusOr<host::HostState> host = host::ParseHostState(part("host"));
   if (!host.ok()) return host.status();

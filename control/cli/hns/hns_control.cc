@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "control/cli/json_fields.h"
+#include "control/cli/hns/hns_option.h"
 #include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 #include "control/emulator/remote/remote_api.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "boost/asio/io_context.hpp"
 #include "boost/asio/signal_set.hpp"
-#include "control/cli/json_fields.h"
+#include "control/cli/hns/hns_option.h"
 #include "control/cli/parser.h"
 #include "control/cli/verbs.h"
 #include "control/emulator/commands.h"

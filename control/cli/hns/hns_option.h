@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// --hns of the verbs that read or change HNS without a daemon.
+// --hns of the verbs that read or change HNS without a daemon, and the words of those that emulate
+// one.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "control/cli/verb.h"
 #include "hns/api/api.h"
 #include "hns/client.h"
+#include "nlohmann/json.hpp"
 
 namespace CLI {
 class App;
@@ -31,5 +34,9 @@ absl::StatusOr<std::vector<hns::Network>> FindNetworks(hns::Client& client, cons
 
 // Reports on `err` which objects a list omits, and why.
 void ReportUnread(Io& io, std::string_view verb, const std::vector<hns::Unread>& unread);
+
+// KEY=VALUE words, of commands to an emulator, as a JSON object: true, false, digits, objects and
+// lists are JSON; everything else is a string, "13.3" too.
+absl::StatusOr<nlohmann::json> JsonFields(std::span<const std::string> words);
 
 }  // namespace weft::cli

@@ -2,12 +2,12 @@
 // Small text functions: tables, YAML, the nearest word.
 #include <array>
 
-#include "control/cli/json_fields.h"
+#include "control/cli/hns/hns_option.h"
 #include "control/cli/json_to_yaml.h"
-#include "control/cli/nearest.h"
 #include "control/cli/text_table.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "vxlan/text/edit_distance.h"
 #include "yaml-cpp/yaml.h"
 
 namespace weft::cli {
