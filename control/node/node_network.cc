@@ -179,17 +179,22 @@ void NodeNetwork::RecheckRoutes(bool all) {
 
 // Another adapter with the same addresses is no move.
 void NodeNetwork::ReportMove(const underlay::InterfaceChoice& next) {
-  const auto moves = [&](IpFamily family) {
-    if (!plan_ || !next.of(family) || !plan_->underlay.of(family)) return false;
+  const std::optional<lease::OwnNode>& node = context_.reconciler.own_node();
+  std::string reason;
+  for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    if (!plan_ || !node || !next.of(family) || !plan_->underlay.of(family)) continue;
     const underlay::ChosenFamily &before = *plan_->underlay.of(family), &after = *next.of(family);
-    return before.address != after.address || before.public_ip != after.public_ip;
-  };
-  if (!moves(IpFamily::kV4) && !moves(IpFamily::kV6)) return;
-  const std::string& reason = underlay_.reason();
-  control::LogWarning(
-      absl::StrCat("this node moves from ", Text(plan_->underlay), " to ", Text(next), ": ",
-                   reason.empty() ? "requested by an annotation of the Node" : reason, " (move ",
-                   ++moves_, " of this process)"));
+    if (before.address == after.address && before.public_ip == after.public_ip) continue;
+    const lease::OwnNodeFamily& own = family == IpFamily::kV4 ? node->v4 : node->v6;
+    reason = !underlay_.reason().empty()        ? underlay_.reason()
+             : !own.public_ip_overwrite.empty() ? "requested by the annotation public-ip-overwrite"
+             : !own.node_public_ip.empty()      ? "requested by the annotation node-public-ip"
+                                                : "an annotation that named its public IP is gone";
+  }
+  if (reason.empty()) return;
+  control::LogWarning(absl::StrCat("this node moves from ", Text(plan_->underlay), " to ",
+                                   Text(next), ": ", reason, " (move ", ++moves_,
+                                   " of this process)"));
 }
 
 void NodeNetwork::ReportLink(control::TimePoint now) {
@@ -312,21 +317,28 @@ void NodeNetwork::WithdrawTakenFile(bool has_lease, control::TimePoint now) {
     const std::string user =
         is_ours || !reconciler.is_current() ? "" : reconciler.table().UserOf(subnet);
     if (user.empty()) continue;
-    taken =
-        absl::StrCat("subnet file ", subnet_file_.path(), " names ", subnet.ToString(),
-                     ", which is node ", Quoted(user), "'s, and our Node is missing or has no ",
-                     "podCIDR: new pods would get addresses that the cluster routes elsewhere; ",
-                     "the file is removed after ", kTakenTime.count(), " s, and is back once ",
-                     "our Node has a subnet; register it, or have its podCIDR assigned");
+    taken = absl::StrCat(subnet.ToString(), ", which is node ", Quoted(user),
+                         "'s, and our Node is missing or has no podCIDR: new pods would get "
+                         "addresses that the cluster routes elsewhere; ");
   }
-  taken_condition_.Set(taken, now);
-  if (taken.empty()) return taken_since_.reset();
+  if (taken.empty()) {
+    taken_condition_.Set("", now);
+    return taken_since_.reset();
+  }
   if (!taken_since_) taken_since_ = now;
-  if (withheld_ || now - *taken_since_ < kTakenTime) return;
-  const absl::StatusOr<std::string> removed = subnet_file_.WithdrawUnlessOf({});
-  file_condition_.Set(removed.status().message(), now);
-  withheld_ = removed.ok();
-  if (withheld_) control::LogWarning(absl::StrCat("removed ", subnet_file_.path(), ": ", taken));
+  if (!withheld_ && now - *taken_since_ >= kTakenTime) {
+    const absl::StatusOr<std::string> removed = subnet_file_.WithdrawUnlessOf({});
+    file_condition_.Set(removed.status().message(), now);
+    withheld_ = removed.ok();
+  }
+  taken_condition_.Set(
+      absl::StrCat("subnet file ", subnet_file_.path(),
+                   withheld_ ? " was removed: it named " : " names ", taken,
+                   withheld_ ? "it"
+                             : absl::StrCat("it is removed after ", kTakenTime.count(), " s, and"),
+                   " is back once our Node has a subnet; register it, or have its podCIDR "
+                   "assigned"),
+      now);
 }
 
 SubnetEnv NodeNetwork::LeaseOf(const control::OwnFacts& facts) const {

@@ -239,6 +239,7 @@ TEST_F(NodeNetworkTest, AFileWhoseSubnetAnotherNodeHasIsRemovedAfterAMinute) {
   reconciler_.OnUpsert(b);
   apply_after(std::chrono::seconds(0));
   EXPECT_THAT(reported(), HasSubstr("names 10.244.2.0/24, which is node \"b\"'s"));
+  EXPECT_THAT(reported(), HasSubstr("; it is removed after 60 s, and is back once our Node"));
   apply_after(std::chrono::seconds(59));
   reconciler_.OnCondition(absl::UnavailableError("no answer"));
   apply_after(std::chrono::seconds(2));
@@ -249,8 +250,9 @@ TEST_F(NodeNetworkTest, AFileWhoseSubnetAnotherNodeHasIsRemovedAfterAMinute) {
   EXPECT_EQ(Env(), left);
   apply_after(std::chrono::seconds(1));
   EXPECT_FALSE(std::filesystem::exists(Path("subnet.env")));
+  EXPECT_THAT(reported(), HasSubstr("was removed: it named 10.244.2.0/24")) << "the cause is left";
   apply_after(std::chrono::seconds(1));
-  EXPECT_THAT(reported(), HasSubstr("node \"b\"'s")) << "the file is gone, the cause is not";
+  EXPECT_THAT(reported(), HasSubstr("was removed: it named 10.244.2.0/24"));
   Lease("10.244.3.0/24", "10.9.0.1");
   EXPECT_EQ(Round(), "");
   EXPECT_THAT(Env(), HasSubstr("FLANNEL_SUBNET=10.244.3.1/24\n")) << "at once";
@@ -683,11 +685,16 @@ TEST_F(TwoNicsTest, AMoveIsOneWarningWithBothValuesAndTheReason) {
   EXPECT_EQ(LogOf([] {}), "");
   own.v4.public_ip_overwrite = "203.0.113.7";
   EXPECT_THAT(LogOf(move), HasSubstr("] this node moves from eth1, 172.16.0.1 to eth1, 172.16.0.1 "
-                                     "(published as 203.0.113.7): requested by an annotation of "
-                                     "the Node (move 2 of this process)\n"));
+                                     "(published as 203.0.113.7): requested by the annotation "
+                                     "public-ip-overwrite (move 2 of this process)\n"));
   EXPECT_EQ(network_->public_ip(IpFamily::kV4)->ToString(), "203.0.113.7");
   own.internal_ips.clear();
   EXPECT_EQ(LogOf(move), "");
+  own.v4.public_ip_overwrite.clear();
+  EXPECT_THAT(LogOf(move), HasSubstr(": an annotation that named its public IP is gone (move 3"));
+  options_.iface = {"eth1"};
+  own.v4.node_public_ip = "203.0.113.8";
+  EXPECT_THAT(LogOf(move), HasSubstr(": requested by the annotation node-public-ip (move 4"));
 }
 
 TEST_F(TwoNicsTest, ALostAddressIsWaitedForAndReportedAfterTenSeconds) {
