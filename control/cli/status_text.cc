@@ -269,15 +269,14 @@ std::vector<std::string> NextSteps(const Status& status) {
 
 std::string PeerTable(const Status& status) {
   TextTable table({"PEER", "DEVICE", "SENT-PACKETS", "SENT-BYTES", "RECEIVED-PACKETS",
-                   "RECEIVED-BYTES", "HEARD", "PATH-MTU"});
+                   "RECEIVED-BYTES", "PATH-MTU", "HEARD"});
   const auto number = [](const auto& value) { return value ? absl::StrCat(*value) : ""; };
   for (const admin::PeerStatus& peer : status.peers) {
     table.Add({peer.node, peer.device, number(peer.sent_packets), number(peer.sent_bytes),
-               number(peer.received_packets), number(peer.received_bytes),
+               number(peer.received_packets), number(peer.received_bytes), number(peer.path_mtu),
                !peer.heard   ? ""
                : *peer.heard ? "yes"
-                             : "no",
-               number(peer.path_mtu)});
+                             : "no"});
   }
   return table.TakeText(/*with_headers=*/true);
 }

@@ -85,7 +85,7 @@ Status SampleStatus() {
   status.source.servers = {
       {.server = "https://10.96.0.1:443 (in-cluster)",
        .in_use = false,
-       .text = "failed: no connection within 5 s; check that the API server runs and that no "
+       .text = "failed: no connection within 10 s; check that the API server runs and that no "
                "firewall blocks it"},
       {.server = "https://192.0.2.1:6443 (in-cluster)",
        .in_use = true,
