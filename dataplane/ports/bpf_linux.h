@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <span>
 
 #include "dataplane/file_descriptor_linux.h"
 
@@ -27,6 +28,16 @@ inline bpf_insn BpfCode(int code, int to, int from, int offset, std::int32_t imm
   instruction.off = static_cast<std::int16_t>(offset);
   instruction.imm = immediate;
   return instruction;
+}
+
+inline FileDescriptor LoadBpf(bpf_prog_type type, std::span<const bpf_insn> program) {
+  static constexpr char kLicense[] = "Apache-2.0";
+  bpf_attr load{};
+  load.prog_type = type;
+  load.insns = reinterpret_cast<std::uint64_t>(program.data());
+  load.insn_cnt = static_cast<std::uint32_t>(program.size());
+  load.license = reinterpret_cast<std::uint64_t>(kLicense);
+  return Bpf(BPF_PROG_LOAD, load);
 }
 
 }  // namespace weft::dataplane

@@ -13,15 +13,6 @@ namespace weft::dataplane {
 // forwarder processes it.
 inline constexpr std::size_t kBatchBytes = 256 * 1024;
 
-constexpr bool IsWire(PortKind kind) {
-  return kind == PortKind::kWirePacket || kind == PortKind::kWireDatagram;
-}
-
-// Send's verdict for a packet that can never be sent.
-constexpr Verdict ErrorVerdict(PortKind kind) {
-  return IsWire(kind) ? Verdict::kWireError : Verdict::kPodError;
-}
-
 // Whether a port with `features` accepts `packet`. A superframe's checksum is always partial, so
 // partial_checksum matters to plain packets only. Refuses length zero, which no port delivers.
 constexpr bool Accepts(const PortFeatures& features, const Packet& packet) {

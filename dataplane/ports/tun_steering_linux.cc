@@ -65,13 +65,7 @@ FileDescriptor LoadProgram(int map, std::int32_t shared) {
       BpfCode(BPF_ALU64 | BPF_AND | BPF_K, 0, 0, 0, shared - 1),
       BpfCode(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
   }};
-  static constexpr char kLicense[] = "Apache-2.0";
-  bpf_attr load{};
-  load.prog_type = BPF_PROG_TYPE_SOCKET_FILTER;
-  load.insns = reinterpret_cast<std::uint64_t>(program.data());
-  load.insn_cnt = program.size();
-  load.license = reinterpret_cast<std::uint64_t>(kLicense);
-  return Bpf(BPF_PROG_LOAD, load);
+  return LoadBpf(BPF_PROG_TYPE_SOCKET_FILTER, program);
 }
 
 }  // namespace

@@ -92,13 +92,7 @@ FileDescriptor LoadRedirect(std::uint32_t egress) {
       BpfCode(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_redirect_neigh),
       BpfCode(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
   }};
-  static constexpr char kLicense[] = "Apache-2.0";
-  bpf_attr load{};
-  load.prog_type = BPF_PROG_TYPE_SCHED_CLS;
-  load.insns = reinterpret_cast<std::uint64_t>(program.data());
-  load.insn_cnt = program.size();
-  load.license = reinterpret_cast<std::uint64_t>(kLicense);
-  return Bpf(BPF_PROG_LOAD, load);
+  return LoadBpf(BPF_PROG_TYPE_SCHED_CLS, program);
 }
 
 FileDescriptor Attach(const FileDescriptor& program, std::uint32_t device) {

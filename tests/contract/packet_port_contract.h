@@ -26,6 +26,7 @@
 #include "dataplane/wait_set.h"
 #include "tests/contract/port_harness.h"
 #include "tests/support/bytes.h"
+#include "tests/support/memory_port.h"
 #include "tests/support/wait.h"
 
 namespace weft::dataplane {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "dataplane/packet_port.h"
-#include "dataplane/ports/port_rules.h"
 #include "vxlan/ip_address.h"
 
 namespace weft::dataplane {
@@ -22,6 +21,13 @@ struct MemoryOptions {
   IpAddress second_address{};
 };
 
+constexpr bool IsWire(PortKind kind) {
+  return kind == PortKind::kWirePacket || kind == PortKind::kWireDatagram;
+}
+// Send's verdict for a packet that can never be sent.
+constexpr Verdict ErrorVerdict(PortKind kind) {
+  return IsWire(kind) ? Verdict::kWireError : Verdict::kPodError;
+}
 // For Send: try again later.
 constexpr Verdict FullVerdict(PortKind kind) {
   return IsWire(kind) ? Verdict::kWireFull : Verdict::kPodFull;

@@ -7,8 +7,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "control/kube/codec/answer_reader_json.h"
-#include "control/kube/codec/answer_reader_protobuf.h"
 
 namespace weft::kube {
 
@@ -25,11 +23,8 @@ std::unique_ptr<AnswerReader> MakeAnswerReader(Encoding encoding, AnswerKind kin
                                                std::string_view own_node_name,
                                                AnswerListener& listener) {
   NodeReader nodes(keys, std::string(own_node_name));
-  if (encoding == Encoding::kJson)
-    return std::make_unique<JsonAnswerReader>(kind, std::move(nodes), listener);
-  if (kind == AnswerKind::kWatch)
-    return std::make_unique<ProtobufWatchReader>(std::move(nodes), listener);
-  return std::make_unique<ProtobufListReader>(std::move(nodes), listener);
+  return encoding == Encoding::kJson ? MakeJsonReader(kind, std::move(nodes), listener)
+                                     : MakeProtobufReader(kind, std::move(nodes), listener);
 }
 
 AnswerReader::AnswerReader(NodeReader nodes, AnswerListener& listener)

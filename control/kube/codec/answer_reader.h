@@ -82,6 +82,12 @@ std::unique_ptr<AnswerReader> MakeAnswerReader(Encoding encoding, AnswerKind kin
                                                std::string_view own_node_name,
                                                AnswerListener& listener);
 
+// Of one encoding each.
+std::unique_ptr<AnswerReader> MakeJsonReader(AnswerKind kind, NodeReader nodes,
+                                             AnswerListener& listener);
+std::unique_ptr<AnswerReader> MakeProtobufReader(AnswerKind kind, NodeReader nodes,
+                                                 AnswerListener& listener);
+
 // Shared by the readers.
 
 // The annotation of the bookmark that ends the first part of a streaming list.

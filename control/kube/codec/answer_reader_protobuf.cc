@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/kube/codec/answer_reader_protobuf.h"
-
+// Answers in protobuf.
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/kube/codec/answer_reader.h"
+#include "control/kube/codec/answer_reader_held.h"
 #include "control/kube/codec/api_status_codec.h"
 #include "control/kube/codec/node_codec_protobuf.h"
 #include "vxlan/bytes.h"
@@ -20,7 +25,67 @@ constexpr std::uint64_t kNoAnswerIsSoLong = std::uint64_t{1} << 62;
 constexpr std::uint64_t kTypeMeta = 1, kRaw = 2, kContentEncoding = 3;  // runtime.Unknown
 constexpr std::uint64_t kListMeta = 1, kItems = 2;                      // NodeList
 
-}  // namespace
+// The magic prefix, and one runtime.Unknown whose `raw` is a NodeList, which may have hundreds of
+// megabytes. Its fields are parsed as they arrive; only single fields are held.
+class ProtobufListReader final : public AnswerReader {
+ public:
+  ProtobufListReader(NodeReader nodes, AnswerListener& listener)
+      : AnswerReader(std::move(nodes), listener) {}
+
+  absl::Status Read(std::string_view bytes) override;
+  absl::Status Finish() override;
+
+ private:
+  enum class Step : std::uint8_t { kMark, kKey, kNumber, kLength, kSkip, kField };
+
+  // Each consumes at least one byte from the front of `bytes`.
+  absl::Status TakeMark(std::string_view& bytes);
+  absl::Status TakeVarintByte(std::string_view& bytes);
+  absl::Status TakeSkipped(std::string_view& bytes);
+  absl::Status TakeField(std::string_view& bytes);
+
+  absl::Status OnKey(std::uint64_t key);
+  absl::Status OnLength(std::uint64_t length);
+  absl::Status Skip(std::uint64_t length);
+  absl::Status OnField(std::string_view bytes);
+  absl::Status EndField();
+
+  bool in_list() const { return list_end_.has_value() && !ended_; }
+  // Whether a field of this length would exceed the list that contains it.
+  bool TooLong(std::uint64_t length) const { return in_list() && length > *list_end_ - at_; }
+
+  HeldBytes held_;
+  Step step_ = Step::kMark;
+  std::uint64_t at_ = 0;  // bytes consumed so far
+  std::uint64_t varint_ = 0;
+  int varint_shift_ = 0;                   // zero: none has begun
+  std::uint64_t field_at_ = 0;             // where the field's key began
+  std::uint64_t field_ = 0;                // its number
+  std::uint64_t left_ = 0;                 // in kSkip: of it; in kField: all of it
+  std::optional<std::uint64_t> list_end_;  // once the NodeList has begun
+  bool ended_ = false;                     // the list's end was reported
+  std::string resource_version_;
+  std::string continue_token_;
+};
+
+// Frames, each of a length in four bytes, big endian, and a WatchEvent.
+class ProtobufWatchReader final : public AnswerReader {
+ public:
+  ProtobufWatchReader(NodeReader nodes, AnswerListener& listener)
+      : AnswerReader(std::move(nodes), listener) {}
+
+  absl::Status Read(std::string_view bytes) override;
+  absl::Status Finish() override;
+
+ private:
+  static constexpr std::size_t kLengthSize = 4;
+
+  absl::Status ReadEvent(std::string_view bytes);
+
+  HeldBytes held_;                   // of the length, then of the frame
+  std::optional<std::size_t> size_;  // of the frame, once its length is known
+  std::uint64_t frame_at_ = 0;       // byte of the answer at which the frame begins
+};
 
 absl::Status ProtobufListReader::Read(std::string_view bytes) {
   absl::Status status;
@@ -236,6 +301,15 @@ absl::Status ProtobufWatchReader::ReadEvent(std::string_view bytes) {
   fields().kind = body.kind;
   ReportNode(ChangeOf(*type));
   return absl::OkStatus();
+}
+
+}  // namespace
+
+std::unique_ptr<AnswerReader> MakeProtobufReader(AnswerKind kind, NodeReader nodes,
+                                                 AnswerListener& listener) {
+  if (kind == AnswerKind::kWatch)
+    return std::make_unique<ProtobufWatchReader>(std::move(nodes), listener);
+  return std::make_unique<ProtobufListReader>(std::move(nodes), listener);
 }
 
 }  // namespace weft::kube

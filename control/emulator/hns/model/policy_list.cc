@@ -66,9 +66,4 @@ bool PolicyList::Has(std::string_view type, const Json& settings) const {
   return by_content_.contains(ContentKey(type, SettingsText(settings)));
 }
 
-bool PolicyList::HasType(std::string_view type) const {
-  return std::ranges::any_of(
-      items_, [&](auto& entry) { return absl::EqualsIgnoreCase(entry.second.type, type); });
-}
-
 }  // namespace weft::hns::emulator

@@ -28,7 +28,6 @@ class PolicyList {
   void RemoveType(std::string_view type);  // compared without case
 
   bool Has(std::string_view type, const Json& settings) const;
-  bool HasType(std::string_view type) const;
   // Whether there is a RemoteSubnetRoute with this DestinationPrefix.
   bool HasRouteTo(const std::string& prefix) const { return routes_.contains(prefix); }
   std::size_t size() const { return items_.size(); }
