@@ -217,6 +217,37 @@ def test_a_pod_cidr_around_peers_behind_a_router():
         wait_for_state(a, "0-thief", "host-conflict")
 
 
+def test_fifty_nodes_inside_network():
+    """Network contains the nodes, as upstream's own example 10.0.0.0/8 does: a Node with their addresses as its podCIDR takes nothing from them."""
+    names = ["a", "b", "c", *(f"far-{number}" for number in range(4, 51))]
+    leases = [lease.lease(name, f"10.0.5.{number}", f"10.1.{number}.0/24") for number, name in enumerate(names, 1)]
+    with topology.Lab(network="10.0.0.0/8") as lab:
+        for kind, own in zip((node.WeftNode, node.WeftNode, node.KernelNode), leases):
+            lab.add(kind, own)
+        lab.join_by_switch()
+        lab.up(leases)
+        a, b, c = lab.nodes
+        nodes = [lease.reporting(each.node(), each.public_ip) for each in leases]
+        new = lease.reporting(lease.lease("0-new", "203.0.113.9", "10.0.5.0/24").node(), "203.0.113.9")
+        ways = [(one.pod, other.pod_ip) for one in lab.nodes for other in lab.nodes if one is not other]
+        for source, address in ways:
+            traffic.ping(source, address, count=1)
+        with traffic.nothing_lost(*ways):
+            for taken in (nodes, [new, *nodes]):
+                for each in (a, b):
+                    each.write_nodes(taken)
+            for each in (a, b):
+                wait_until_taken(each, "the new Node", lease.lease("0-new", "203.0.113.9", "10.0.5.0/24"), "host-conflict")
+            traffic.ping(a.pod, c.pod_ip, count=60, interval=0.01)
+        before = a.leases()["leases"]
+        command.expect_equal([row["node"] for row in before if not row["ipv4"]["usable"]], ["0-new", "a"], "Nodes that are not used")
+        a.down()
+        a.up()
+        command.expect_equal(a.leases()["leases"], before, "the table after a restart")
+        for source, address in ways:
+            traffic.ping(source, address, count=1)
+
+
 def test_two_nodes_with_one_mac():
     """Cloned machines: both are reached and named, by each other as well."""
     leases = topology.leases("abc")

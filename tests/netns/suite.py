@@ -28,7 +28,7 @@ UNSANITIZED = (
     "forwarding.subnets_slash_26", "host_routes.host_gw", "host_routes.host_gw_ipv6", "host_routes.host_gw_lost_routes",
     "host_routes.host_gw_own_address_changes", "host_routes.host_gw_peer_behind_a_router", "host_routes.host_gw_refuses_nat", "host_routes.host_gw_reset",
     "lab", "leases.a_network_is_widened_node_by_node", "leases.a_pod_cidr_around_peers_behind_a_router", "leases.claims_before_the_start",
-    "leases.one_nodes_claims", "lifecycle.device", "lifecycle.idle", "lifecycle.path_of_configuration", "lifecycle.subnet_env",
+    "leases.fifty_nodes_inside_network", "leases.one_nodes_claims", "lifecycle.device", "lifecycle.idle", "lifecycle.path_of_configuration", "lifecycle.subnet_env",
     "lifecycle.subnet_env_dual_stack", "lifecycle.subnet_env_of_another_lease", "metrics.promtool", "pod_device.pcap_of_the_underlay_is_refused",
     "pod_rules.a_foreign_table", "pod_rules.forward_legacy", "pod_rules.forward_without_a_chain", "pod_rules.interface_down_and_mtu",
     "pod_rules.kernel_device", "pod_rules.kernel_device_with_the_port", "pod_rules.masquerade", "pod_rules.masquerade_as_by_nftables",
