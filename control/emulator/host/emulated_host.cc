@@ -73,11 +73,7 @@ HostState EmulatedHost::state() const {
 }
 
 void EmulatedHost::Replace(HostState state) {
-  {
-    const std::lock_guard lock(mutex_);
-    state_ = std::move(state);
-  }
-  NotifyWatchers();
+  Change([&] { state_ = std::move(state); });
 }
 
 bool EmulatedHost::Visible(const EmulatedAdapter& adapter) const {
@@ -276,40 +272,31 @@ absl::Status EmulatedHost::PutOne(const Route& route, bool replaces) {
   return absl::OkStatus();
 }
 
-// Notifies if any result is a success: a refused change is none.
-void EmulatedHost::NotifyIfChanged(const std::vector<absl::Status>& results) const {
-  if (std::any_of(results.begin(), results.end(),
-                  [](const absl::Status& status) { return status.ok(); }))
+std::vector<absl::Status> EmulatedHost::PutAll(const std::vector<Route>& routes, bool replaces) {
+  std::vector<absl::Status> results;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Route& route : routes) results.push_back(PutOne(route, replaces));
+  }
+  // A refused change is none.
+  if (std::ranges::any_of(results, [](const absl::Status& each) { return each.ok(); }))
     NotifyWatchers();
+  return results;
 }
 
 std::vector<absl::Status> EmulatedHost::PutRoutes(const std::vector<Route>& routes) {
-  std::vector<absl::Status> results;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const Route& route : routes) results.push_back(PutOne(route, /*replaces=*/false));
-  }
-  NotifyIfChanged(results);
-  return results;
+  return PutAll(routes, /*replaces=*/false);
 }
 
 std::vector<absl::Status> EmulatedHost::ReplaceRoutes(const std::vector<Route>& routes) {
-  std::vector<absl::Status> results;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const Route& route : routes) results.push_back(PutOne(route, /*replaces=*/true));
-  }
-  NotifyIfChanged(results);
-  return results;
+  return PutAll(routes, /*replaces=*/true);
 }
 
 std::vector<absl::Status> EmulatedHost::RemoveRoutes(const std::vector<Route>& routes) {
-  {
-    const std::lock_guard lock(mutex_);
+  Change([&] {
     for (const Route& route : routes)
       std::erase_if(state_.routes, [&](const Route& other) { return IsSameWay(other, route); });
-  }
-  NotifyWatchers();
+  });
   return std::vector<absl::Status>(routes.size());
 }
 

@@ -98,8 +98,21 @@ class EmulatedHost final : public Host {
   void MoveInterface(EmulatedAdapter& from, EmulatedAdapter& to);
   void EraseDefaultRoutes(const EmulatedAdapter& of);  // of IPv4
   absl::Status PutOne(const Route& route, bool replaces);
+  std::vector<absl::Status> PutAll(const std::vector<Route>& routes, bool replaces);
   void NotifyWatchers() const;
-  void NotifyIfChanged(const std::vector<absl::Status>& results) const;
+  void Change(const auto& change) {
+    {
+      const std::lock_guard lock(mutex_);
+      change();
+    }
+    NotifyWatchers();
+  }
+  // If it exists.
+  void ChangeAdapter(std::string_view name, const auto& change) {
+    Change([&] {
+      if (EmulatedAdapter* const found = FindNamed(name)) change(*found);
+    });
+  }
 
   mutable std::mutex mutex_;
   HostState state_;

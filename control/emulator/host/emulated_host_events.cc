@@ -57,8 +57,7 @@ void EmulatedHost::RemoveEndpoint(std::string_view endpoint) {
 }
 
 void EmulatedHost::Reboot() {
-  {
-    const std::lock_guard lock(mutex_);
+  Change([&] {
     std::erase_if(state_.routes,
                   [](const Route& route) { return route.destination.length() != 0; });
     for (EmulatedAdapter& each : state_.adapters) {
@@ -69,64 +68,40 @@ void EmulatedHost::Reboot() {
       each.link_local_until = Milliseconds::max();
       EraseDefaultRoutes(each);
     }
-  }
-  NotifyWatchers();
+  });
 }
 
 void EmulatedHost::Unplug(std::string_view name) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (EmulatedAdapter* found = FindNamed(name)) found->gone = true;
-  }
-  NotifyWatchers();
+  ChangeAdapter(name, [](EmulatedAdapter& found) { found.gone = true; });
 }
 
 void EmulatedHost::Plug(std::string_view name) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (EmulatedAdapter* found = FindNamed(name)) found->gone = false;
-  }
-  NotifyWatchers();
+  ChangeAdapter(name, [](EmulatedAdapter& found) { found.gone = false; });
 }
 
 void EmulatedHost::SetUp(std::string_view name, bool up) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (EmulatedAdapter* found = FindNamed(name)) found->adapter.up = up;
-  }
-  NotifyWatchers();
+  ChangeAdapter(name, [up](EmulatedAdapter& found) { found.adapter.up = up; });
 }
 
 void EmulatedHost::SetAddresses(std::string_view name, std::vector<AssignedAddress> addresses) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (EmulatedAdapter* found = FindNamed(name)) found->adapter.addresses = std::move(addresses);
-  }
-  NotifyWatchers();
+  ChangeAdapter(
+      name, [&](EmulatedAdapter& found) { found.adapter.addresses = std::move(addresses); });
 }
 
 void EmulatedHost::SetStaticIp(std::string_view name, StaticIp settings) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (EmulatedAdapter* found = FindNamed(name)) {
-      Erase(found->adapter.addresses, found->static_ip.addresses);
-      Erase(found->adapter.addresses, settings.addresses);
-      found->adapter.addresses.insert(found->adapter.addresses.begin(), settings.addresses.begin(),
-                                      settings.addresses.end());
-      found->static_ip = std::move(settings);
-      found->until_reboot.clear();
-      found->link_local_until = Milliseconds(0);
-    }
-  }
-  NotifyWatchers();
+  ChangeAdapter(name, [&](EmulatedAdapter& found) {
+    std::vector<AssignedAddress>& addresses = found.adapter.addresses;
+    Erase(addresses, found.static_ip.addresses);
+    Erase(addresses, settings.addresses);
+    addresses.insert(addresses.begin(), settings.addresses.begin(), settings.addresses.end());
+    found.static_ip = std::move(settings);
+    found.until_reboot.clear();
+    found.link_local_until = Milliseconds(0);
+  });
 }
 
 void EmulatedHost::Rename(std::string_view name, std::string to) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (EmulatedAdapter* found = FindNamed(name)) found->adapter.name = std::move(to);
-  }
-  NotifyWatchers();
+  ChangeAdapter(name, [&](EmulatedAdapter& found) { found.adapter.name = std::move(to); });
 }
 
 void EmulatedHost::MoveInterface(EmulatedAdapter& from, EmulatedAdapter& to) {
@@ -184,11 +159,7 @@ void EmulatedHost::BindSwitch(std::string_view adapter, std::string host_adapter
 }
 
 void EmulatedHost::HideBoundAdapters(bool hide) {
-  {
-    const std::lock_guard lock(mutex_);
-    hides_bound_ = hide;
-  }
-  NotifyWatchers();
+  Change([&] { hides_bound_ = hide; });
 }
 
 void EmulatedHost::UnbindSwitch(std::string_view adapter, Milliseconds gap,
