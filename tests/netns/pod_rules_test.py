@@ -2,7 +2,9 @@
 
 import contextlib
 import dataclasses
+import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -262,6 +264,33 @@ def test_forward_nft():
 
 def test_forward_legacy():
     forward("legacy")
+
+
+class UserNode(RulesNode):
+    """Its daemon is a user with the capabilities that README asks for."""
+
+    under = ("setpriv", "--reuid=64999", "--regid=64999", "--clear-groups", "--inh-caps=+net_admin,+net_raw", "--ambient-caps=+net_admin,+net_raw")
+
+    def __init__(self, lab, own, mtu=1500):
+        super().__init__(lab, own, mtu)
+        os.chmod(lab.folder, 0o755)
+        os.chown(self.folder, 64999, 64999)
+
+
+def test_forward_legacy_that_may_not_be_read():
+    """Which legacy tables there are only root may read: that is one line, and changes neither the lease nor readiness."""
+    with topology.pair(UserNode, node.KernelNode) as lab:
+        a, b = lab.nodes
+        shutil.copy(lab.program("flanneld"), lab.folder)  # the build's folder may be closed to that user
+        lab.program = lambda name: os.path.join(lab.folder, name)
+        a.host.run("iptables-legacy", "-P", "FORWARD", "DROP")
+        lab.up()
+        line = "it is not known whether this host has tables of iptables-legacy"
+        command.wait_until(lambda: line in a.log_text(), lambda: a.last_words(), timeout=10)
+        a.host.run("iptables-legacy", "-P", "FORWARD", "ACCEPT")
+        traffic.ping(a.pod, b.pod_ip, count=60)
+        found = (a.log_text().count(line), a.health("/readyz")[0], condition(a, "forward-rules"), a.leases()["leases"][1]["ipv4"]["state"])
+        command.expect_equal(found, (1, 200, "", "usable"), "lines, readyz, condition, lease")
 
 
 def test_forward_without_a_chain():
