@@ -62,6 +62,7 @@ Daemon::Daemon(EventLoop& loop, DaemonConfig config, std::unique_ptr<host::Host>
     : loop_(loop),
       config_(std::move(config)),
       started_(control::UnixSecondsAt(steady_clock::now())),
+      clock_(*config_.clock),
       reconciler_(clock_, control::SystemRandom(), Hooks(), WithKnown(config_)),
       node_name_(config_.options.node_name),
       source_timer_(loop),

@@ -62,6 +62,8 @@ struct DaemonConfig {
   std::string unprotected{};
   // For tests: false, the host is read only when it reports a change.
   bool polls_host = true;
+  // For tests: one that may be ahead of the system's.
+  std::shared_ptr<const control::Clock> clock = std::make_shared<control::SystemClock>();
   // Receives the daemon's health about once a second, and when it becomes ready or unready.
   std::function<void(const service::Health&)> on_health{};
 };
@@ -149,7 +151,7 @@ class Daemon final : public admin::StateProvider {
   const DaemonConfig config_;
   const std::int64_t started_;                                  // Unix seconds
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // posted tasks check it first
-  control::SystemClock clock_;
+  const control::Clock& clock_;
   control::Reconciler reconciler_;
   // Where leases come from: one of the two.
   std::unique_ptr<control::FileSource> file_;

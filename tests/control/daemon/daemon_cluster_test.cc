@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon as a member of a cluster whose API server is a script: its requests, their order, what
 // it writes and reports. Over real sockets; on every system. (tests/e2e has the real server.)
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -411,6 +412,29 @@ TEST_F(DaemonClusterTest, TheServersSilenceIsAFactThenACondition) {
   EXPECT_THAT(condition_after(std::chrono::seconds(60), false),
               HasSubstr("the API server has sent nothing for 155 s"));
   EXPECT_EQ(condition_after(std::chrono::seconds(1), true), "") << "the source's says more";
+}
+
+// As above, in status; the loop's timers go on meanwhile.
+TEST_F(DaemonClusterTest, TheServersSilenceIsInStatus) {
+  struct AheadClock final : control::Clock {
+    control::TimePoint Now() const override { return std::chrono::steady_clock::now() + ahead; }
+    std::chrono::seconds ahead{0};
+  };
+  const auto clock = std::make_shared<AheadClock>();
+  config_.clock = clock;
+  AnswerStream({Published()});
+  Answer("200 OK", "{}");
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntil([&] { return CheckNamed("source").ok; }));
+  EXPECT_EQ(daemon_->ReadStatus().source.last_answer_age, std::nullopt);
+  clock->ahead = std::chrono::seconds(95);
+  EXPECT_GE(daemon_->ReadStatus().source.last_answer_age, 95u);
+  clock->ahead = std::chrono::seconds(155);
+  EXPECT_TRUE(RunUntil([&] {
+    const auto conditions = daemon_->ReadStatus().conditions;
+    return std::ranges::find(conditions, "api-server", &admin::ConditionStatus::subject) !=
+           conditions.end();
+  }));
 }
 
 TEST_F(DaemonClusterTest, APodCidrOutsideNetworkIsNotPublished) {
