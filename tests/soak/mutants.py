@@ -500,8 +500,7 @@ def folder_of(file, folders):
 
 
 def is_product(file, folders):
-    # The stand-in DLLs are for tests under Wine and are never shipped.
-    return file.endswith((".cc", ".h")) and folder_of(file, folders) is not None and not file.startswith("control/emulator/dll/")
+    return file.endswith((".cc", ".h")) and folder_of(file, folders) is not None
 
 
 class Drawing:

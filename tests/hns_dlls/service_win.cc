@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/emulator/dll/service_win.h"
+#include "tests/hns_dlls/service_win.h"
 
 #include <windows.h>
 
-#include "control/emulator/dll/strings_win.h"
+#include "tests/hns_dlls/strings_win.h"
 
 namespace weft::hns::emulator {
 

@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-#include "control/emulator/dll/service_win.h"
-#include "control/emulator/dll/strings_win.h"
+#include "tests/hns_dlls/service_win.h"
+#include "tests/hns_dlls/strings_win.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 // declares.
 #include <windows.h>
 
-#include "control/emulator/dll/service_win.h"
-#include "control/emulator/dll/strings_win.h"
+#include "tests/hns_dlls/service_win.h"
+#include "tests/hns_dlls/strings_win.h"
 
 extern "C" HRESULT WINAPI HNSCall(PCWSTR method, PCWSTR path, PCWSTR request, PWSTR* response) {
   namespace emulator = weft::hns::emulator;

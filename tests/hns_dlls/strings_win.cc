@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/emulator/dll/strings_win.h"
+#include "tests/hns_dlls/strings_win.h"
 
 #include <windows.h>
 //
