@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hns/bridge_drift.h"
-
+// The part of bridge_machine.h that changes nothing.
 #include "absl/strings/str_cat.h"
+#include "hns/bridge_machine.h"
 
 namespace weft::hns {
 

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "hns/api/hresult.h"
 #include "hns/base_network.h"
-#include "hns/bridge_drift.h"
 #include "hns/former_network.h"
 
 namespace weft::hns {

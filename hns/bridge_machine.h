@@ -110,4 +110,16 @@ class BridgeMachine {
 
 using BridgeKeeper = Driven<BridgeMachine>;
 
+// ---- What the keeper would do now, without doing it; for `flannelctl plan` and `hns drift`.
+
+// Makes no modifying call.
+Sequence<absl::StatusOr<BridgePlan>> InspectBridge(const BridgeSpec& spec);
+
+// In the keeper's order. An endpoint on a network that does not exist yet has a zero network id.
+std::vector<PlannedCall> PlannedCalls(const BridgePlan& plan, const BridgeSpec& spec);
+Drift DriftOf(const BridgePlan& plan, const BridgeSpec& spec);
+
+std::string BridgeNetworkPath(const Guid& id);
+std::string BridgeEndpointPath(const Guid& id);
+
 }  // namespace weft::hns

@@ -33,7 +33,7 @@
 #include "control/sources/kube_source.h"
 #include "control/underlay/host_needs.h"
 #include "control/underlay/own_underlay.h"
-#include "hns/bridge_drift.h"
+#include "hns/bridge_machine.h"
 #include "hns/desired_routes.h"
 #include "hns/overlay_machine.h"
 

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "hns/api/hresult.h"
 #include "hns/document/guid.h"
 
@@ -150,5 +152,9 @@ class Api {
     return Make({.operation = Operation::kUnsubscribe, .handle = handle}).code;
   }
 };
+
+// This machine's HNS. On Windows it always succeeds: if a DLL or function is missing, each call
+// returns that. Unimplemented elsewhere.
+absl::StatusOr<std::unique_ptr<Api>> OpenApi();
 
 }  // namespace weft::hns

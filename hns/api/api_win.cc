@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "hns/api/open_api.h"
 #include "vxlan/text/utf16_win.h"
 
 namespace weft::hns {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/status/status.h"
-#include "hns/api/open_api.h"
+#include "hns/api/api.h"
 
 namespace weft::hns {
 

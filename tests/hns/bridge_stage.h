@@ -11,7 +11,6 @@
 
 #include "hns/api/renewed_api.h"
 #include "hns/api/response.h"
-#include "hns/bridge_drift.h"
 #include "hns/bridge_machine.h"
 #include "tests/hns/overlay_stage.h"
 

@@ -2,7 +2,6 @@
 #include "control/emulator/remote/open_hns.h"
 
 #include "control/emulator/remote/remote_api.h"
-#include "hns/api/open_api.h"
 #include "hns/api/renewed_api.h"
 
 namespace weft::emulator {

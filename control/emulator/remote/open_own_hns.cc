@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/emulator/remote/open_hns.h"
-#include "hns/api/open_api.h"
 #include "hns/api/renewed_api.h"
 
 namespace weft::emulator {

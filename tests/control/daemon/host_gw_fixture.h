@@ -8,7 +8,7 @@
 
 #include "control/emulator/emulated_node.h"
 #include "hns/api/response.h"
-#include "hns/bridge_drift.h"
+#include "hns/bridge_machine.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/support/ethernet_node.h"
 #include "tests/support/host_view.h"

@@ -8,7 +8,6 @@
 #include <future>
 #include <thread>
 
-#include "hns/api/open_api.h"
 #include "tests/hns/api/fake_hns_win.h"
 #include "vxlan/text/utf16_win.h"
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hns/api/open_api.h"
+#include "hns/api/api.h"
 
 namespace weft::hns {
 namespace {
