@@ -10,10 +10,6 @@
 
 namespace weft::hns {
 
-namespace {
-
-// Nesting of brackets outside strings. Not by the parser's callback: its time grows with the square
-// of a list's length.
 int DepthOf(std::string_view text) {
   int depth = 0;
   int deepest = 0;
@@ -32,8 +28,6 @@ int DepthOf(std::string_view text) {
   }
   return deepest;
 }
-
-}  // namespace
 
 absl::StatusOr<Json> ParseObject(std::string_view text, std::string_view what) {
   if (DepthOf(text) > kMaxDepth)

@@ -18,6 +18,10 @@ using Json = nlohmann::ordered_json;
 // Deepest nesting that is read; HNS's documents have eight.
 inline constexpr int kMaxDepth = 64;
 
+// How deep the brackets of `json` nest. For before it is parsed: nlohmann writes and destroys
+// recursively. Not by the parser's callback, whose time grows with the square of a list's length.
+int DepthOf(std::string_view json);
+
 // Parses `text` as an object. DataLoss, naming `what`: it is not one, or nests deeper than
 // kMaxDepth.
 absl::StatusOr<Json> ParseObject(std::string_view text, std::string_view what);

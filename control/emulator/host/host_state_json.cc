@@ -3,6 +3,7 @@
 
 #include "control/emulator/host/host_state.h"
 #include "control/emulator/host/values_json.h"
+#include "hns/document/document_json.h"
 
 namespace weft::host {
 namespace {
@@ -59,15 +60,9 @@ void Fields(auto& visit, control::Is<HostState> auto& state) {
 absl::StatusOr<Json> ParseHostDocument(std::string_view text) {
   if (text.size() > kMaxText)
     return absl::InvalidArgumentError("host document: it is larger than 64 MiB");
-  bool too_deep = false;
-  Json document = Json::parse(
-      text,
-      [&](int depth, Json::parse_event_t, Json&) {
-        too_deep = too_deep || depth > kMaxDepth;
-        return !too_deep;
-      },
-      false);
-  if (too_deep || document.is_discarded())
+  Json document(Json::value_t::discarded);
+  if (hns::DepthOf(text) <= kMaxDepth) document = Json::parse(text, nullptr, false);
+  if (document.is_discarded())
     return absl::InvalidArgumentError(
         "host document: it is no JSON, or nests too deep; correct it");
   return document;

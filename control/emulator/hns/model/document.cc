@@ -2,29 +2,10 @@
 #include "control/emulator/hns/model/document.h"
 
 #include "absl/strings/match.h"
+#include "hns/document/document_json.h"
 
 namespace weft::hns::emulator {
 namespace {
-
-// nlohmann writes and destroys recursively, so the depth is checked before it parses.
-bool IsShallow(std::string_view text, int deepest) {
-  int depth = 0;
-  bool quoted = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (quoted) {
-      if (c == '\\') ++at;
-      if (c == '"') quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > deepest) return false;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return true;
-}
 
 bool IsZero(const Json& value) {
   switch (value.type()) {
@@ -47,7 +28,7 @@ bool IsZero(const Json& value) {
 
 std::optional<Json> ParseDocument(std::string_view text, int deepest) {
   if (text.empty()) return Json::object();
-  if (!IsShallow(text, deepest)) return std::nullopt;
+  if (DepthOf(text) > deepest) return std::nullopt;
   Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!value.is_object()) return std::nullopt;
   return value;
