@@ -65,7 +65,10 @@ std::string ErrorText(const Response& response) {
 // There is no handshake: the strict reader refuses the documents of another version, and says which
 // program to upgrade.
 template <class T>
-absl::StatusOr<T> Checked(absl::StatusOr<T> document, const std::string& endpoint) {
+absl::StatusOr<T> Read(const absl::StatusOr<std::string>& body,
+                       absl::StatusOr<T> (*parse)(std::string_view), const std::string& endpoint) {
+  if (!body.ok()) return body.status();
+  absl::StatusOr<T> document = parse(*body);
   if (document.ok()) return document;
   return absl::FailedPreconditionError(absl::StrCat(
       "flanneld at ", endpoint,
@@ -95,32 +98,24 @@ absl::StatusOr<std::string> AdminClient::Get(std::string_view target,
 }
 
 absl::StatusOr<Status> AdminClient::ReadStatus() const {
-  const absl::StatusOr<std::string> body = Get(kStatusPath);
-  if (!body.ok()) return body.status();
-  return Checked(ParseStatus(*body), endpoint_);
+  return Read(Get(kStatusPath), ParseStatus, endpoint_);
 }
 
 absl::StatusOr<LeaseList> AdminClient::ReadLeases() const {
-  const absl::StatusOr<std::string> body = Get(kLeasesPath);
-  if (!body.ok()) return body.status();
-  return Checked(ParseLeaseList(*body), endpoint_);
+  return Read(Get(kLeasesPath), ParseLeaseList, endpoint_);
 }
 
 absl::StatusOr<Plan> AdminClient::ReadPlan(bool repair) const {
   const std::string ask = absl::StrCat(std::random_device()(), "-", std::random_device()());
-  const absl::StatusOr<std::string> body =
-      Get(absl::StrCat(repair ? kRepairPath : kPlanPath, "?ask=", ask),
-          std::chrono::seconds(kPlanWait), repair ? "POST" : "GET");
-  if (!body.ok()) return body.status();
-  return Checked(ParsePlan(*body), endpoint_);
+  return Read(Get(absl::StrCat(repair ? kRepairPath : kPlanPath, "?ask=", ask),
+                  std::chrono::seconds(kPlanWait), repair ? "POST" : "GET"),
+              ParsePlan, endpoint_);
 }
 
 absl::StatusOr<LeaseList> AdminClient::ReadLeasesAfter(std::uint64_t after,
                                                        std::chrono::seconds wait) const {
-  const absl::StatusOr<std::string> body =
-      Get(absl::StrCat(kLeasesPath, "?after=", after, "&wait=", wait.count()), wait);
-  if (!body.ok()) return body.status();
-  return Checked(ParseLeaseList(*body), endpoint_);
+  return Read(Get(absl::StrCat(kLeasesPath, "?after=", after, "&wait=", wait.count()), wait),
+              ParseLeaseList, endpoint_);
 }
 
 }  // namespace weft::admin
