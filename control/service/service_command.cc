@@ -12,6 +12,29 @@
 namespace weft::service {
 namespace {
 
+constexpr char kUsage[] =
+    R"(usage: flanneld service install [--service-name=NAME] [--start=auto|delayed|manual] [FLAG...]
+       flanneld service uninstall|start|stop|status [--service-name=NAME]
+
+Runs flanneld as a service of Windows.
+
+install    makes the service, or changes it and prints what differed; every other FLAG is the
+           service's own, with --log-dir=C:\var\log\weft unless given (flanneld --help). Paths
+           must be whole: a service starts in C:\Windows\System32
+uninstall  stops it and removes it and its event source; what flanneld made in HNS and on the
+           host stays, for flannelctl reset
+start      starts it and waits until it runs, not until the network is ready
+stop       stops it and waits for its end; pods stay connected
+status     prints its state and its settings
+
+  --service-name=NAME   (default flanneld)
+  --start=auto|delayed|manual
+                        when it starts: at boot, two minutes later, or on request only (default
+                        auto)
+
+Exit status: 0 done, or with status: it runs; 1 failed, or it does not run; 2 wrong words.
+)";
+
 constexpr std::size_t kLongestName = 80;
 
 std::optional<Verb> VerbOf(std::string_view word) {
@@ -93,33 +116,6 @@ absl::StatusOr<Command> ParseCommand(std::span<const std::string> words) {
   return command;
 }
 
-std::string CommandUsage() {
-  return "usage: flanneld service install [--service-name=NAME] [--start=auto|delayed|manual] "
-         "[FLAG...]\n"
-         "       flanneld service uninstall|start|stop|status [--service-name=NAME]\n"
-         "\n"
-         "Runs flanneld as a service of Windows.\n"
-         "\n"
-         "install    makes the service, or changes it and prints what differed; every other FLAG "
-         "is the\n"
-         "           service's own, with --log-dir=C:\\var\\log\\weft unless given (flanneld "
-         "--help). Paths\n"
-         "           must be whole: a service starts in C:\\Windows\\System32\n"
-         "uninstall  stops it and removes it and its event source; what flanneld made in HNS and "
-         "on the\n"
-         "           host stays, for flannelctl reset\n"
-         "start      starts it and waits until it runs, not until the network is ready\n"
-         "stop       stops it and waits for its end; pods stay connected\n"
-         "status     prints its state and its settings\n"
-         "\n"
-         "  --service-name=NAME   (default flanneld)\n"
-         "  --start=auto|delayed|manual\n"
-         "                        when it starts: at boot, two minutes later, or on request only "
-         "(default\n"
-         "                        auto)\n"
-         "\n"
-         "Exit status: 0 done, or with status: it runs; 1 failed, or it does not run; 2 wrong "
-         "words.\n";
-}
+std::string CommandUsage() { return kUsage; }
 
 }  // namespace weft::service
