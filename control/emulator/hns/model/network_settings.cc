@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/emulator/hns/model/network_settings.h"
 
-#include <array>
+#include <initializer_list>
+#include <iterator>
 
 #include "absl/strings/match.h"
 #include "control/emulator/hns/model/features.h"
@@ -9,17 +10,15 @@
 namespace weft::hns::emulator {
 namespace {
 
-constexpr std::array<const char*, 11> kNetworkTypes = {
+constexpr std::initializer_list<std::string_view> kNetworkTypes = {
     "NAT",     "ICS",      "Transparent", "L2Bridge",   "L2Tunnel",      "Overlay",
     "Private", "Internal", "Mirrored",    "Infiniband", "ConstrainedICS"};
 constexpr std::uint32_t kDisableHostPort = 1024;
 
 std::optional<std::string> ReadType(const Json& value) {
-  const auto word =
-      WordOf(value, {"NAT", "ICS", "Transparent", "L2Bridge", "L2Tunnel", "Overlay", "Private",
-                     "Internal", "Mirrored", "Infiniband", "ConstrainedICS"});
+  const auto word = WordOf(value, kNetworkTypes);
   if (!word) return std::nullopt;
-  return kNetworkTypes.at(*word);
+  return std::string(std::data(kNetworkTypes)[*word]);
 }
 
 Json ReadSubnet(const Json& item) {
