@@ -27,12 +27,12 @@ constexpr std::string_view kV1Failures[] = {"mixed", "hresult", "text"};
 void Plain(auto& visit, const char* name, auto& value) { visit.Always(name, value, value); }
 
 void Time(auto& visit, const char* name, auto& value) {
-  constexpr std::chrono::hours kMost{24 * 365};
   auto count = static_cast<std::uint64_t>(value.count());
   Plain(visit, name, count);
   if constexpr (control::kReads<decltype(visit)>) {
     using Unit = std::remove_reference_t<decltype(value)>;
-    if (count > static_cast<std::uint64_t>(Unit(kMost).count()))
+    constexpr Unit kMost = std::chrono::hours(24 * 365);
+    if (count > static_cast<std::uint64_t>(kMost.count()))
       return visit.Refuse(name, "is longer than a year");
     value = Unit(static_cast<typename Unit::rep>(count));
   }
