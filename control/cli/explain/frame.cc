@@ -7,7 +7,6 @@
 #include "vxlan/ethernet.h"
 #include "vxlan/inner_frame.h"
 #include "vxlan/outer_packet.h"
-#include "vxlan/vni.h"
 #include "vxlan/vxlan_header.h"
 
 namespace weft::cli {
