@@ -275,8 +275,6 @@ gate() {
   fi
 }
 
-thread_tests=(forwarding host_routes lifecycle net_conf three_nodes workers)  # of tests/netns, those in which flanneld has several threads
-
 # What mostly waits, in the order in which it is built.
 waiting() {
   must demo deploy/demo.sh --no-build
@@ -292,11 +290,10 @@ waiting() {
 
 # For the stream that comes first: where nothing was built before, that is the one with the clusters.
 sanitized() {
-  local name tests
+  local name
   for name in asan tsan; do
-    [ $name = asan ] && tests=() || tests=("${thread_tests[@]}")
     built $name && mkdir "$logs/claimed-$name" 2>/dev/null &&
-      counted netns "netns-$name" env WEFT_BUILD="build/$name" tests/netns/run.sh --sanitized "${tests[@]}"
+      counted netns "netns-$name" env WEFT_BUILD="build/$name" tests/netns/run.sh --sanitized=$name
   done
 }
 
