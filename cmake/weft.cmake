@@ -15,9 +15,9 @@ target_compile_options(weft_options INTERFACE
   # What is private to one file is included there, and taken for what a header gives away.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${WEFT_UNITY}>>:-Wno-subobject-linkage>)
 
-# weft_precompile(<target> <asio>): what nearly every file includes, every file of tests/, and, if <asio>, Boost.Asio, read once instead
-# of once a file.
-function(weft_precompile target asio)
+# weft_precompile(<target>): what nearly every file includes, every file of tests/, and Boost.Asio's of a library that links it,
+# read once instead of once a file.
+function(weft_precompile target)
   if(NOT WEFT_UNITY OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     return()
   endif()
@@ -25,13 +25,15 @@ function(weft_precompile target asio)
   set(options -fpch-preprocess)  # for ccache
   set(libraries absl::statusor absl::strings absl::time nlohmann_json::nlohmann_json)
   set(more)
+  get_target_property(linked ${target} LINK_LIBRARIES)
   if(WEFT_TESTS AND CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests")
     set(headers weft_tests_headers)
     list(APPEND options ${WEFT_TEST_OPTIONS})
     list(APPEND libraries GTest::gmock)
     set(more <gmock/gmock.h> <gtest/gtest.h>)
-  elseif(asio)
+  elseif(weft::boost IN_LIST linked)
     set(headers weft_asio_headers)
+    list(APPEND libraries weft::boost)
     set(more <boost/asio/awaitable.hpp> <boost/asio/io_context.hpp> <boost/asio/ip/tcp.hpp> <boost/asio/post.hpp>
       <boost/asio/steady_timer.hpp> <boost/asio/use_awaitable.hpp>)
   endif()
@@ -64,12 +66,12 @@ function(weft_alone)
   endif()
 endfunction()
 
-# weft_library(<name> [ASIO] [SOURCES ...] [ALONE ...] [HEADERS ...] [LINUX_SOURCES ...] [WINDOWS_SOURCES ...]
+# weft_library(<name> [SOURCES ...] [ALONE ...] [HEADERS ...] [LINUX_SOURCES ...] [WINDOWS_SOURCES ...]
 #              [LINUX_HEADERS ...] [WINDOWS_HEADERS ...] [PUBLIC lib...] [PRIVATE lib...])
 # Static library weft_<name>, alias weft::<name>; without sources an INTERFACE library.
 # PUBLIC is what its headers show, PRIVATE the rest: the link line is an architecture statement.
 function(weft_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "ASIO"
+  cmake_parse_arguments(PARSE_ARGV 1 arg ""
     "" "SOURCES;ALONE;HEADERS;LINUX_SOURCES;WINDOWS_SOURCES;LINUX_HEADERS;WINDOWS_HEADERS;PUBLIC;PRIVATE")
   weft_reject_unparsed("weft_library(${name})" "${arg_UNPARSED_ARGUMENTS}")
   if(WIN32)
@@ -87,7 +89,7 @@ function(weft_library name)
     target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE} weft_options)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 16)
     weft_alone(${arg_ALONE})
-    weft_precompile(${target} ${arg_ASIO})
+    weft_precompile(${target})
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)
@@ -153,7 +155,7 @@ function(weft_test name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   weft_alone(${arg_ALONE})
   target_compile_options(${name} PRIVATE -Wno-dangling-else)  # `if (x) EXPECT_EQ(...)`: the macro's own if
-  weft_precompile(${name} FALSE)
+  weft_precompile(${name})
   if(WEFT_WHOLE_PROGRAMS)
     foreach(shard IN ITEMS 0 1)  # so that two cores have work to the end
       add_test(NAME "${name}#${shard}" COMMAND ${name})
