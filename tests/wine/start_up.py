@@ -15,7 +15,7 @@ import time
 
 
 def ended_in_start_up(code, text):
-    second = "Application could not be started" in text or all(word in text for word in ("fork/exec", "Internal error"))
+    second = text.startswith("Application could not be started") or all(word in text for word in ("fork/exec", "Internal error"))
     return code not in (None, 0) and (not text or second)
 
 
