@@ -15,7 +15,8 @@ target_compile_options(weft_options INTERFACE
   # What is private to one file is included there, and taken for what a header gives away.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${WEFT_UNITY}>>:-Wno-subobject-linkage>)
 
-# weft_precompile(<target>): what nearly every file includes, and every file of tests/, read once instead of once a file.
+# weft_precompile(<target>): what nearly every file includes, every file of tests/, and Boost.Asio's of a library that links it,
+# read once instead of once a file.
 function(weft_precompile target)
   if(NOT WEFT_UNITY OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     return()
@@ -23,12 +24,18 @@ function(weft_precompile target)
   set(headers weft_files_headers)
   set(options -fpch-preprocess)  # for ccache
   set(libraries absl::statusor absl::strings absl::time nlohmann_json::nlohmann_json)
-  set(tests)
+  set(more)
+  get_target_property(linked ${target} LINK_LIBRARIES)
   if(WEFT_TESTS AND CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests")
     set(headers weft_tests_headers)
     list(APPEND options ${WEFT_TEST_OPTIONS})
     list(APPEND libraries GTest::gmock)
-    set(tests <gmock/gmock.h> <gtest/gtest.h>)
+    set(more <gmock/gmock.h> <gtest/gtest.h>)
+  elseif(weft::boost IN_LIST linked)
+    set(headers weft_asio_headers)
+    list(APPEND libraries weft::boost)
+    set(more <boost/asio/awaitable.hpp> <boost/asio/io_context.hpp> <boost/asio/ip/tcp.hpp> <boost/asio/post.hpp>
+      <boost/asio/steady_timer.hpp> <boost/asio/use_awaitable.hpp>)
   endif()
   if(NOT TARGET ${headers})
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${headers}.cc CONTENT "// empty\n")
@@ -40,7 +47,7 @@ function(weft_precompile target)
       <algorithm> <chrono> <filesystem> <fstream> <functional> <map> <memory> <optional> <random> <set> <span> <sstream>
       <string> <thread> <vector>
       <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/strings/str_join.h> <absl/time/time.h>
-      <cmake/json_templates.h> ${tests})  # no path of this clone: ccache
+      <cmake/json_templates.h> ${more})  # no path of this clone: ccache
   endif()
   if(NOT TARGET weft_json_templates)
     add_library(weft_json_templates STATIC ${PROJECT_SOURCE_DIR}/cmake/json_templates.cc)

@@ -39,13 +39,17 @@ UNSANITIZED = (
     "wire_format.ecn_to_wire", "wire_format.no_udp_checksum",
 )
 
+# In these flanneld has several threads.
+THREADS = ("forwarding", "host_routes", "lifecycle", "net_conf", "three_nodes", "workers")
 
-def sanitized(tests):
-    """Those that are not listed above. Failure for a line that fits no test."""
-    listed = set(UNSANITIZED)
-    known = {name for test, _ in tests for name in (test, test.split(".")[0])}
-    command.expect(listed <= known, f"UNSANITIZED in {__file__} lists what does not exist: {' '.join(sorted(listed - known))}")
-    return [each for each in tests if not listed & {each[0], each[0].split(".")[0]}]
+
+def sanitized(tests, sanitizer):
+    """Those that the gate runs under it. Failure for a line above that fits no test."""
+    names = {test: {test, test.split(".")[0]} for test, _ in tests}
+    unknown = {*UNSANITIZED, *THREADS}.difference(*names.values())
+    command.expect(not unknown, f"{__file__} lists what does not exist: {' '.join(sorted(unknown))}")
+    return [each for each in tests
+            if names[each[0]].isdisjoint(UNSANITIZED) and names[each[0]].isdisjoint(THREADS) == (sanitizer == "asan")]
 
 
 def interrupted(number, _):
@@ -101,14 +105,14 @@ def main():
     parser.add_argument("--subject", choices=["weft", "kernel"], default="weft",
                         help="kernel: prove the harness, a kernel VXLAN device in weft's place; tests of weft alone are left out")
     parser.add_argument("names", nargs="*", metavar="NAME", help="a test, or the first part of some")
-    parser.add_argument("--sanitized", action="store_true", help="only what the gate runs under a sanitizer")
+    parser.add_argument("--sanitized", choices=["asan", "tsan"], help="only what the gate runs under this sanitizer")
     parser.add_argument("--exactly", metavar="NAME", help="this test alone, whatever NAMEs are given")
     parser.add_argument("--jobs", type=int, default=2, help="so many tests at a time (2)")
     chosen = parser.parse_args()
 
     try:
         tests = cases.find(HERE)
-        tests = cases.choose(sanitized(tests) if chosen.sanitized else tests, chosen.names, chosen.exactly)
+        tests = cases.choose(sanitized(tests, chosen.sanitized) if chosen.sanitized else tests, chosen.names, chosen.exactly)
     except command.Failure as failure:
         print(f"tests/netns: {failure}", file=sys.stderr)
         return 2

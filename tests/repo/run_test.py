@@ -38,6 +38,13 @@ def ctest(*failures, ended="[  FAILED  ] A.One (7 ms)", after=()):
                       "0% tests passed, 1 tests failed out of 1" if bad else "100% tests passed, 0 tests failed out of 1"])
 
 
+def skipping(program):
+    """A run of one GoogleTest program whose first case skips itself."""
+    return "\n".join(["0", "[==========] Running 2 tests from 1 test suite.", "[ RUN      ] B.One", "[  SKIPPED ] B.One (0 ms)",
+                      "[ RUN      ] B.Two", "[       OK ] B.Two (0 ms)", f" 1/1 Test #1: {program} .........   Passed  0.01 sec",
+                      "100% tests passed, 0 tests failed out of 1"]).replace("\n[", "\n1: [")
+
+
 def failure(*message):
     return ("tests/a_test.cc:7: Failure", *message, "")
 
@@ -67,6 +74,11 @@ ROWS = [
      ["3 passed, 1 failed"], (1, 1)),
     ("a sanitizer's report once, in a late case", [GOOD],
      [ctest(*failure("Failed", LATE), "WARNING: ThreadSanitizer: data race (pid=7)"), GOOD_CASE], 1, ["2 passed, 1 failed"], (1, 1)),
+    ("a case that the machine cannot run", [GOOD], [skipping("b_test")], 0,
+     ["skipped wherever they were tried: ctest:b_test:B.One", "3 passed, 0 failed"], (1, 1)),
+    ("a case that Linux runs, and no stage ran", [GOOD], [skipping("c_test")], 1,
+     ["failed: ctest:c_test:B.One: no stage ran it, and tests/skips.txt says that Linux does", "3 passed, 1 failed"], (1, 1)),
+    ("a case that skips itself without a line", [GOOD], [skipping("d_test")], 1, ["failed: ctest:d_test:B.One", "3 passed, 1 failed"], (1, 1)),
 ]
 
 
@@ -96,7 +108,7 @@ def make_tree(tree):
     today = datetime.date.today()
     write(tree / "tests/flaky.tsv", f"netns:lease.kept\tbusy\t{today}\nctest:a_test:A.One\tbusy\t{today}\n")
     write(tree / "tests/times.tsv", "# never\n")
-    write(tree / "tests/skips.txt", "")
+    write(tree / "tests/skips.txt", "# none\nb_test:B.One  no AVX-512\nc_test:*  no links under Wine; on Linux it runs\n")
     write(tree / "tests/parts.tsv", PARTS)
     write(tree / "tests/soak/leases.sh", """#!/bin/sh
 [ -e tests/leases/fails ] && { echo "not ok leases: x"; echo "0 passed, 1 failed"; exit 1; }
@@ -120,8 +132,8 @@ def git(tree, *words):
 def run_tests(tree, *words):
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("WEFT_", "GTEST_"))}
     environment |= {"PATH": f"{tree}/bin:{os.environ['PATH']}", "WEFT_DEPS": str(tree / "build/deps")}
-    done = subprocess.run([tree / "tests/run.sh", *words], capture_output=True, text=True, env=environment, timeout=100)
-    return done.returncode, done.stdout + done.stderr
+    done = subprocess.run([tree / "tests/run.sh", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, timeout=100)
+    return done.returncode, done.stdout
 
 
 def run(tree, netns_runs, ctest_runs):

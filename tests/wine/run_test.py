@@ -49,22 +49,23 @@ class RunTest(unittest.TestCase):
             return done.returncode, done.stdout, (wine / "ran").read_text().split(), reruns
 
     def test_a_silent_test_is_repeated_and_counted(self):
-        status, out, ran, reruns = self.run_program("bin/x_test.exe", "53", "0 [ RUN ]")
-        self.assertEqual((status, out, ran), (0, "[ RUN ]\n", ["x_test.exe", "x_test.exe"]))
-        self.assertEqual(len(reruns), 1)
-        self.assertIn("status 53", reruns[0])
-        self.assertIn("x_test.exe", reruns[0])
+        for program in ("x_test.exe", "x_fuzz_replay.exe"):
+            status, out, ran, reruns = self.run_program(f"bin/{program}", "53", "0 [ RUN ]")
+            self.assertEqual((status, out, ran), (0, "[ RUN ]\n", [program] * 2))
+            self.assertEqual(len(reruns), 1)
+            self.assertIn("status 53", reruns[0])
+            self.assertIn(program, reruns[0])
 
-    def test_once_is_enough(self):
-        status, _, ran, reruns = self.run_program("x_test.exe", "53", "54", "0")
-        self.assertEqual((status, len(ran), len(reruns)), (54, 2, 1))
+    def test_twice_is_enough(self):
+        status, _, ran, reruns = self.run_program("x_test.exe", "53", "54", "55", "0")
+        self.assertEqual((status, len(ran), len(reruns)), (55, 3, 2))
 
     def test_a_test_with_output_is_not_repeated(self):
-        status, out, ran, reruns = self.run_program("x_test.exe", "3 [ RUN ]", "0")
-        self.assertEqual((status, out, ran, reruns), (3, "[ RUN ]\n", ["x_test.exe"], []))
+        for out in ("[ RUN ]", f"[ RUN ] {NOT_STARTED}"):
+            self.assertEqual(self.run_program("x_test.exe", f"3 {out}", "0"), (3, f"{out}\n", ["x_test.exe"], []))
 
     def test_another_silent_program_is_not_repeated(self):
-        for program in ("record_fuzz_replay.exe", "flanneld.exe", "x_test.exe.exe"):
+        for program in ("replay.exe", "flanneld.exe", "x_test.exe.exe"):
             status, _, ran, reruns = self.run_program(program, "5", "0")
             self.assertEqual((status, ran, reruns), (5, [program], []))
 
@@ -72,13 +73,11 @@ class RunTest(unittest.TestCase):
         for end in (f"1 {NOT_STARTED}", "53"):
             status, out, ran, reruns = self.run_program("x_test.exe", "0 [ RUN ]", services=(end, "0"))
             self.assertEqual((status, out, ran, len(reruns)), (0, "[ RUN ]\n", ["x_test.exe"], 1))
-            self.assertEqual(self.run_program("x_test.exe", "0 [ RUN ]", services=(end, end))[::2], (1, []))
+            self.assertEqual(self.run_program("x_test.exe", "0 [ RUN ]", services=(end, end, end))[::2], (1, []))
         self.assertEqual(self.run_program("x_test.exe", "0 [ RUN ]", services=("3 wine: bad prefix", "0"))[::2], (1, []))
 
     def test_silent_success_is_success(self):
         self.assertEqual(self.run_program("x_test.exe", "0", "1"), (0, "", ["x_test.exe"], []))
-
-
 
 
 class StartUpTest(unittest.TestCase):
@@ -102,7 +101,7 @@ class StartUpTest(unittest.TestCase):
     def test_a_silent_end(self):
         for whole in (True, False):
             self.assertEqual(self.start("exit 53", "echo well", whole=whole)[1:], ("well", 2, False))
-            self.assertEqual(self.start("exit 53", "exit 53", whole=whole), (53, "", 2, True))
+            self.assertEqual(self.start("exit 53", "exit 53", "exit 54", whole=whole), (54, "", 3, True))
             self.assertEqual(self.start("exit 0", whole=whole), (0, "", 1, False))
 
     def test_an_end_with_output(self):
@@ -111,7 +110,7 @@ class StartUpTest(unittest.TestCase):
     def test_a_second_program_that_does_not_start(self):
         for text in (INTERNAL_ERROR, NOT_STARTED):
             self.assertEqual(self.start(f"echo '{text}'; exit 1", "echo well", whole=True), (0, "well", 2, False))
-            self.assertEqual(self.start(f"echo '{text}'; exit 1", f"echo '{text}'; exit 1", whole=True), (1, text, 2, True))
+            self.assertEqual(self.start(*[f"echo '{text}'; exit 1"] * 3, whole=True), (1, text, 3, True))
         self.assertEqual(self.start("echo fork/exec: no such file; exit 1", whole=True)[2:], (1, False))
 
     def test_a_program_that_runs(self):

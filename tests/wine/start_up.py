@@ -1,6 +1,6 @@
 """Starts a program under Wine, for tests/wine/run.sh and tests/e2e: the one place that starts a program again. As a program: start_up.py WORDS...
 
-About one program in five thousand ends in Wine's own start-up, before main and without output. On a busy machine a program that starts a second one
+About one program in a thousand ends in Wine's own start-up, before main and without output. On a busy machine a program that starts a second one
 sometimes cannot, and says so: Wine's own start.exe, or one in Go; a CNI plugin that needed it has made nothing yet. Each repetition is a line in the
 file WEFT_WINE_RERUNS.
 """
@@ -15,14 +15,14 @@ import time
 
 
 def ended_in_start_up(code, text):
-    second = "Application could not be started" in text or all(word in text for word in ("fork/exec", "Internal error"))
+    second = text.startswith("Application could not be started") or all(word in text for word in ("fork/exec", "Internal error"))
     return code not in (None, 0) and (not text or second)
 
 
 def start(begin, output, name, whole, timeout=None):
     """The process that `begin()` returns, and its `output()`: at its end (`whole`), or as soon as it has output or `timeout` seconds are over.
-    After an end in Wine's start-up it begins once more; `ended_in_start_up` shows the caller that this ended so, too."""
-    for last in (False, True):
+    After an end in Wine's start-up it begins again, twice at most; `ended_in_start_up` shows the caller that this ended so, too."""
+    for last in (False, False, True):
         process = begin()
         if whole:
             process.wait(timeout)
@@ -54,8 +54,9 @@ def main(program):
         return "".join(open(path, encoding="utf-8", errors="replace").read() for path in paths)
 
     try:
-        # GoogleTest (our *_test.exe) always prints something first, so this repeats no test that started; another program may be silent.
-        if program[1].endswith("_test.exe") or program[1:] == ["cmd", "/c", "exit"]:
+        # GoogleTest (our *_test.exe) and a fuzz target's replay always print something first, so this repeats none that started; another
+        # program may be silent.
+        if program[1].endswith(("_test.exe", "_replay.exe")) or program[1:] == ["cmd", "/c", "exit"]:
             process, _ = start(begin, output, program[1], whole=True)
         else:
             process = begin()

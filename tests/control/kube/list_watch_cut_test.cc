@@ -22,8 +22,6 @@ using testing::NodeFacts;
 using testing::Text;
 using testing::TrueText;
 
-constexpr std::size_t kStep = testing::kSanitized ? 5 : 1;  // bytes between two cuts
-
 // The objects of one daemon, not in sync yet; the server has three Nodes.
 struct Cluster {
   Cluster(FakeApiServer::Protobuf protobuf, FakeApiServer::StreamedList streamed_list) {
@@ -82,7 +80,7 @@ TEST_P(ListWatchCut, AtEveryByteOfTheFirstSnapshot) {
   whole->carrier.Start();
   const std::size_t steps = whole->CountSteps();
   ASSERT_GT(steps, 500u);
-  for (std::size_t cut = 0; cut <= steps; cut += kStep) {
+  for (std::size_t cut = 0; cut <= steps; cut += testing::kCutStep) {
     SCOPED_TRACE("cut after " + std::to_string(cut) + " bytes");
     const auto cluster = Make();
     cluster->carrier.Start();
@@ -107,7 +105,7 @@ TEST_P(ListWatchCut, AtEveryByteOfALaterSnapshot) {
   whole->carrier.Cut();
   const std::size_t steps = whole->CountSteps();
   ASSERT_GT(steps, 500u);
-  for (std::size_t cut = 0; cut <= steps; cut += kStep) {
+  for (std::size_t cut = 0; cut <= steps; cut += testing::kCutStep) {
     SCOPED_TRACE("cut after " + std::to_string(cut) + " bytes");
     const auto cluster = begin();
     cluster->carrier.Cut();
@@ -130,7 +128,7 @@ TEST_P(ListWatchCut, AtEveryByteOfEvents) {
   };
   const std::size_t steps = begin()->CountSteps();
   ASSERT_GT(steps, 500u);
-  for (std::size_t cut = 0; cut <= steps; cut += kStep) {
+  for (std::size_t cut = 0; cut <= steps; cut += testing::kCutStep) {
     SCOPED_TRACE("cut after " + std::to_string(cut) + " bytes");
     const auto cluster = begin();
     for (std::size_t i = 0; i < cut; ++i) cluster->carrier.Step(1);

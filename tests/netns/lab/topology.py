@@ -1,5 +1,6 @@
 """Two nodes and what lies between them."""
 
+import functools
 import ipaddress
 import os
 import shutil
@@ -20,6 +21,7 @@ def find_program(name):
     return path
 
 
+@functools.cache
 def are_sanitized():
     """Whether the programs are built with AddressSanitizer or ThreadSanitizer: slow, and their size is meaningless."""
     with open(find_program("flanneld"), "rb") as file:
