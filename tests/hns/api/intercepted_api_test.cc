@@ -14,19 +14,19 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-const Guid kId = *Guid::Parse("00000100-0000-4000-8000-000000000001");
+const Guid kNetworkId = *Guid::Parse("00000100-0000-4000-8000-000000000001");
 
 // Every function once, of the network where there is a choice.
 void CallEach(Api& api) {
   api.Enumerate(Kind::kNetwork, "q");
-  const Handle network = api.Create(Kind::kNetwork, Handle::kNone, kId, "s").handle;
-  const Handle endpoint = api.Create(Kind::kEndpoint, network, kId, "e").handle;
-  const Handle again = api.Open(Kind::kNetwork, kId).handle;
+  const Handle network = api.Create(Kind::kNetwork, Handle::kNone, kNetworkId, "s").handle;
+  const Handle endpoint = api.Create(Kind::kEndpoint, network, kNetworkId, "e").handle;
+  const Handle again = api.Open(Kind::kNetwork, kNetworkId).handle;
   api.Modify(Kind::kNetwork, again, "m");
   api.Query(Kind::kNetwork, again, "p");
   api.Close(Kind::kNetwork, again);
   api.Close(Kind::kEndpoint, endpoint);
-  api.Delete(Kind::kNetwork, kId);
+  api.Delete(Kind::kNetwork, kNetworkId);
   api.Call("GET", "/globals/version", "");
   api.Call("POST", "/networks/", "{}");
   api.Call("DELETE", "/networks/1", "");
@@ -109,16 +109,16 @@ TEST(TimedApiTest, ReportsTheCallInProgressAndItsDuration) {
   behind.AnswerCode("HcnOpenNetwork", 5);
 
   EXPECT_EQ(timed.running(), std::nullopt);
-  timed.Open(Kind::kNetwork, kId);
+  timed.Open(Kind::kNetwork, kNetworkId);
   timed.Modify(Kind::kNetwork, Handle{1}, "m");
   timed.Call("GET", "/networks/", "");
   EXPECT_EQ(timed.running(), std::nullopt);
 
-  EXPECT_THAT(told, ElementsAre("HcnOpenNetwork|" + kId.ToString() + "|5|3",
+  EXPECT_THAT(told, ElementsAre("HcnOpenNetwork|" + kNetworkId.ToString() + "|5|3",
                                 "HcnModifyNetwork||0|3", "HNSCall|GET /networks/|0|3"));
   ASSERT_EQ(slow.seen.size(), 3u);
   ASSERT_TRUE(slow.seen[0] && slow.seen[1]);
-  EXPECT_EQ(slow.seen[0]->what, "HcnOpenNetwork " + kId.ToString());
+  EXPECT_EQ(slow.seen[0]->what, "HcnOpenNetwork " + kNetworkId.ToString());
   EXPECT_EQ(slow.seen[0]->since, TimedApi::Clock::time_point{});
   EXPECT_EQ(slow.seen[1]->what, "HcnModifyNetwork");
   EXPECT_EQ(slow.seen[1]->since, TimedApi::Clock::time_point{} + seconds(3));
