@@ -152,7 +152,7 @@ function(weft_test name)
     string(APPEND arg_LABEL -threads)  # what depends on time: tests/run.sh --flaky
   endif()
   weft_program(${name} SOURCES ${arg_SOURCES} ${arg_ALONE} LIBS ${arg_LIBS} weft::source_dir GTest::gmock GTest::gtest_main)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 16)
   weft_alone(${arg_ALONE})
   target_compile_options(${name} PRIVATE -Wno-dangling-else)  # `if (x) EXPECT_EQ(...)`: the macro's own if
   weft_precompile(${name})

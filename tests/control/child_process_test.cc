@@ -19,11 +19,6 @@ using ::testing::HasSubstr;
 
 constexpr auto kLong = std::chrono::minutes(1);
 
-std::string GenericPath(const fs::path& path) {
-  const std::u8string text = path.u8string();
-  return {text.begin(), text.end()};
-}
-
 class ChildProcessTest : public ::testing::Test {
  protected:
   ChildProcessTest() { fs::create_directories(folder); }
@@ -43,7 +38,7 @@ class ChildProcessTest : public ::testing::Test {
   }
 
   const fs::path folder = testing::TestPath();
-  const std::string file = GenericPath(folder / "hangs");
+  const std::string file = testing::Utf8(folder / "hangs");
   std::atomic<bool> stop{false};
 };
 
@@ -107,7 +102,7 @@ TEST_F(ChildProcessTest, AStopKillsItAndItsChildren) {
 }
 
 TEST_F(ChildProcessTest, AProgramThatCannotBeStartedIsAnError) {
-  EXPECT_THAT(RunChild({GenericPath(folder / "none"), {}, {}, kLong}, stop).status().ToString(),
+  EXPECT_THAT(RunChild({testing::Utf8(folder / "none"), {}, {}, kLong}, stop).status().ToString(),
               HasSubstr("cannot be started"));
 }
 
@@ -121,7 +116,7 @@ TEST(FindProgramTest, AnAbsolutePathIsItself) {
 
 TEST(FindProgramTest, ANameIsFoundInPathAlone) {
   const fs::path plugin = testing::TestPlugin();
-  const std::string folder = GenericPath(plugin.parent_path());
+  const std::string folder = testing::Utf8(plugin.parent_path());
   const std::string separator = fs::path::preferred_separator == '/' ? ":" : ";";
   const fs::path before = fs::current_path();
   fs::current_path(plugin.parent_path());

@@ -35,7 +35,9 @@ class LogFileTest : public ::testing::Test {
   // Lines are their texts alone.
   std::string Open(std::uint64_t bytes = 1 << 20, std::size_t files = 3) {
     sink_ = std::make_shared<LogFileSink>(
-        LogFile{.folder = absl::StrCat(Utf8(folder_), "/log"), .bytes = bytes, .files = files});
+        LogFile{.folder = absl::StrCat(weft::testing::Utf8(folder_), "/log"),
+                .bytes = bytes,
+                .files = files});
     logger_ = std::make_unique<spdlog::logger>("", sink_);
     logger_->set_pattern("%v");
     return Poll();
@@ -53,10 +55,6 @@ class LogFileTest : public ::testing::Test {
     for (const auto& each : fs::directory_iterator(folder_ / "log"))
       out.insert(each.path().filename().string());
     return out;
-  }
-  static std::string Utf8(const fs::path& path) {
-    const std::u8string text = path.u8string();
-    return {text.begin(), text.end()};
   }
 
   // The name is not in any ANSI code page.

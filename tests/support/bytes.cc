@@ -43,6 +43,11 @@ ByteVector Concatenate(const ByteVector& a, const ByteVector& b) {
   return both;
 }
 
+ByteVector Cut(ByteVector bytes, std::size_t size) {
+  bytes.resize(size);
+  return bytes;
+}
+
 std::string Dump(Bytes bytes) {
   std::string text;
   for (std::size_t i = 0; i < bytes.size(); ++i) {

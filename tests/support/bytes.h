@@ -21,6 +21,9 @@ ByteVector Hex(std::string_view text);
 // Concatenated pieces.
 ByteVector Concatenate(const ByteVector& a, const ByteVector& b);
 
+// The first `size` bytes; zeros after the last one.
+ByteVector Cut(ByteVector bytes, std::size_t size);
+
 // 16 bytes a line with offset, as `xxd`.
 std::string Dump(Bytes bytes);
 

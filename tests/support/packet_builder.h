@@ -127,6 +127,10 @@ class PacketBuilder {
   std::optional<Piece> fragment_;
 };
 
+// Between pods of two Nodes.
+inline PacketBuilder PodsV4() { return {"10.244.1.2", "10.244.2.3"}; }
+inline PacketBuilder PodsV6() { return {"2001:db8::1", "2001:db8::2"}; }
+
 // A whole outer packet around an inner IP packet. By default from 192.0.2.1 port 50000 to 192.0.2.2
 // port 4789, VNI 4096, inner MACs 02:00:00:00:00:01 -> 02:00:00:00:00:02, TTL 64, DF, no UDP
 // checksum.

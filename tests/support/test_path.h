@@ -34,7 +34,12 @@ inline std::filesystem::path TestPath() {
   return std::filesystem::path(::testing::TempDir()) / ("weft-" + TestName());
 }
 
-// The same for a local socket: on Windows a pipe's name. Another `suffix`, another socket.
+inline std::string Utf8(const std::filesystem::path& path) {
+  const std::u8string text = path.u8string();
+  return {text.begin(), text.end()};
+}
+
+// TestPath() for a local socket: on Windows a pipe's name. Another `suffix`, another socket.
 inline std::string TestSocket(const std::string& suffix = "") {
 #ifdef _WIN32
   return R"(\\.\pipe\weft-)" + TestName() + suffix;

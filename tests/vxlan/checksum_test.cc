@@ -17,7 +17,7 @@
 namespace weft {
 namespace {
 
-constexpr unsigned kSeed = 1071;
+constexpr unsigned kChecksumSeed = 1071;
 
 // RFC 1071 section 1, literally: 16-bit words, carries added at once, an odd byte padded at the
 // end.
@@ -53,8 +53,8 @@ TEST(Checksum, TheExampleOfRfc1071) {
 }
 
 TEST(Checksum, SumAgreesWithTheReferenceAtEveryLengthAndAlignment) {
-  std::mt19937 random(kSeed);
-  SCOPED_TRACE(kSeed);
+  std::mt19937 random(kChecksumSeed);
+  SCOPED_TRACE(kChecksumSeed);
   for (const std::size_t size : Lengths()) {
     for (const std::size_t start : {0u, 1u, 2u, 3u, 7u}) {
       const ByteVector bytes = RandomBytes(random, start + size);
@@ -66,8 +66,8 @@ TEST(Checksum, SumAgreesWithTheReferenceAtEveryLengthAndAlignment) {
 
 // Nothing after the bytes is read.
 TEST(Checksum, StoreChecksumAgreesWithTheReference) {
-  std::mt19937 random(kSeed);
-  SCOPED_TRACE(kSeed);
+  std::mt19937 random(kChecksumSeed);
+  SCOPED_TRACE(kChecksumSeed);
   constexpr std::size_t kBefore = 8;
   for (std::size_t size = 1; size <= 300; ++size) {
     ByteVector bytes = RandomBytes(random, kBefore + size);
@@ -106,8 +106,8 @@ TEST_P(ChecksumKernels, AgreeWithTheReference) {
   });
   if (found == runnable.end()) GTEST_SKIP() << "this CPU has no " << GetParam();
   const detail::ChecksumKernel* const kernel = *found;
-  std::mt19937 random(kSeed);
-  SCOPED_TRACE(kSeed);
+  std::mt19937 random(kChecksumSeed);
+  SCOPED_TRACE(kChecksumSeed);
   for (const std::size_t size : Lengths()) {
     const ByteVector bytes = RandomBytes(random, size);
     std::uint16_t expected = ObviousSum(bytes);
@@ -131,8 +131,8 @@ TEST(Checksum, EveryRunnableKernelIsOneOfThese) {
 }
 
 TEST(Checksum, CopyAndSumCopiesExactlyAndSums) {
-  std::mt19937 random(kSeed);
-  SCOPED_TRACE(kSeed);
+  std::mt19937 random(kChecksumSeed);
+  SCOPED_TRACE(kChecksumSeed);
   for (const std::size_t size : Lengths()) {
     const ByteVector from = RandomBytes(random, size);
     ByteVector to(size + 2, std::byte{0xa5});
@@ -145,8 +145,8 @@ TEST(Checksum, CopyAndSumCopiesExactlyAndSums) {
 }
 
 TEST(Checksum, PiecesAddUpAtEvenAndOddOffsets) {
-  std::mt19937 random(kSeed);
-  SCOPED_TRACE(kSeed);
+  std::mt19937 random(kChecksumSeed);
+  SCOPED_TRACE(kChecksumSeed);
   for (const std::size_t size : {1u, 2u, 61u, 200u}) {
     const ByteVector bytes = RandomBytes(random, size);
     for (std::size_t cut = 0; cut <= size; ++cut) {
@@ -162,8 +162,8 @@ TEST(Checksum, PiecesAddUpAtEvenAndOddOffsets) {
 }
 
 TEST(Checksum, AnIpv4HeaderWithoutOptions) {
-  std::mt19937 random(kSeed);
-  SCOPED_TRACE(kSeed);
+  std::mt19937 random(kChecksumSeed);
+  SCOPED_TRACE(kChecksumSeed);
   for (int round = 0; round < 100; ++round) {
     const ByteVector header = RandomBytes(random, 20);
     ASSERT_EQ(SumIpv4Header(header.data()).Fold(), ObviousSum(header));
@@ -199,8 +199,8 @@ TEST(Checksum, UpdateTheExampleOfRfc1624) {
 }
 
 TEST(Checksum, UpdateAgreesWithRecomputing) {
-  std::mt19937 random(kSeed);
-  SCOPED_TRACE(kSeed);
+  std::mt19937 random(kChecksumSeed);
+  SCOPED_TRACE(kChecksumSeed);
   for (int round = 0; round < 5000; ++round) {
     ByteVector bytes = RandomBytes(random, 20);
     bytes[0] |= std::byte{1};  // never all zero

@@ -58,14 +58,6 @@ struct LineRow {
   const char* line;  // somewhere in the description
 };
 
-PacketBuilder V4() { return PacketBuilder("10.244.1.2", "10.244.2.3"); }
-PacketBuilder V6() { return PacketBuilder("2001:db8::1", "2001:db8::2"); }
-
-ByteVector Cut(ByteVector packet, std::size_t size) {
-  packet.resize(size);
-  return packet;
-}
-
 TEST(Describe, Lines) {
   constexpr FrameStart kIp = FrameStart::kInnerIp;
   constexpr FrameStart kEthernet = FrameStart::kInnerEthernet;
@@ -79,44 +71,47 @@ TEST(Describe, Lines) {
   ByteVector odd_arp = arp;
   StoreBe16(odd_arp.data() + 14, 6);
   const LineRow kRows[] = {
-      {"UDP and data", V4().Payload(7).Build(), kIp, "Data (7 bytes)\n"},
-      {"a UDP checksum that is left to a device", V4().PartialTransportChecksum().Build(), kIp,
+      {"UDP and data", PodsV4().Payload(7).Build(), kIp, "Data (7 bytes)\n"},
+      {"a UDP checksum that is left to a device", PodsV4().PartialTransportChecksum().Build(), kIp,
        "Checksum: unfinished, left to a device\n"},
-      {"wrong UDP checksum", V4().WrongTransportChecksum().Build(), kIp, "Checksum: INCORRECT\n"},
-      {"wrong header checksum", V4().WrongHeaderChecksum().Build(), kIp,
+      {"wrong UDP checksum", PodsV4().WrongTransportChecksum().Build(), kIp,
+       "Checksum: INCORRECT\n"},
+      {"wrong header checksum", PodsV4().WrongHeaderChecksum().Build(), kIp,
        "header checksum INCORRECT\n"},
-      {"TOS", V4().Tos(46, Ecn::kEct1).Build(), kIp, ", DSCP: 46, ECN: ECT(1), "},
-      {"first fragment", V4().Payload(99).Fragment(0, 48).Build(), kIp, ", ID: 0x0000, MF, TTL"},
-      {"its UDP header", V4().Payload(99).Fragment(0, 48).Build(), kIp,
+      {"TOS", PodsV4().Tos(46, Ecn::kEct1).Build(), kIp, ", DSCP: 46, ECN: ECT(1), "},
+      {"first fragment", PodsV4().Payload(99).Fragment(0, 48).Build(), kIp,
+       ", ID: 0x0000, MF, TTL"},
+      {"its UDP header", PodsV4().Payload(99).Fragment(0, 48).Build(), kIp,
        "User Datagram Protocol, Src Port: 1000, Dst Port: 2000, Len: 107, Checksum: unverified\n"},
       {"half of its UDP header",
-       V4().Raw(IpProtocol::kUdp).Payload(Hex("0001000200ff0000")).Fragment(0, 6).Build(), kIp,
+       PodsV4().Raw(IpProtocol::kUdp).Payload(Hex("0001000200ff0000")).Fragment(0, 6).Build(), kIp,
        "[Malformed UDP at offset 20: truncated. "},
       {"a first fragment longer than its datagram",
-       V4().Raw(IpProtocol::kUdp)
+       PodsV4()
+           .Raw(IpProtocol::kUdp)
            .Payload(Hex("0001000200090000 7700000000000000 00"))
            .Fragment(0, 16)
            .Build(),
        kIp, "Len: 9, Checksum: unverified\nData (1 bytes)\n"},
-      {"later fragment", V4().Payload(99).Fragment(48, 999).Build(), kIp,
+      {"later fragment", PodsV4().Payload(99).Fragment(48, 999).Build(), kIp,
        ", Frag Offset: 48, TTL: 64, Protocol: UDP (17)\nData (59 bytes)\n"},
-      {"IPv6 fragment", V6().Payload(99).Fragment(48, 999).Build(), kIp,
+      {"IPv6 fragment", PodsV6().Payload(99).Fragment(48, 999).Build(), kIp,
        "IPv6 extension headers, 8 bytes, then: UDP (17), later fragment\nData (59 bytes)\n"},
-      {"IPv4 options are no extension headers", V4().Ipv4Options(40).Build(), kIp,
+      {"IPv4 options are no extension headers", PodsV4().Ipv4Options(40).Build(), kIp,
        "Protocol: UDP (17)\nUser Datagram Protocol, "},
-      {"ping", V4().Ping(1, 2).Build(), kIp,
+      {"ping", PodsV4().Ping(1, 2).Build(), kIp,
        "Internet Control Message Protocol, Type: Echo (ping) request (8), Code: 0, id=0x0001, "
        "seq=2, Checksum: correct\n"},
-      {"ping's reply", V4().Icmp(0, 0, 0x1234'0005).Build(), kIp, "id=0x1234, seq=5, "},
-      {"IPv6 ping's reply", V6().Icmp(129, 0, 0x1234'0005).Build(), kIp, "id=0x1234, seq=5, "},
-      {"host unreachable", V4().Icmp(3, 1, 1450).Build(), kIp, "Code: 1, Checksum"},
-      {"another type's code 4", V4().Icmp(12, 4, 1450).Build(), kIp, "Code: 4, Checksum"},
-      {"fragmentation needed", V4().Icmp(3, 4, 1450).Build(), kIp, "MTU of next hop: 1450"},
-      {"packet too big", V6().Icmp(2, 0, 1280).Build(), kIp, "MTU of next hop: 1280"},
-      {"unknown ICMP type", V4().Icmp(200, 1).Build(), kIp, "Type: 200, Code: 1"},
-      {"unknown protocol", V4().Raw(IpProtocol{200}).Payload(3).Build(), kIp,
+      {"ping's reply", PodsV4().Icmp(0, 0, 0x1234'0005).Build(), kIp, "id=0x1234, seq=5, "},
+      {"IPv6 ping's reply", PodsV6().Icmp(129, 0, 0x1234'0005).Build(), kIp, "id=0x1234, seq=5, "},
+      {"host unreachable", PodsV4().Icmp(3, 1, 1450).Build(), kIp, "Code: 1, Checksum"},
+      {"another type's code 4", PodsV4().Icmp(12, 4, 1450).Build(), kIp, "Code: 4, Checksum"},
+      {"fragmentation needed", PodsV4().Icmp(3, 4, 1450).Build(), kIp, "MTU of next hop: 1450"},
+      {"packet too big", PodsV6().Icmp(2, 0, 1280).Build(), kIp, "MTU of next hop: 1280"},
+      {"unknown ICMP type", PodsV4().Icmp(200, 1).Build(), kIp, "Type: 200, Code: 1"},
+      {"unknown protocol", PodsV4().Raw(IpProtocol{200}).Payload(3).Build(), kIp,
        "Protocol: 200\nData (3 bytes)\n"},
-      {"VLAN", V4().BuildFrame(kA, kB, 100), kEthernet,
+      {"VLAN", PodsV4().BuildFrame(kA, kB, 100), kEthernet,
        "802.1Q Virtual LAN, PRI: 0, DEI: 0, ID: 100, Type: IPv4 (0x0800)\n"},
       {"ARP request", arp, kEthernet,
        "Address Resolution Protocol, request: Who has 10.244.1.1? Tell 10.244.1.2 "
@@ -129,12 +124,13 @@ TEST(Describe, Lines) {
       {"a provider's tag", Hex("020000000001 020000000099 88a8 e065 0806"), kEthernet,
        "Type: 802.1ad Provider Bridge (0x88a8)\n"
        "802.1Q Virtual LAN, PRI: 7, DEI: 0, ID: 101, Type: ARP (0x0806)\n"},
-      {"SCTP is named", V4().Raw(IpProtocol::kSctp).Payload(4).Build(), kIp,
+      {"SCTP is named", PodsV4().Raw(IpProtocol::kSctp).Payload(4).Build(), kIp,
        "Protocol: SCTP (132)\nData (4 bytes)\n"},
-      {"ICMPv6's number inside IPv4", V4().Raw(IpProtocol::kIcmpV6).Payload(8).Build(), kIp,
+      {"ICMPv6's number inside IPv4", PodsV4().Raw(IpProtocol::kIcmpV6).Payload(8).Build(), kIp,
        "Internet Control Message Protocol v6, Type: 0, Code: 1, Checksum: unverified\n"},
       {"a UDP length that not even the first fragment has",
-       V4().Raw(IpProtocol::kUdp)
+       PodsV4()
+           .Raw(IpProtocol::kUdp)
            .Payload(Hex("0001000200070000 00000000 00000000"))
            .Fragment(0, 8)
            .Build(),
@@ -143,43 +139,45 @@ TEST(Describe, Lines) {
       {"nothing", {}, kIp, "[Malformed IP at offset 0: truncated. "},
       {"ARP for other hardware", odd_arp, kEthernet,
        "[Malformed ARP at offset 14: not_ethernet_ipv4_arp. "},
-      {"reserved VXLAN bits", VxlanBuilder(V4().Build()).ReservedBitsSet().BuildPayload(),
+      {"reserved VXLAN bits", VxlanBuilder(PodsV4().Build()).ReservedBitsSet().BuildPayload(),
        FrameStart::kVxlan, "VNI: 4096, Flags: 0xff, reserved bits set\n"},
-      {"reserved flags", VxlanBuilder(V4().Build()).Flags(0x88).BuildPayload(), FrameStart::kVxlan,
-       "VNI: 4096, Flags: 0x88, reserved bits set\n"},
+      {"reserved flags", VxlanBuilder(PodsV4().Build()).Flags(0x88).BuildPayload(),
+       FrameStart::kVxlan, "VNI: 4096, Flags: 0x88, reserved bits set\n"},
       {"the last reserved byte", Hex("0800000000100001"), FrameStart::kVxlan,
        "VNI: 4096, Flags: 0x08, reserved bits set\n"},
-      {"no I flag", VxlanBuilder(V4().Build()).Flags(0).BuildPayload(), FrameStart::kVxlan,
+      {"no I flag", VxlanBuilder(PodsV4().Build()).Flags(0).BuildPayload(), FrameStart::kVxlan,
        "[Malformed VXLAN at offset 0: no_vni_flag. "},
-      {"no I flag in a whole packet", VxlanBuilder(V4().Build()).Flags(0).Build(),
+      {"no I flag in a whole packet", VxlanBuilder(PodsV4().Build()).Flags(0).Build(),
        FrameStart::kOuterIp, "[Malformed VXLAN at offset 28: no_vni_flag. "},
-      {"Linux's port", VxlanBuilder(V4().Build()).Ports(50000, 8472).Build(), FrameStart::kOuterIp,
-       "VNI: 4096"},
-      {"another port, by its content", VxlanBuilder(V4().Build()).Ports(50000, 9999).Build(),
+      {"Linux's port", VxlanBuilder(PodsV4().Build()).Ports(50000, 8472).Build(),
+       FrameStart::kOuterIp, "VNI: 4096"},
+      {"another port, by its content", VxlanBuilder(PodsV4().Build()).Ports(50000, 9999).Build(),
        FrameStart::kOuterIp, "VNI: 4096"},
       {"Linux's port without the I flag",
-       VxlanBuilder(V4().Build()).Ports(50000, 8472).Flags(0).Build(), FrameStart::kOuterIp,
+       VxlanBuilder(PodsV4().Build()).Ports(50000, 8472).Flags(0).Build(), FrameStart::kOuterIp,
        "[Malformed VXLAN at offset 28: no_vni_flag. "},
-      {"first fragment of VXLAN", VxlanBuilder(V4().Payload(99).Build()).Fragment(0, 48).Build(),
-       FrameStart::kOuterIp, "Checksum: unverified\nData (40 bytes)\n"},
-      {"another port, no I flag", V4().Payload(ByteVector(30)).Build(), FrameStart::kOuterIp,
+      {"first fragment of VXLAN",
+       VxlanBuilder(PodsV4().Payload(99).Build()).Fragment(0, 48).Build(), FrameStart::kOuterIp,
+       "Checksum: unverified\nData (40 bytes)\n"},
+      {"another port, no I flag", PodsV4().Payload(ByteVector(30)).Build(), FrameStart::kOuterIp,
        "\nData (30 bytes)\n"},
-      {"another port, too short", V4().Payload(Hex("0800000000100000")).Build(),
+      {"another port, too short", PodsV4().Payload(Hex("0800000000100000")).Build(),
        FrameStart::kOuterIp, "\nData (8 bytes)\n"},
       {"another port, reserved bits",
-       V4().Payload(Concatenate(Hex("0800000000100001"), ByteVector(22))).Build(),
+       PodsV4().Payload(Concatenate(Hex("0800000000100001"), ByteVector(22))).Build(),
        FrameStart::kOuterIp, "\nData (30 bytes)\n"},
-      {"inner packet cut off", Cut(VxlanBuilder(V4().Build()).BuildPayload(), 30),
+      {"inner packet cut off", Cut(VxlanBuilder(PodsV4().Build()).BuildPayload(), 30),
        FrameStart::kVxlan, "[Malformed IPv4 at offset 22: truncated. "},
-      {"EtherType and version", VxlanBuilder(V4().Build()).InnerEtherType(0x86dd).BuildPayload(),
-       FrameStart::kVxlan, "[Malformed IP at offset 22: ether_type_mismatch. "},
-      {"TCP cut off", V4().Raw(IpProtocol::kTcp).Payload(19).Build(), kIp,
+      {"EtherType and version",
+       VxlanBuilder(PodsV4().Build()).InnerEtherType(0x86dd).BuildPayload(), FrameStart::kVxlan,
+       "[Malformed IP at offset 22: ether_type_mismatch. "},
+      {"TCP cut off", PodsV4().Raw(IpProtocol::kTcp).Payload(19).Build(), kIp,
        "[Malformed TCP at offset 20: truncated. "},
-      {"UDP length", V4().Raw(IpProtocol::kUdp).Payload(Hex("0001000200090000")).Build(), kIp,
+      {"UDP length", PodsV4().Raw(IpProtocol::kUdp).Payload(Hex("0001000200090000")).Build(), kIp,
        "[Malformed UDP at offset 20: bad_udp_length. "},
-      {"ICMP cut off", V4().Raw(IpProtocol::kIcmp).Payload(3).Build(), kIp,
+      {"ICMP cut off", PodsV4().Raw(IpProtocol::kIcmp).Payload(3).Build(), kIp,
        "[Malformed ICMP at offset 20: truncated. "},
-      {"IPv6 extension cut off", V6().Raw(IpProtocol::kHopByHop).Payload(4).Build(), kIp,
+      {"IPv6 extension cut off", PodsV6().Raw(IpProtocol::kHopByHop).Payload(4).Build(), kIp,
        "[Malformed IPv6 extension headers at offset 0: truncated. "},
   };
   for (const LineRow& row : kRows) {

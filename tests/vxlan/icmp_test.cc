@@ -33,34 +33,31 @@ struct MayRow {
   bool may;
 };
 
-PacketBuilder V4() { return PacketBuilder("10.244.1.2", "10.244.2.3"); }
-PacketBuilder V6() { return PacketBuilder("2001:db8::1", "2001:db8::2"); }
-
 TEST(MayAnswer, Rows) {
   const MayRow kRows[] = {
-      {"UDP", V4().Build(), true},
-      {"TCP", V4().Tcp(1, 2).Build(), true},
-      {"echo request", V4().Ping(1, 1).Build(), true},
-      {"echo reply", V4().Icmp(0, 0).Build(), true},
-      {"timestamp request", V4().Icmp(13, 0).Build(), true},
-      {"first fragment", V4().Payload(100).Fragment(0, 48).Build(), true},
-      {"IPv6 UDP", V6().Build(), true},
-      {"IPv6 echo request", V6().Ping(1, 1).Build(), true},
-      {"IPv6 first fragment", V6().Payload(100).Fragment(0, 48).Build(), true},
-      {"IPv6 neighbor solicitation", V6().Icmp(135, 0).Build(), true},
+      {"UDP", PodsV4().Build(), true},
+      {"TCP", PodsV4().Tcp(1, 2).Build(), true},
+      {"echo request", PodsV4().Ping(1, 1).Build(), true},
+      {"echo reply", PodsV4().Icmp(0, 0).Build(), true},
+      {"timestamp request", PodsV4().Icmp(13, 0).Build(), true},
+      {"first fragment", PodsV4().Payload(100).Fragment(0, 48).Build(), true},
+      {"IPv6 UDP", PodsV6().Build(), true},
+      {"IPv6 echo request", PodsV6().Ping(1, 1).Build(), true},
+      {"IPv6 first fragment", PodsV6().Payload(100).Fragment(0, 48).Build(), true},
+      {"IPv6 neighbor solicitation", PodsV6().Icmp(135, 0).Build(), true},
 
-      {"unreachable", V4().Icmp(3, 1).Build(), false},
-      {"source quench", V4().Icmp(4, 0).Build(), false},
-      {"redirect", V4().Icmp(5, 0).Build(), false},
-      {"time exceeded", V4().Icmp(11, 0).Build(), false},
-      {"parameter problem", V4().Icmp(12, 0).Build(), false},
-      {"ICMP without a type", V4().Raw(IpProtocol::kIcmp).Build(), false},
-      {"ICMP's number inside IPv6", V6().Raw(IpProtocol::kIcmp).Payload(Hex("03010000")).Build(),
-       true},
+      {"unreachable", PodsV4().Icmp(3, 1).Build(), false},
+      {"source quench", PodsV4().Icmp(4, 0).Build(), false},
+      {"redirect", PodsV4().Icmp(5, 0).Build(), false},
+      {"time exceeded", PodsV4().Icmp(11, 0).Build(), false},
+      {"parameter problem", PodsV4().Icmp(12, 0).Build(), false},
+      {"ICMP without a type", PodsV4().Raw(IpProtocol::kIcmp).Build(), false},
+      {"ICMP's number inside IPv6",
+       PodsV6().Raw(IpProtocol::kIcmp).Payload(Hex("03010000")).Build(), true},
       {"ICMPv6's number inside IPv4",
-       V4().Raw(IpProtocol::kIcmpV6).Payload(Hex("01000000")).Build(), true},
-      {"ICMPv6 without a type", V6().Raw(IpProtocol::kIcmpV6).Build(), false},
-      {"later fragment", V4().Payload(100).Fragment(48, 999).Build(), false},
+       PodsV4().Raw(IpProtocol::kIcmpV6).Payload(Hex("01000000")).Build(), true},
+      {"ICMPv6 without a type", PodsV6().Raw(IpProtocol::kIcmpV6).Build(), false},
+      {"later fragment", PodsV4().Payload(100).Fragment(48, 999).Build(), false},
       {"from nowhere", PacketBuilder("0.0.0.0", "10.244.2.3").Build(), false},
       {"from multicast", PacketBuilder("224.0.0.1", "10.244.2.3").Build(), false},
       {"from broadcast", PacketBuilder("255.255.255.255", "10.244.2.3").Build(), false},
@@ -69,11 +66,11 @@ TEST(MayAnswer, Rows) {
       {"to broadcast", PacketBuilder("10.244.1.2", "255.255.255.255").Build(), false},
       {"garbage", Hex("00 01 02"), false},
       {"nothing", {}, false},
-      {"IPv6 packet too big", V6().Icmp(2, 0).Build(), false},
-      {"IPv6 unknown error type", V6().Icmp(100, 0).Build(), false},
-      {"IPv6 redirect", V6().Icmp(137, 0).Build(), false},
-      {"IPv6 error behind options", V6().Icmp(1, 0).Ipv6DestinationOptions(8).Build(), false},
-      {"IPv6 later fragment", V6().Payload(100).Fragment(48, 999).Build(), false},
+      {"IPv6 packet too big", PodsV6().Icmp(2, 0).Build(), false},
+      {"IPv6 unknown error type", PodsV6().Icmp(100, 0).Build(), false},
+      {"IPv6 redirect", PodsV6().Icmp(137, 0).Build(), false},
+      {"IPv6 error behind options", PodsV6().Icmp(1, 0).Ipv6DestinationOptions(8).Build(), false},
+      {"IPv6 later fragment", PodsV6().Payload(100).Fragment(48, 999).Build(), false},
       {"IPv6 from nowhere", PacketBuilder("::", "2001:db8::2").Build(), false},
       {"IPv6 from multicast", PacketBuilder("ff02::1", "2001:db8::2").Build(), false},
       {"IPv6 to multicast", PacketBuilder("2001:db8::1", "ff02::1").Build(), false},
@@ -109,7 +106,7 @@ TEST(PacketTooBig, V4FieldByField) {
 
 TEST(PacketTooBig, V4QuotesWhatFitsIn576) {
   ByteVector out(2000, std::byte{0xa5});
-  const ByteVector big = V4().TotalLength(1500).DontFragment().Build();
+  const ByteVector big = PodsV4().TotalLength(1500).DontFragment().Build();
   const std::size_t size = EmitPacketTooBig(*InnerMtu::From(1450), big, Ip("10.244.1.1"), out);
   ASSERT_EQ(size, 576u);
   const Bytes error = Bytes(out).first(size);
@@ -121,7 +118,7 @@ TEST(PacketTooBig, V4QuotesWhatFitsIn576) {
 
 TEST(PacketTooBig, V6QuotesWhatFitsIn1280) {
   ByteVector out(2000, std::byte{0xa5});
-  const ByteVector big = V6().TotalLength(1500).Build();
+  const ByteVector big = PodsV6().TotalLength(1500).Build();
   const std::size_t size = EmitPacketTooBig(*InnerMtu::From(1430), big, Ip("fe80::1"), out);
   ASSERT_EQ(size, 1280u);
   const Bytes error = Bytes(out).first(size);
@@ -141,7 +138,7 @@ TEST(PacketTooBig, V6QuotesWhatFitsIn1280) {
 TEST(PacketTooBig, OddQuotesHaveRightChecksums) {
   for (std::size_t payload = 0; payload < 40; ++payload) {
     for (const ByteVector& offending :
-         {V4().Payload(payload).Build(), V6().Payload(payload).Build()}) {
+         {PodsV4().Payload(payload).Build(), PodsV6().Payload(payload).Build()}) {
       const bool v4 = Load8(offending.data()) >> 4 == 4;
       ByteVector out(kMaxIcmpV6Error);
       const std::size_t size = EmitPacketTooBig(*InnerMtu::From(1000), offending,
@@ -154,7 +151,7 @@ TEST(PacketTooBig, OddQuotesHaveRightChecksums) {
 }
 
 TEST(PacketTooBig, PaddingIsNotQuoted) {
-  const ByteVector padded = Concatenate(V4().Build(), ByteVector(18));
+  const ByteVector padded = Concatenate(PodsV4().Build(), ByteVector(18));
   ByteVector out(kMaxIcmpV4Error);
   EXPECT_EQ(EmitPacketTooBig(*InnerMtu::From(1000), padded, Ip("10.244.1.1"), out), 28u + 28u);
 }
@@ -163,14 +160,14 @@ TEST(PacketTooBig, NoAnswerWhereNoneMayBeSent) {
   ByteVector out(kMaxIcmpV6Error, std::byte{0xa5});
   const ByteVector untouched = out;
   const InnerMtu mtu = *InnerMtu::From(1450);
-  EXPECT_EQ(EmitPacketTooBig(mtu, V4().Icmp(3, 4).Build(), Ip("10.244.1.1"), out), 0u);
-  EXPECT_EQ(EmitPacketTooBig(mtu, V4().Build(), Ip("fe80::1"), out), 0u) << "other family";
+  EXPECT_EQ(EmitPacketTooBig(mtu, PodsV4().Icmp(3, 4).Build(), Ip("10.244.1.1"), out), 0u);
+  EXPECT_EQ(EmitPacketTooBig(mtu, PodsV4().Build(), Ip("fe80::1"), out), 0u) << "other family";
   EXPECT_EQ(EmitPacketTooBig(mtu, {}, Ip("10.244.1.1"), out), 0u);
   EXPECT_EQ(Dump(out), Dump(untouched));
 }
 
 TEST(PacketTooBig, ASmallBufferCutsTheQuoteAndThenRefuses) {
-  const ByteVector offending = V4().Payload(100).Build();
+  const ByteVector offending = PodsV4().Payload(100).Build();
   const InnerMtu mtu = *InnerMtu::From(1450);
   ByteVector out(56, std::byte{0xa5});
   EXPECT_EQ(EmitPacketTooBig(mtu, offending, Ip("10.244.1.1"), out), 56u);
@@ -194,12 +191,12 @@ TEST(IcmpErrors, TypesAndCodes) {
   };
   for (const ErrorRow& row : kRows) {
     ByteVector out(kMaxIcmpV6Error);
-    ASSERT_NE(EmitIcmpError(row.error, 1400, V4().Build(), Ip("10.244.1.1"), out), 0u);
+    ASSERT_NE(EmitIcmpError(row.error, 1400, PodsV4().Build(), Ip("10.244.1.1"), out), 0u);
     const auto v4 = IcmpHeader::Parse(Bytes(out).subspan(20));
     EXPECT_EQ(v4->type, row.type_v4);
     EXPECT_EQ(v4->code, row.code_v4);
     EXPECT_EQ(v4->rest, row.error == IcmpError::kPacketTooBig ? 1400u : 0u);
-    ASSERT_NE(EmitIcmpError(row.error, 1400, V6().Build(), Ip("fe80::1"), out), 0u);
+    ASSERT_NE(EmitIcmpError(row.error, 1400, PodsV6().Build(), Ip("fe80::1"), out), 0u);
     const auto v6 = IcmpHeader::Parse(Bytes(out).subspan(40));
     EXPECT_EQ(v6->type, row.type_v6);
     EXPECT_EQ(v6->code, row.code_v6);
@@ -210,25 +207,27 @@ TEST(IcmpErrors, AnErrorIsNeverAnsweredWithAnError) {
   for (const IcmpError error : {IcmpError::kPacketTooBig, IcmpError::kTimeExceeded,
                                 IcmpError::kHostUnreachable, IcmpError::kProhibited}) {
     ByteVector out(kMaxIcmpV6Error);
-    std::size_t size = EmitIcmpError(error, 1400, V4().Build(), Ip("10.244.1.1"), out);
+    std::size_t size = EmitIcmpError(error, 1400, PodsV4().Build(), Ip("10.244.1.1"), out);
     EXPECT_FALSE(MayAnswerWithIcmpError(Bytes(out).first(size)));
-    size = EmitIcmpError(error, 1400, V6().Build(), Ip("fe80::1"), out);
+    size = EmitIcmpError(error, 1400, PodsV6().Build(), Ip("fe80::1"), out);
     EXPECT_FALSE(MayAnswerWithIcmpError(Bytes(out).first(size)));
   }
 }
 
 TEST(IcmpErrors, AnMtuBeyond16BitsIsTheLargestThatFitsTheFieldOfIpv4) {
   ByteVector out(kMaxIcmpV6Error);
-  ASSERT_NE(EmitIcmpError(IcmpError::kPacketTooBig, 0x12345, V4().Build(), Ip("10.244.1.1"), out),
-            0u);
+  ASSERT_NE(
+      EmitIcmpError(IcmpError::kPacketTooBig, 0x12345, PodsV4().Build(), Ip("10.244.1.1"), out),
+      0u);
   EXPECT_EQ(IcmpHeader::Parse(Bytes(out).subspan(20))->rest, 0xffffu);
-  ASSERT_NE(EmitIcmpError(IcmpError::kPacketTooBig, 0x12345, V6().Build(), Ip("fe80::1"), out), 0u);
+  ASSERT_NE(EmitIcmpError(IcmpError::kPacketTooBig, 0x12345, PodsV6().Build(), Ip("fe80::1"), out),
+            0u);
   EXPECT_EQ(IcmpHeader::Parse(Bytes(out).subspan(40))->rest, 0x12345u);
 }
 
 // RFC 792: IP header and 8 bytes are quoted; a packet that has fewer is quoted whole.
 TEST(IcmpErrors, AShortPacketIsQuotedWhole) {
-  const ByteVector bare = V4().Raw(IpProtocol{200}).Payload(3).Build();
+  const ByteVector bare = PodsV4().Raw(IpProtocol{200}).Payload(3).Build();
   ASSERT_EQ(bare.size(), 23u);
   ByteVector out(28 + 23);
   EXPECT_EQ(EmitIcmpError(IcmpError::kHostUnreachable, 0, bare, Ip("10.244.1.1"), out), 28u + 23);

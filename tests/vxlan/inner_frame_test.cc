@@ -8,12 +8,9 @@
 namespace weft {
 namespace {
 
-PacketBuilder V4() { return PacketBuilder("10.244.1.2", "10.244.2.3"); }
-PacketBuilder V6() { return PacketBuilder("2001:db8::1", "2001:db8::2"); }
-
 TEST(InnerPacket, V4Fields) {
   const ByteVector bytes =
-      V4().Tcp(1, 2).Payload(10).Ttl(7).Tos(1, Ecn::kCe).DontFragment().Build();
+      PodsV4().Tcp(1, 2).Payload(10).Ttl(7).Tos(1, Ecn::kCe).DontFragment().Build();
   const auto packet = ParseInnerIp(bytes);
   ASSERT_TRUE(packet);
   EXPECT_EQ(packet->data, bytes.data());
@@ -37,7 +34,7 @@ TEST(InnerPacket, V4Fields) {
 
 TEST(InnerPacket, V6Fields) {
   const ByteVector bytes =
-      V6().Udp(1, 2).Payload(10).Ttl(7).Tos(1, Ecn::kEct0).FlowLabel(9).Build();
+      PodsV6().Udp(1, 2).Payload(10).Ttl(7).Tos(1, Ecn::kEct0).FlowLabel(9).Build();
   const auto packet = ParseInnerIp(bytes);
   ASSERT_TRUE(packet);
   EXPECT_EQ(packet->total_length, 58u);
@@ -61,17 +58,19 @@ struct OffsetRow {
 
 TEST(InnerPacket, WhereTheTransportHeaderIs) {
   const OffsetRow kRows[] = {
-      {"plain", V4().Build(), 20, FragmentKind::kWhole},
-      {"options", V4().Ipv4Options(40).Build(), 60, FragmentKind::kWhole},
-      {"first fragment", V4().Payload(99).Fragment(0, 8).Build(), 20, FragmentKind::kFirst},
-      {"later fragment", V4().Payload(99).Fragment(8, 8).Build(), 20, FragmentKind::kLater},
-      {"last fragment", V4().Payload(99).Fragment(8, 999).Build(), 20, FragmentKind::kLater},
-      {"IPv6", V6().Build(), 40, FragmentKind::kWhole},
-      {"IPv6 ICMP", V6().Ping(1, 1).Build(), 40, FragmentKind::kWhole},
-      {"IPv6 options", V6().Ipv6DestinationOptions(16).Build(), 56, FragmentKind::kWhole},
-      {"IPv6 first fragment", V6().Payload(99).Fragment(0, 8).Build(), 48, FragmentKind::kFirst},
-      {"IPv6 later fragment", V6().Payload(99).Fragment(8, 8).Build(), 48, FragmentKind::kLater},
-      {"IPv6 both", V6().Payload(99).Ipv6DestinationOptions(8).Fragment(0, 8).Build(), 56,
+      {"plain", PodsV4().Build(), 20, FragmentKind::kWhole},
+      {"options", PodsV4().Ipv4Options(40).Build(), 60, FragmentKind::kWhole},
+      {"first fragment", PodsV4().Payload(99).Fragment(0, 8).Build(), 20, FragmentKind::kFirst},
+      {"later fragment", PodsV4().Payload(99).Fragment(8, 8).Build(), 20, FragmentKind::kLater},
+      {"last fragment", PodsV4().Payload(99).Fragment(8, 999).Build(), 20, FragmentKind::kLater},
+      {"IPv6", PodsV6().Build(), 40, FragmentKind::kWhole},
+      {"IPv6 ICMP", PodsV6().Ping(1, 1).Build(), 40, FragmentKind::kWhole},
+      {"IPv6 options", PodsV6().Ipv6DestinationOptions(16).Build(), 56, FragmentKind::kWhole},
+      {"IPv6 first fragment", PodsV6().Payload(99).Fragment(0, 8).Build(), 48,
+       FragmentKind::kFirst},
+      {"IPv6 later fragment", PodsV6().Payload(99).Fragment(8, 8).Build(), 48,
+       FragmentKind::kLater},
+      {"IPv6 both", PodsV6().Payload(99).Ipv6DestinationOptions(8).Fragment(0, 8).Build(), 56,
        FragmentKind::kFirst},
   };
   for (const OffsetRow& row : kRows) {
@@ -94,23 +93,18 @@ ByteVector Changed(ByteVector packet, std::size_t at, std::uint8_t value) {
   return packet;
 }
 
-ByteVector Cut(ByteVector packet, std::size_t size) {
-  packet.resize(size);
-  return packet;
-}
-
 TEST(InnerPacket, Refusals) {
   const RefusalRow kRows[] = {
       {"nothing", {}, Malformed::kTruncated},
-      {"19 bytes", Cut(V4().Build(), 19), Malformed::kTruncated},
-      {"version 5", Changed(V4().Build(), 0, 0x55), Malformed::kBadVersion},
-      {"IHL 4", Changed(V4().Build(), 0, 0x44), Malformed::kBadHeaderLength},
-      {"IHL beyond the packet", Changed(V4().Build(), 0, 0x4f), Malformed::kBadTotalLength},
-      {"total length 19", Changed(V4().Build(), 3, 19), Malformed::kBadTotalLength},
-      {"total length too large", Changed(V4().Build(), 3, 29), Malformed::kTruncated},
-      {"IPv6 with 39 bytes", Cut(V6().Build(), 39), Malformed::kTruncated},
-      {"IPv6 payload cut off", Cut(V6().Build(), 47), Malformed::kTruncated},
-      {"IPv6 options beyond the packet", Changed(V6().Ipv6DestinationOptions(8).Build(), 41, 9),
+      {"19 bytes", Cut(PodsV4().Build(), 19), Malformed::kTruncated},
+      {"version 5", Changed(PodsV4().Build(), 0, 0x55), Malformed::kBadVersion},
+      {"IHL 4", Changed(PodsV4().Build(), 0, 0x44), Malformed::kBadHeaderLength},
+      {"IHL beyond the packet", Changed(PodsV4().Build(), 0, 0x4f), Malformed::kBadTotalLength},
+      {"total length 19", Changed(PodsV4().Build(), 3, 19), Malformed::kBadTotalLength},
+      {"total length too large", Changed(PodsV4().Build(), 3, 29), Malformed::kTruncated},
+      {"IPv6 with 39 bytes", Cut(PodsV6().Build(), 39), Malformed::kTruncated},
+      {"IPv6 payload cut off", Cut(PodsV6().Build(), 47), Malformed::kTruncated},
+      {"IPv6 options beyond the packet", Changed(PodsV6().Ipv6DestinationOptions(8).Build(), 41, 9),
        Malformed::kTruncated},
   };
   for (const RefusalRow& row : kRows) {
@@ -121,7 +115,7 @@ TEST(InnerPacket, Refusals) {
 
 // The fast parse may not differ from the header types.
 TEST(InnerPacket, AgreesWithTheHeaderTypesOnAnyFirstBytes) {
-  for (const ByteVector& packet : {V4().Payload(30).Build(), V6().Payload(30).Build()}) {
+  for (const ByteVector& packet : {PodsV4().Payload(30).Build(), PodsV6().Payload(30).Build()}) {
     const bool v4 = Load8(packet.data()) >> 4 == 4;
     for (std::size_t at = 0; at < 8; ++at) {
       for (unsigned value = 0; value < 256; ++value) {
@@ -157,7 +151,7 @@ TEST(InnerPacket, AgreesWithTheHeaderTypesOnAnyFirstBytes) {
 }
 
 TEST(InnerPacket, PaddingIsNotPartOfIt) {
-  const auto packet = ParseInnerIp(Concatenate(V4().Build(), ByteVector(18)));
+  const auto packet = ParseInnerIp(Concatenate(PodsV4().Build(), ByteVector(18)));
   ASSERT_TRUE(packet);
   EXPECT_EQ(packet->total_length, 28u);
 }
@@ -166,17 +160,17 @@ const MacAddress kOurs = Mac("02:00:00:00:00:02");
 const MacAddress kPeer = Mac("02:00:00:00:00:01");
 
 TEST(InnerFrame, Addresses) {
-  const ByteVector bytes = V4().BuildFrame(kPeer, kOurs);
+  const ByteVector bytes = PodsV4().BuildFrame(kPeer, kOurs);
   const auto frame = ParseInnerEthernet(bytes);
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->destination, kOurs);
   EXPECT_EQ(frame->source, kPeer);
   EXPECT_EQ(frame->family, IpFamily::kV4);
-  EXPECT_EQ(ParseInnerEthernet(V6().BuildFrame(kPeer, kOurs))->family, IpFamily::kV6);
+  EXPECT_EQ(ParseInnerEthernet(PodsV6().BuildFrame(kPeer, kOurs))->family, IpFamily::kV6);
 }
 
 TEST(InnerFrame, Refusals) {
-  const ByteVector frame = V4().BuildFrame(kPeer, kOurs);
+  const ByteVector frame = PodsV4().BuildFrame(kPeer, kOurs);
   for (std::size_t size = 0; size < 14; ++size) {
     EXPECT_EQ(ParseInnerEthernet(Bytes(frame).first(size)).error(), Malformed::kTruncated);
   }
@@ -191,11 +185,12 @@ TEST(InnerFrame, Refusals) {
   EXPECT_EQ(with_type(0x0040), "not_ip") << "802.3 length";
   EXPECT_EQ(with_type(0x8100), "vlan_tagged");
   EXPECT_EQ(with_type(0x88a8), "vlan_tagged");
-  EXPECT_EQ(ParseInnerEthernet(V4().BuildFrame(kPeer, kOurs, 5)).error(), Malformed::kVlanTagged);
+  EXPECT_EQ(ParseInnerEthernet(PodsV4().BuildFrame(kPeer, kOurs, 5)).error(),
+            Malformed::kVlanTagged);
 }
 
 TEST(InnerFrame, FrameAndPacketAtOnce) {
-  const ByteVector bytes = V6().BuildFrame(kPeer, kOurs);
+  const ByteVector bytes = PodsV6().BuildFrame(kPeer, kOurs);
   const auto packet = ParseInnerFrame(bytes);
   ASSERT_TRUE(packet);
   EXPECT_EQ(packet->data, bytes.data() + InnerFrame::kIpOffset);
@@ -207,7 +202,7 @@ TEST(InnerFrame, FrameAndPacketAtOnce) {
 }
 
 TEST(InnerPacket, EditsOfEitherFamily) {
-  for (ByteVector bytes : {V4().Ttl(5).Build(), V6().Ttl(5).Build()}) {
+  for (ByteVector bytes : {PodsV4().Ttl(5).Build(), PodsV6().Ttl(5).Build()}) {
     const IpFamily family = ParseInnerIp(bytes)->family;
     SetEcn(bytes.data(), family, Ecn::kCe);
     DecrementTtl(bytes.data(), family);

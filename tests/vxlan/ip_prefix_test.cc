@@ -8,14 +8,14 @@
 namespace weft {
 namespace {
 
-struct TextRow {
+struct PrefixText {
   const char* description;
   const char* in;
   const char* out;  // null: refused
 };
 
 // As Go's net.ParseCIDR decides.
-constexpr TextRow kTexts[] = {
+constexpr PrefixText kPrefixTexts[] = {
     {"flannel's lease", "10.244.3.0/24", "10.244.3.0/24"},
     {"host bits are cleared", "10.244.3.17/24", "10.244.3.0/24"},
     {"host bits inside a byte", "10.244.255.255/20", "10.244.240.0/20"},
@@ -44,7 +44,7 @@ constexpr TextRow kTexts[] = {
 };
 
 TEST(IpPrefix, TextRows) {
-  for (const TextRow& row : kTexts) {
+  for (const PrefixText& row : kPrefixTexts) {
     SCOPED_TRACE(row.description);
     const auto prefix = IpPrefix::Parse(row.in);
     ASSERT_EQ(prefix.has_value(), row.out != nullptr) << row.in;

@@ -18,7 +18,7 @@ const ByteVector kHeader =
         "20010db8 00000000 00000000 00000002"  // destination
         "00 01 02 03");
 
-Ipv6Header Value() {
+Ipv6Header Ipv6Value() {
   Ipv6Header header;
   header.dscp = 46;
   header.ecn = Ecn::kEct1;
@@ -30,11 +30,11 @@ Ipv6Header Value() {
   return header;
 }
 
-TEST(Ipv6, Deconstruct) { EXPECT_EQ(Ipv6Header::Parse(kHeader), Value()); }
+TEST(Ipv6, Deconstruct) { EXPECT_EQ(Ipv6Header::Parse(kHeader), Ipv6Value()); }
 
 TEST(Ipv6, EmitWritesEveryByteAndNoMore) {
   ByteVector out(41, std::byte{0xa5});
-  Value().Emit(MutableBytes(out).first<Ipv6Header::kSize>());
+  Ipv6Value().Emit(MutableBytes(out).first<Ipv6Header::kSize>());
   EXPECT_EQ(Dump(Bytes(out).first(40)), Dump(Bytes(kHeader).first(40)));
   EXPECT_EQ(out[40], std::byte{0xa5});
 }
@@ -50,7 +50,7 @@ TEST(Ipv6, Refusals) {
 }
 
 TEST(Ipv6, PaddingBehindThePacketIsAccepted) {
-  EXPECT_EQ(Ipv6Header::Parse(Concatenate(kHeader, ByteVector(7))), Value());
+  EXPECT_EQ(Ipv6Header::Parse(Concatenate(kHeader, ByteVector(7))), Ipv6Value());
 }
 
 // A packet whose payload is `payload`, the first header of which is `next`.
@@ -126,7 +126,7 @@ TEST(Ipv6, EditsTouchNothingElse) {
   ByteVector packet = kHeader;
   DecrementIpv6HopLimit(packet.data());
   SetIpv6Ecn(packet.data(), Ecn::kCe);
-  Ipv6Header expected = Value();
+  Ipv6Header expected = Ipv6Value();
   expected.hop_limit = 63;
   expected.ecn = Ecn::kCe;
   EXPECT_EQ(Ipv6Header::Parse(packet), expected);

@@ -10,14 +10,14 @@
 namespace weft {
 namespace {
 
-struct TextRow {
+struct MacText {
   const char* description;
   const char* in;
   const char* out;  // null: refused
 };
 
 // Six-byte rows of Go's net.ParseMAC tests and of its documentation, and near misses.
-constexpr TextRow kTexts[] = {
+constexpr MacText kMacTexts[] = {
     {"colons", "00:15:5d:8c:2f:93", "00:15:5d:8c:2f:93"},
     {"hyphens, as Windows prints", "00-15-5D-8C-2F-93", "00:15:5d:8c:2f:93"},
     {"Cisco dots", "0015.5d8c.2f93", "00:15:5d:8c:2f:93"},
@@ -44,7 +44,7 @@ constexpr TextRow kTexts[] = {
 };
 
 TEST(MacAddress, TextRows) {
-  for (const TextRow& row : kTexts) {
+  for (const MacText& row : kMacTexts) {
     SCOPED_TRACE(row.description);
     const auto mac = MacAddress::Parse(row.in);
     ASSERT_EQ(mac.has_value(), row.out != nullptr);

@@ -9,10 +9,10 @@
 namespace weft {
 namespace {
 
-const ByteVector kInner = PacketBuilder("10.244.1.2", "10.244.2.3").Payload(20).Build();
+const ByteVector kInnerPacket = PacketBuilder("10.244.1.2", "10.244.2.3").Payload(20).Build();
 
-VxlanBuilder V4() { return VxlanBuilder(kInner); }
-VxlanBuilder V6() { return VxlanBuilder(kInner).Outer("2001:db8::1", "2001:db8::2"); }
+VxlanBuilder V4() { return VxlanBuilder(kInnerPacket); }
+VxlanBuilder V6() { return VxlanBuilder(kInnerPacket).Outer("2001:db8::1", "2001:db8::2"); }
 
 ByteVector WithChecksum(ByteVector packet) {
   Ipv4Header header = *Ipv4Header::Parse(packet);

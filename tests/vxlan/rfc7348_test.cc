@@ -57,7 +57,7 @@
 namespace weft {
 namespace {
 
-const ByteVector kInner = PacketBuilder("10.244.1.2", "10.244.2.3").Payload(50).Build();
+const ByteVector kPodPacket = PacketBuilder("10.244.1.2", "10.244.2.3").Payload(50).Build();
 constexpr const char* kFamilies[][2] = {{"192.0.2.1", "192.0.2.2"}, {"2001:db8::1", "2001:db8::2"}};
 
 EncapsulationSpec SpecFor(const char* const (&addresses)[2]) {
@@ -69,19 +69,19 @@ EncapsulationSpec SpecFor(const char* const (&addresses)[2]) {
   return spec;
 }
 
-// The outer packet around kInner; the buffer contained another packet before.
+// The outer packet around kPodPacket; the buffer contained another packet before.
 ByteVector Sent(const EncapsulationSpec& spec) {
   const EncapsulationTemplate prepared(spec);
-  const std::uint16_t port = OuterSourcePort(HashInnerFlow(kInner));
-  ByteVector packet = Concatenate(ByteVector(prepared.size(), std::byte{0xff}), kInner);
-  prepared.Stamp(packet.data(), static_cast<std::uint32_t>(kInner.size()), EtherType::kIpv4, port,
-                 Ecn::kNotEct);
+  const std::uint16_t port = OuterSourcePort(HashInnerFlow(kPodPacket));
+  ByteVector packet = Concatenate(ByteVector(prepared.size(), std::byte{0xff}), kPodPacket);
+  prepared.Stamp(packet.data(), static_cast<std::uint32_t>(kPodPacket.size()), EtherType::kIpv4,
+                 port, Ecn::kNotEct);
   if (prepared.wants_udp_checksum()) CompleteUdpChecksum(packet);
   return packet;
 }
 
 VxlanBuilder Received(const char* const (&addresses)[2]) {
-  return VxlanBuilder(kInner).Outer(addresses[0], addresses[1]);
+  return VxlanBuilder(kPodPacket).Outer(addresses[0], addresses[1]);
 }
 
 std::string_view Verdict(const ByteVector& packet,

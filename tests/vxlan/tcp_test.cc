@@ -21,17 +21,17 @@ const ByteVector kSegment =
         "02 04 05 b4"  // option: MSS 1460
         "61 62 63");   // data
 
-TcpHeader Value() {
+TcpHeader TcpValue() {
   return {40000,       443,    0x0102'0304,
           0x0506'0708, 24,     TcpHeader::kAe | TcpHeader::kAck | TcpHeader::kSyn,
           0x0400,      0x206b, 5};
 }
 
-TEST(Tcp, Deconstruct) { EXPECT_EQ(TcpHeader::Parse(kSegment), Value()); }
+TEST(Tcp, Deconstruct) { EXPECT_EQ(TcpHeader::Parse(kSegment), TcpValue()); }
 
 TEST(Tcp, EmitWritesTheFixedHeaderAndLeavesOptions) {
   ByteVector out(24, std::byte{0xa5});
-  EmitTcp(Value(), out);
+  EmitTcp(TcpValue(), out);
   EXPECT_EQ(Dump(Bytes(out).first(20)), Dump(Bytes(kSegment).first(20)));
   EXPECT_EQ(Dump(Bytes(out).subspan(20)), Dump(Hex("a5a5a5a5")));
 }

@@ -24,7 +24,7 @@ DecodedNode NotManaged(const std::string& name) {
   node.lease.node = {name, "1"};
   return node;
 }
-DecodedNode Refused(const std::string& name) {
+DecodedNode RefusedNode(const std::string& name) {
   DecodedNode node = NotManaged(name);
   node.kind = DecodedNode::Kind::kRefused;
   node.refusal = "because";
@@ -49,8 +49,8 @@ TEST_F(NodeEmitterTest, ASnapshotReportsLeasesAndRefusalsOnly) {
   emitter.Emit(NodeChange::kListed, Leased("a"));
   EXPECT_TRUE(emitter.in_mid_snapshot());
   emitter.Emit(NodeChange::kListed, NotManaged("b"));
-  emitter.Emit(NodeChange::kListed, Refused("c"));
-  emitter.Emit(NodeChange::kListed, Refused(""));
+  emitter.Emit(NodeChange::kListed, RefusedNode("c"));
+  emitter.Emit(NodeChange::kListed, RefusedNode(""));
   emitter.EndSnapshot();
   EXPECT_FALSE(emitter.in_mid_snapshot());
   EXPECT_THAT(source.Take(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "refused c",
@@ -81,7 +81,7 @@ TEST(NodeEmitter, AnUnjoinedNodeIsReportedAfterTheEndOfItsLease) {
   plain.refusal = "an annotation";
   emitter.BeginSnapshot();
   emitter.Emit(NodeChange::kListed, plain);
-  emitter.Emit(NodeChange::kListed, Refused("c"));
+  emitter.Emit(NodeChange::kListed, RefusedNode("c"));
   emitter.EndSnapshot();
   emitter.Emit(NodeChange::kModified, plain);
   EXPECT_THAT(listener.lines, ElementsAre("b lacks an annotation", "refused c/1", "delete b",
@@ -94,10 +94,10 @@ TEST_F(NodeEmitterTest, AfterASnapshotEveryChangeIsReported) {
   source.Take();
   emitter.Emit(NodeChange::kAdded, Leased("a"));
   emitter.Emit(NodeChange::kModified, NotManaged("a"));
-  emitter.Emit(NodeChange::kModified, Refused("a"));
+  emitter.Emit(NodeChange::kModified, RefusedNode("a"));
   emitter.Emit(NodeChange::kDeleted, Leased("a"));
-  emitter.Emit(NodeChange::kDeleted, Refused("b"));
-  emitter.Emit(NodeChange::kDeleted, Refused(""));
+  emitter.Emit(NodeChange::kDeleted, RefusedNode("b"));
+  emitter.Emit(NodeChange::kDeleted, RefusedNode(""));
   emitter.Emit(NodeChange::kAdded, NotManaged("c"));
   EXPECT_THAT(source.Take(), ElementsAre("upsert a/1 10.244.1.0/24", "delete a/1", "refused a",
                                          "delete a/1", "delete b/1", "delete c/1"));
@@ -125,9 +125,9 @@ TEST_F(NodeEmitterTest, OurNodeIsReportedBeforeItsLeaseAndOnlyWhenItDiffers) {
   EXPECT_THAT(source.Take(), ElementsAre("upsert us/1 10.244.1.0/24"));
   emitter.Emit(NodeChange::kModified, Own(NotManaged("us"), false));
   EXPECT_THAT(source.Take(), ElementsAre("own us/1", "delete us/1"));
-  emitter.Emit(NodeChange::kModified, Own(Refused("us")));
+  emitter.Emit(NodeChange::kModified, Own(RefusedNode("us")));
   EXPECT_THAT(source.Take(), ElementsAre("own us/1", "refused us"));
-  emitter.Emit(NodeChange::kDeleted, Own(Refused("us")));
+  emitter.Emit(NodeChange::kDeleted, Own(RefusedNode("us")));
   EXPECT_THAT(source.Take(), ElementsAre("own none", "delete us/1"));
 }
 

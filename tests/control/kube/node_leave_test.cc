@@ -27,7 +27,7 @@ constexpr char kGetNode[] = "GET /api/v1/nodes/win1";
 constexpr char kGetPods[] = "GET /api/v1/pods?fieldSelector=spec.nodeName%3Dwin1&limit=50";
 constexpr char kPatch[] = "PATCH /api/v1/nodes/win1/status";
 
-std::string NodeWith(const std::vector<std::string>& keys) {
+std::string AnnotatedNode(const std::vector<std::string>& keys) {
   return absl::StrCat(R"({"metadata":{"name":"win1","annotations":{"foreign":"x")",
                       absl::StrJoin(keys, "",
                                     [](std::string* out, const std::string& key) {
@@ -37,10 +37,10 @@ std::string NodeWith(const std::vector<std::string>& keys) {
 }
 
 const std::string kJoined =
-    NodeWith({"backend-data", "backend-type", "backend-v6-data", "kube-subnet-manager",
-              "node-public-ip", "node-public-ipv6", "public-ip", "public-ip-overwrite",
-              "public-ipv6", "public-ipv6-overwrite"});
-const std::string kGone = NodeWith({"public-ip-overwrite"});
+    AnnotatedNode({"backend-data", "backend-type", "backend-v6-data", "kube-subnet-manager",
+                   "node-public-ip", "node-public-ipv6", "public-ip", "public-ip-overwrite",
+                   "public-ipv6", "public-ipv6-overwrite"});
+const std::string kGone = AnnotatedNode({"public-ip-overwrite"});
 constexpr char kNoPods[] = R"({"items":[]})";
 
 class Leave {
@@ -90,7 +90,7 @@ std::string Pods(const std::vector<std::string>& pods, const std::string& next =
   return absl::StrCat(R"({"metadata":{"continue":")", next, R"("},"items":[)",
                       absl::StrJoin(pods, ","), "]}");
 }
-std::string Refusal(std::string_view message) {
+std::string ErrorStatus(std::string_view message) {
   return absl::StrCat(R"({"kind":"Status","message":")", message, "\"}");
 }
 
@@ -122,13 +122,13 @@ TEST(NodeLeave, ASecondRunHasNothingToDo) {
 
 TEST(NodeLeave, ANodeThatIsGoneHasLeft) {
   Leave at_once;
-  at_once.Answer(kGetNode, 404, Refusal("nodes \\\"win1\\\" not found"));
+  at_once.Answer(kGetNode, 404, ErrorStatus("nodes \\\"win1\\\" not found"));
   EXPECT_FALSE(at_once.left().node_exists);
 
   Leave meanwhile;
   meanwhile.Answer(kGetNode, 200, kJoined);
   meanwhile.Answer(kGetPods, 200, kNoPods);
-  meanwhile.Answer(kPatch, 404, Refusal("not found"));
+  meanwhile.Answer(kPatch, 404, ErrorStatus("not found"));
   EXPECT_FALSE(meanwhile.left().node_exists);
 }
 
@@ -191,11 +191,11 @@ TEST(NodeLeave, AConflictReadsTheNodeAgain) {
   Leave leave;
   leave.Answer(kGetNode, 200, kJoined);
   leave.Answer(kGetPods, 200, kNoPods);
-  leave.Answer(kPatch, 409, Refusal("the object has been modified"));
+  leave.Answer(kPatch, 409, ErrorStatus("the object has been modified"));
   EXPECT_EQ(leave.code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(leave.error(),
             "node \"win1\": the API server answers 409: the object has been modified");
-  EXPECT_GT(leave.Answer(kGetNode, 200, NodeWith({"public-ip"})), milliseconds(0));
+  EXPECT_GT(leave.Answer(kGetNode, 200, AnnotatedNode({"public-ip"})), milliseconds(0));
   leave.Answer(kGetPods, 200, kNoPods);
   leave.Answer(kPatch, 200, kGone);
   EXPECT_EQ(leave.sent(),
@@ -207,12 +207,12 @@ TEST(NodeLeave, AFailingServerIsTriedAgainLaterEachTime) {
   leave.Fail(kGetNode, absl::UnavailableError("https://10.0.0.1:6443: connection refused"));
   EXPECT_EQ(leave.error(), "node \"win1\": https://10.0.0.1:6443: connection refused");
   const milliseconds first = leave.Answer(kGetNode, 503, "");
-  const milliseconds second = leave.Answer(kGetNode, 429, Refusal("busy"));
+  const milliseconds second = leave.Answer(kGetNode, 429, ErrorStatus("busy"));
   EXPECT_GT(first, milliseconds(0));
   EXPECT_GT(second, first);
   leave.Answer(kGetNode, 200, kJoined);
   leave.Answer(kGetPods, 500, "");
-  leave.Answer(kGetPods, 410, Refusal("the continue token is too old"));
+  leave.Answer(kGetPods, 410, ErrorStatus("the continue token is too old"));
   leave.Answer(kGetNode, 200, kJoined);
   leave.Answer(kGetPods, 200, kNoPods);
 }
@@ -222,7 +222,7 @@ TEST(NodeLeave, AnnotationsThatComeBackNameTheCause) {
   leave.Answer(kGetNode, 200, kJoined);
   leave.Answer(kGetPods, 200, kNoPods);
   leave.Answer(kPatch, 200, kGone);
-  leave.Answer(kGetNode, 200, NodeWith({"public-ip"}));
+  leave.Answer(kGetNode, 200, AnnotatedNode({"public-ip"}));
   EXPECT_TRUE(leave.ended());
   EXPECT_EQ(leave.error(),
             "node \"win1\": flannel.alpha.coreos.com/public-ip was written again at once: a "
@@ -240,7 +240,7 @@ TEST(NodeLeave, RefusalsAreFinalAndNameTheNextStep) {
       {0, 403, "", "this account needs \"get\" of \"nodes\""},
       {1, 403, "", "let this account `list` pods, or drain the node yourself and add --force"},
       {2, 403, "", "this account needs \"patch\" of \"nodes/status\""},
-      {2, 422, Refusal("denied by a webhook"), "answers 422: denied by a webhook"},
+      {2, 422, ErrorStatus("denied by a webhook"), "answers 422: denied by a webhook"},
       {0, 200, "<html>", "the object is not JSON"},
       {1, 200, "{}", "whether pods still run cannot be read: the list of Pods has no items"},
       {1, 404, "", "the API server answers 404"},

@@ -14,19 +14,19 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-const Guid kId = *Guid::Parse("00000100-0000-4000-8000-000000000001");
+const Guid kNetworkId = *Guid::Parse("00000100-0000-4000-8000-000000000001");
 
 // Every function once, of the network where there is a choice.
 void CallEach(Api& api) {
   api.Enumerate(Kind::kNetwork, "q");
-  const Handle network = api.Create(Kind::kNetwork, Handle::kNone, kId, "s").handle;
-  const Handle endpoint = api.Create(Kind::kEndpoint, network, kId, "e").handle;
-  const Handle again = api.Open(Kind::kNetwork, kId).handle;
+  const Handle network = api.Create(Kind::kNetwork, Handle::kNone, kNetworkId, "s").handle;
+  const Handle endpoint = api.Create(Kind::kEndpoint, network, kNetworkId, "e").handle;
+  const Handle again = api.Open(Kind::kNetwork, kNetworkId).handle;
   api.Modify(Kind::kNetwork, again, "m");
   api.Query(Kind::kNetwork, again, "p");
   api.Close(Kind::kNetwork, again);
   api.Close(Kind::kEndpoint, endpoint);
-  api.Delete(Kind::kNetwork, kId);
+  api.Delete(Kind::kNetwork, kNetworkId);
   api.Call("GET", "/globals/version", "");
   api.Call("POST", "/networks/", "{}");
   api.Call("DELETE", "/networks/1", "");
@@ -78,7 +78,7 @@ TEST(CountingApiTest, CountsByFunctionAndWhatChangesHns) {
 }
 
 TEST(ApiCallTest, NamesItsFunctionAndItsObject) {
-  const std::string id = kId.ToString();
+  const std::string id = kNetworkId.ToString();
   const struct {
     ApiCall call;
     std::string function, object;
@@ -86,15 +86,15 @@ TEST(ApiCallTest, NamesItsFunctionAndItsObject) {
   } rows[] = {
       {{.operation = Operation::kEnumerate, .kind = Kind::kEndpoint, .text = "q"},
        "HcnEnumerateEndpoints", "q", false, false},
-      {{.operation = Operation::kCreate, .id = kId, .text = "s"}, "HcnCreateNetwork", id, true,
+      {{.operation = Operation::kCreate, .id = kNetworkId, .text = "s"}, "HcnCreateNetwork", id, true,
        false},
-      {{.operation = Operation::kOpen, .kind = Kind::kNamespace, .id = kId}, "HcnOpenNamespace", id,
+      {{.operation = Operation::kOpen, .kind = Kind::kNamespace, .id = kNetworkId}, "HcnOpenNamespace", id,
        false, false},
       {{.operation = Operation::kModify, .handle = Handle{1}, .text = "m"}, "HcnModifyNetwork", "",
        true, false},
       {{.operation = Operation::kQuery, .kind = Kind::kLoadBalancer, .text = "q"},
        "HcnQueryLoadBalancerProperties", "", false, false},
-      {{.operation = Operation::kDelete, .id = kId}, "HcnDeleteNetwork", id, true, false},
+      {{.operation = Operation::kDelete, .id = kNetworkId}, "HcnDeleteNetwork", id, true, false},
       {{.operation = Operation::kClose, .handle = Handle{1}}, "HcnCloseNetwork", "", false, true},
       {{.text = "{}", .method = "GET", .path = "/networks/"}, "HNSCall", "GET /networks/", false,
        false},

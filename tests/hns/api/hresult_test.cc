@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kRecord[] =
+constexpr char kErrorRecord[] =
     R"({"Success":false,"Error":"The parameter is incorrect. ","ErrorCode":2147942487})";
 
 TEST(HresultTest, EveryNumberOfHcnHasItsName) {
@@ -58,7 +58,8 @@ TEST(HresultTest, ANumberWithoutNameIsShownAndKept) {
 TEST(HresultTest, SuccessIsOkUnlessItLeavesARecord) {
   EXPECT_TRUE(StatusOf("modify it", hresult::kOk, "").ok());
   EXPECT_TRUE(StatusOf("modify it", 1, "").ok());  // S_FALSE
-  EXPECT_EQ(HresultOf(StatusOf("modify it", hresult::kOk, kRecord)), hresult::kInvalidArgument);
+  EXPECT_EQ(HresultOf(StatusOf("modify it", hresult::kOk, kErrorRecord)),
+            hresult::kInvalidArgument);
   for (const char* record : {R"({"Success":false,"Error":"no"})", R"({"ErrorCode":0})"})
     EXPECT_EQ(HresultOf(StatusOf("modify it", hresult::kOk, record)), hresult::kUnspecified);
 }
@@ -70,7 +71,7 @@ TEST(HresultTest, ARecordMayBeAnything) {
     std::string shown;
   };
   const Row rows[] = {
-      {"JSON", kRecord, "HNS reports: The parameter is incorrect."},
+      {"JSON", kErrorRecord, "HNS reports: The parameter is incorrect."},
       {"not JSON", "out of luck\r\n", "HNS reports: out of luck"},
       {"without a text", R"({"Success":false})", ""},
       {"text of another type", R"({"Error":{"a":1}})", ""},

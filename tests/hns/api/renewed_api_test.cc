@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 
 constexpr Hresult kUnserved = hresult::kRpcCallFailedDne;
-const Guid kId = *Guid::Parse("00000100-0000-4000-8000-000000000001");
+const Guid kRenewedId = *Guid::Parse("00000100-0000-4000-8000-000000000001");
 
 // One of the Apis that were opened, which outlives what was made of it.
 class Borrowed final : public Api {
@@ -67,7 +67,7 @@ TEST_F(RenewedApiTest, OtherFailuresDoNotCount) {
 }
 
 TEST_F(RenewedApiTest, WaitsUntilNothingIsOpen) {
-  const Handle network = api_.Open(Kind::kNetwork, kId).handle;
+  const Handle network = api_.Open(Kind::kNetwork, kRenewedId).handle;
   const Handle subscription = api_.Subscribe(nullptr).handle;
   ASSERT_TRUE(network != Handle::kNone && subscription != Handle::kNone);
   RefuseNext(4);
@@ -98,7 +98,7 @@ TEST_F(RenewedApiTest, RestsAfterASubscriptionsEnd) {
 }
 
 TEST_F(RenewedApiTest, AHandleFromBeforeARestartDoesNotCount) {
-  const Handle network = api_.Open(Kind::kNetwork, kId).handle;
+  const Handle network = api_.Open(Kind::kNetwork, kRenewedId).handle;
   RefuseNext(2, "HcnQueryNetworkProperties");
   RefuseNext(1, "HcnModifyNetwork");
   api_.Query(Kind::kNetwork, network, "");

@@ -28,7 +28,7 @@ constexpr char kQueried[] =
  "Flags":8,
  "Health":{"Extra":{"LayeredOn":"b0bec74d-4b11-4da4-8cd1-59970718a804"}},
  "SchemaVersion":{"Major":2,"Minor":0}})";
-constexpr char kId[] = R"("ID":"55fedb88-4b11-4da4-8cd1-59970718a804")";
+constexpr char kIdMember[] = R"("ID":"55fedb88-4b11-4da4-8cd1-59970718a804")";
 
 Network Overlay() {
   Network network;
@@ -137,7 +137,7 @@ TEST(ParseNetworkTest, KeepsEveryPolicyVerbatimAndInOrder) {
 }
 
 TEST(ParseNetworkTest, AbsentMembersHaveTheSchemasDefaults) {
-  const Network network = Parsed(std::string("{") + kId + "}");
+  const Network network = Parsed(std::string("{") + kIdMember + "}");
   EXPECT_EQ(network.type, "NAT");
   EXPECT_EQ(network.flags, 0u);
   EXPECT_TRUE(network.policies.empty() && network.subnets.empty() && network.dns_servers.empty());
@@ -164,11 +164,11 @@ TEST(ParseNetworkTest, KeysMatchWithoutCaseAndEnumsMayBeNumbers) {
 
 TEST(ParseNetworkTest, AnUnknownTypeIsNone) {
   for (const char* type : {"11", "4294967295"})
-    EXPECT_EQ(Parsed(std::string("{") + kId + R"(,"Type":)" + type + "}").type, "") << type;
+    EXPECT_EQ(Parsed(std::string("{") + kIdMember + R"(,"Type":)" + type + "}").type, "") << type;
 }
 
 TEST(ParseNetworkTest, SubnetsOfAllIpamsAreReadAndUnreadableOnesLeftOut) {
-  const Network network = Parsed(std::string("{") + kId + R"(,"Ipams":[
+  const Network network = Parsed(std::string("{") + kIdMember + R"(,"Ipams":[
       {"Subnets":[{"IpAddressPrefix":"10.1.0.0/24"},{"IpAddressPrefix":"any"},{},7]},
       {"Subnets":[{"IpAddressPrefix":"fd00::/64","Policies":[{"Type":"VLAN","Settings":{"IsolationId":5}}],
                    "Routes":[{"DestinationPrefix":"::/0"},{"NextHop":"fd00::1"},
@@ -232,9 +232,9 @@ TEST(FillFromSchema1Test, AnythingElseFillsInNothing) {
 }
 
 TEST(ParseNetworkTest, AnythingElseIsRefused) {
-  const std::string deep = std::string("{") + kId + R"(,"Policies":)" + std::string(100'000, '[') +
-                           std::string(100'000, ']') + "}";
-  std::string deep_objects = std::string("{") + kId;
+  const std::string deep = std::string("{") + kIdMember + R"(,"Policies":)" +
+                           std::string(100'000, '[') + std::string(100'000, ']') + "}";
+  std::string deep_objects = std::string("{") + kIdMember;
   for (int level = 0; level < 1000; ++level) deep_objects += R"(,"a":{"b":0)";
   deep_objects += std::string(1001, '}');
   for (const std::string& text :

@@ -6,14 +6,13 @@
 namespace weft {
 namespace {
 
-struct Row {
-  const char* description;
-  std::string_view in;
-  std::string_view out;
-};
-
 TEST(OneLineTest, ForeignTextIsOneLineWithoutTerminalCodes) {
-  constexpr Row kRows[] = {
+  struct Text {
+    const char* description;
+    std::string_view in;
+    std::string_view out;
+  };
+  constexpr Text kRows[] = {
       {"plain", "Not found. ", "Not found."},
       {"nothing", "", ""},
       {"Chinese stays", "参数错误。", "参数错误。"},
@@ -47,7 +46,7 @@ TEST(OneLineTest, ForeignTextIsOneLineWithoutTerminalCodes) {
       {"longer than the limit", "0123456789abcdefghijklmnop", "0123456789abcdefghij..."},
       {"cut between characters", "0123456789012345678\xc3\xbc", "0123456789012345678..."},
   };
-  for (const Row& row : kRows) EXPECT_EQ(OneLine(row.in, 20), row.out) << row.description;
+  for (const Text& row : kRows) EXPECT_EQ(OneLine(row.in, 20), row.out) << row.description;
 }
 
 TEST(Quoted, PlainTextIsQuoted) { EXPECT_EQ(Quoted("node-1"), "\"node-1\""); }

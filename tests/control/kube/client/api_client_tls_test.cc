@@ -26,7 +26,7 @@ using testing::Identity;
 using testing::KeyKind;
 using ::testing::Not;
 
-constexpr const char* kShort = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+constexpr const char* kOkAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 class ApiClientTlsTest : public ClientFixture {
  protected:
@@ -53,7 +53,7 @@ class ApiClientTlsTest : public ClientFixture {
   Listener SendOne(const Identity& identity,
                    const std::function<void(ClusterAccess&)>& change = {}) {
     Server server(io, {.identity = identity});
-    server.Answer({kShort});
+    server.Answer({kOkAnswer});
     ClusterAccess access = To(server);
     if (change) change(access);
     return Send(access);
@@ -68,7 +68,7 @@ class ApiClientTlsTest : public ClientFixture {
 
 TEST_F(ApiClientTlsTest, ARequestAndItsAnswer) {
   Server server(io, {.identity = usual});
-  server.Answer({kShort});
+  server.Answer({kOkAnswer});
   ClusterAccess access = To(server);
   access.token.text = "abc.def";
   Listener listener;
@@ -229,7 +229,7 @@ TEST_F(ApiClientTlsTest, AnImpossibleServerName) {
 TEST_F(ApiClientTlsTest, ClientCertificates) {
   for (const KeyKind kind : {KeyKind::kRsa, KeyKind::kEcdsa}) {
     Server server(io, {.identity = usual, .client_ca = authority.certificate()});
-    server.Answer({kShort});
+    server.Answer({kOkAnswer});
     const Identity own = authority.Issue({.subject = "system:node:a", .kind = kind});
     ClusterAccess access = To(server);
     access.client_certificate.text = own.certificate;
@@ -237,7 +237,7 @@ TEST_F(ApiClientTlsTest, ClientCertificates) {
     EXPECT_TRUE(Send(access).end.ok());
     // kubelet keeps both in one file.
     const std::string both = Write("both.pem", own.key + own.certificate);
-    server.Answer({kShort});
+    server.Answer({kOkAnswer});
     access = To(server);
     access.client_certificate.file = access.client_key.file = both;
     EXPECT_TRUE(Send(access).end.ok());
@@ -266,7 +266,7 @@ TEST_F(ApiClientTlsTest, FilesAreReadForEveryConnection) {
   ApiClient client(io, access, "x");
   const auto send = [&] {
     Listener listener;
-    server.Answer({kShort});
+    server.Answer({kOkAnswer});
     const auto exchange = client.Start(Get(), listener);
     RunUntil([&] { return listener.ends > 0; });
     return listener;
@@ -415,7 +415,7 @@ TEST_F(ApiClientTlsTest, CutWithoutCloseNotify) {
       {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", .ending = Ending::kReset});
   listener = Send(To(server));
   EXPECT_THAT(listener.error(), HasSubstr("the connection"));
-  server.Answer({.bytes = kShort, .ending = Ending::kCut});
+  server.Answer({.bytes = kOkAnswer, .ending = Ending::kCut});
   EXPECT_TRUE(Send(To(server)).end.ok());
   // A CA that it does not check is not the cause.
   ClusterAccess blind = To(server);
@@ -427,7 +427,7 @@ TEST_F(ApiClientTlsTest, CutWithoutCloseNotify) {
 TEST_F(ApiClientTlsTest, ThroughAProxy) {
   Server proxy(io, {.identity = authority.IssueServer({"api.invalid"}),
                     .connect_answer = "HTTP/1.1 200 Connection established\r\n\r\n"});
-  proxy.Answer({kShort});
+  proxy.Answer({kOkAnswer});
   ClusterAccess access = To(proxy);
   access.host = "api.invalid";
   access.port = 6443;

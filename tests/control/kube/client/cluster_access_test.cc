@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/test_path.h"
 
 namespace weft::kube {
 namespace {
@@ -25,11 +26,6 @@ Environment Of(Variables variables) {
     const auto at = variables.find(name);
     return at == variables.end() ? std::nullopt : std::optional(at->second);
   };
-}
-
-std::string Utf8(const fs::path& path) {
-  const std::u8string text = path.u8string();
-  return {text.begin(), text.end()};
 }
 
 class ClusterAccessTest : public ::testing::Test {
@@ -57,37 +53,37 @@ TEST_F(ClusterAccessTest, AKubeconfig) {
         "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
         "clusters: [{name: k, cluster: {server: 'https://api', certificate-authority: ca.crt}}]\n"
         "users: [{name: u, user: {token: t}}]\n");
-  const auto access =
-      ReadClusterAccess(Utf8(folder / "config"), "", Of({{"NODE_NAME", "n"}, {"PATH", "/bin"}}));
+  const auto access = ReadClusterAccess(testing::Utf8(folder / "config"), "",
+                                        Of({{"NODE_NAME", "n"}, {"PATH", "/bin"}}));
   ASSERT_TRUE(access.ok()) << access.status();
   EXPECT_EQ(access->host, "api");
-  EXPECT_EQ(access->certificate_authority.file, Utf8(folder / "ca.crt"));
+  EXPECT_EQ(access->certificate_authority.file, testing::Utf8(folder / "ca.crt"));
 }
 
 // `c:\k\config` and `c:/k/config` are one to Windows.
 TEST_F(ClusterAccessTest, AKubeconfigByForwardSlashes) {
   Write(folder / "config", "current-context: c\ncontexts: [{name: c}]\n");
-  const std::string path = absl::StrReplaceAll(Utf8(folder / "config"), {{"\\", "/"}});
+  const std::string path = absl::StrReplaceAll(testing::Utf8(folder / "config"), {{"\\", "/"}});
   EXPECT_TRUE(ReadClusterAccess(path, "https://api", Of({})).ok());
 }
 
 TEST_F(ClusterAccessTest, AMissingKubeconfig) {
-  const auto access = ReadClusterAccess(Utf8(folder / "config"), "https://api", Of({}));
+  const auto access = ReadClusterAccess(testing::Utf8(folder / "config"), "https://api", Of({}));
   EXPECT_EQ(access.status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(access.status().message(),
-            "kubeconfig " + Utf8(folder / "config") +
+            "kubeconfig " + testing::Utf8(folder / "config") +
                 " cannot be opened: no such file or folder; put it there or correct "
                 "--kubeconfig-file");
 }
 
 TEST_F(ClusterAccessTest, AFolderIsNoKubeconfig) {
-  const auto access = ReadClusterAccess(Utf8(folder), "", Of({}));
+  const auto access = ReadClusterAccess(testing::Utf8(folder), "", Of({}));
   EXPECT_THAT(access.status().ToString(), HasSubstr("not a regular file"));
 }
 
 TEST_F(ClusterAccessTest, AWrongFileIsNotReadToItsEnd) {
   Write(folder / "config", std::string(5 << 20, ' '));
-  EXPECT_THAT(ReadClusterAccess(Utf8(folder / "config"), "", Of({})).status().ToString(),
+  EXPECT_THAT(ReadClusterAccess(testing::Utf8(folder / "config"), "", Of({})).status().ToString(),
               HasSubstr("is larger than 4 MiB"));
 }
 
@@ -124,7 +120,7 @@ TEST_F(ClusterAccessTest, InClusterUnderTheSandboxMountPoint) {
         ReadClusterAccess("", "",
                           Of({{"KUBERNETES_SERVICE_HOST", end.empty() ? "[fd00::1]" : "fd00::1"},
                               {"KUBERNETES_SERVICE_PORT", "6443"},
-                              {"CONTAINER_SANDBOX_MOUNT_POINT", Utf8(folder) + end}}));
+                              {"CONTAINER_SANDBOX_MOUNT_POINT", testing::Utf8(folder) + end}}));
     ASSERT_TRUE(access.ok()) << access.status();
     EXPECT_TRUE(access->tls);
     EXPECT_EQ(access->host, "fd00::1");
@@ -132,19 +128,21 @@ TEST_F(ClusterAccessTest, InClusterUnderTheSandboxMountPoint) {
     EXPECT_EQ(access->origin, "in-cluster");
     EXPECT_TRUE(fs::equivalent(access->token.file, account / "token"));
     EXPECT_EQ(access->certificate_authority.file,
-              Utf8(folder) + "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt");
+              testing::Utf8(folder) + "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt");
   }
 }
 
 TEST_F(ClusterAccessTest, InClusterWithoutToken) {
-  const auto access = ReadClusterAccess("", "",
-                                        Of({{"KUBERNETES_SERVICE_HOST", "10.96.0.1"},
-                                            {"KUBERNETES_SERVICE_PORT", "443"},
-                                            {"CONTAINER_SANDBOX_MOUNT_POINT", Utf8(folder)}}));
+  const auto access =
+      ReadClusterAccess("", "",
+                        Of({{"KUBERNETES_SERVICE_HOST", "10.96.0.1"},
+                            {"KUBERNETES_SERVICE_PORT", "443"},
+                            {"CONTAINER_SANDBOX_MOUNT_POINT", testing::Utf8(folder)}}));
   EXPECT_EQ(access.status().code(), absl::StatusCode::kUnauthenticated);
   EXPECT_THAT(
       access.status().ToString(),
-      AllOf(HasSubstr(Utf8(folder) + "/var/run/secrets/kubernetes.io/serviceaccount/token cannot"),
+      AllOf(HasSubstr(testing::Utf8(folder) +
+                      "/var/run/secrets/kubernetes.io/serviceaccount/token cannot"),
             HasSubstr(", /var/run/secrets/kubernetes.io/serviceaccount/token cannot be opened"),
             HasSubstr("automountServiceAccountToken")));
 }
@@ -179,7 +177,7 @@ TEST_F(ClusterAccessTest, AProxyOfTheEnvironment) {
         "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
         "clusters: [{name: k, cluster: {server: 'https://api', proxy-url: 'http://q:2'}}]\n");
   const auto own =
-      ReadClusterAccess(Utf8(folder / "config"), "", Of({{"HTTPS_PROXY", "socks5://p"}}));
+      ReadClusterAccess(testing::Utf8(folder / "config"), "", Of({{"HTTPS_PROXY", "socks5://p"}}));
   ASSERT_TRUE(own.ok()) << own.status();
   EXPECT_EQ(own->proxy->host, "q");
 }

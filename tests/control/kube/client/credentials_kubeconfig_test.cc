@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/test_path.h"
 
 namespace weft::kube {
 namespace {
@@ -17,11 +18,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-std::string Utf8(const std::filesystem::path& path) {
-  const std::u8string text = path.u8string();
-  return {text.begin(), text.end()};
-}
-
 std::string Exec(const std::string& version, const std::string& more) {
   return "exec: {command: s3cret, apiVersion: client.authentication.k8s.io/" + version + ", " +
          more + "}";
@@ -29,7 +25,7 @@ std::string Exec(const std::string& version, const std::string& more) {
 
 // An absolute folder of this system ("/k/", "C:\k\"); nothing is read there.
 std::string InFolder(const std::string& name) {
-  return Utf8(std::filesystem::absolute("/k").make_preferred() / name);
+  return testing::Utf8(std::filesystem::absolute("/k").make_preferred() / name);
 }
 
 // One context with `cluster` and `user`, the fields of which are indented by four.
@@ -131,7 +127,7 @@ TEST(KubeconfigTest, WindowsText) {
 }
 
 TEST(KubeconfigTest, AbsolutePathsStay) {
-  const std::string path = Utf8(std::filesystem::absolute("/var/lib/ca.pem"));
+  const std::string path = testing::Utf8(std::filesystem::absolute("/var/lib/ca.pem"));
   const auto access = Parse(With("{server: https://api, certificate-authority: '" + path + "'}"));
   ASSERT_TRUE(access.ok()) << access.status();
   EXPECT_EQ(access->certificate_authority.file, path);

@@ -25,11 +25,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-std::string PathText(const fs::path& path) {
-  const std::u8string text = path.u8string();
-  return {text.begin(), text.end()};
-}
-
 constexpr const char* kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 constexpr const char* kUnauthorized = "HTTP/1.1 401 x\r\nContent-Length: 2\r\n\r\nno";
 
@@ -47,7 +42,7 @@ class ExecCredentialsTest : public ClientFixture {
   void Write(const std::string& name, const std::string& text) const {
     std::ofstream(folder / name, std::ios::binary) << text;
   }
-  std::string Path(const std::string& name) const { return PathText(folder / name); }
+  std::string Path(const std::string& name) const { return testing::Utf8(folder / name); }
   // What the plugin prints from now on.
   void Prints(const std::string& token, std::optional<absl::Time> expires = std::nullopt) const {
     Write("credential",
@@ -230,7 +225,7 @@ TEST_F(ExecCredentialsTest, AFileThatAnotherUserMayWriteIsNotTrusted) {
   Write("config2", "");
   ClusterAccess access = Printing();
   access.exec->kubeconfig = Path("config2");
-  access.exec->command = PathText(folder / fs::path(testing::TestPlugin()).filename());
+  access.exec->command = testing::Utf8(folder / fs::path(testing::TestPlugin()).filename());
   fs::copy_file(fs::path(testing::TestPlugin()),
                 folder / fs::path(testing::TestPlugin()).filename());
   ASSERT_TRUE(testing::AllowOtherUsersToWrite(access.exec->command));
