@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-absl::Status Bad(std::string_view what) {
+absl::Status BadAnswer(std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("its output ", what));
 }
 
@@ -22,7 +22,7 @@ absl::Status Bad(std::string_view what) {
 absl::StatusOr<std::string> Text(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return std::string();
-  if (!found->is_string()) return Bad(absl::StrCat("has a ", key, " that is not a text"));
+  if (!found->is_string()) return BadAnswer(absl::StrCat("has a ", key, " that is not a text"));
   return found->get<std::string>();
 }
 
@@ -38,11 +38,11 @@ absl::StatusOr<ExecCredential> Read(const Json& document, std::string_view api_v
   const auto kind = Text(document, "kind");
   if (!kind.ok()) return kind.status();
   if (*kind != "ExecCredential" || *version != api_version) {
-    return Bad(absl::StrCat("is a ", Quoted(*kind, 60), " of ", Quoted(*version, 60),
+    return BadAnswer(absl::StrCat("is a ", Quoted(*kind, 60), " of ", Quoted(*version, 60),
                             ", not an ExecCredential of ", api_version));
   }
   const auto status = document.find("status");
-  if (status == document.end() || !status->is_object()) return Bad("has no status");
+  if (status == document.end() || !status->is_object()) return BadAnswer("has no status");
   ExecCredential credential;
   const std::pair<const char*, std::string*> fields[] = {
       {"token", &credential.token},
@@ -54,17 +54,17 @@ absl::StatusOr<ExecCredential> Read(const Json& document, std::string_view api_v
     *into = *std::move(text);
   }
   if (credential.client_certificate.empty() != credential.client_key.empty())
-    return Bad("has only one of clientCertificateData and clientKeyData");
+    return BadAnswer("has only one of clientCertificateData and clientKeyData");
   if (credential.token.empty() && credential.client_certificate.empty())
-    return Bad("has neither a token nor a client certificate");
+    return BadAnswer("has neither a token nor a client certificate");
   if (!FitsAField(credential.token))
-    return Bad("has a token with characters that are not valid in a token");
+    return BadAnswer("has a token with characters that are not valid in a token");
   const auto expires = Text(*status, "expirationTimestamp");
   if (!expires.ok()) return expires.status();
   if (!expires->empty()) {
     absl::Time time;
     if (!absl::ParseTime(absl::RFC3339_full, *expires, &time, nullptr))
-      return Bad("has an expirationTimestamp that is not an RFC 3339 time");
+      return BadAnswer("has an expirationTimestamp that is not an RFC 3339 time");
     credential.expires = time;
   }
   return credential;
@@ -98,8 +98,8 @@ std::string ExecInfo(const ExecPlugin& plugin, const ClusterAccess& access, cons
 absl::StatusOr<ExecCredential> ParseExecCredential(std::string_view text,
                                                    std::string_view api_version) {
   const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (document.is_discarded()) return Bad("is not JSON");
-  if (!document.is_object()) return Bad("is not a JSON object");
+  if (document.is_discarded()) return BadAnswer("is not JSON");
+  if (!document.is_object()) return BadAnswer("is not a JSON object");
   return Read(document, api_version);
 }
 

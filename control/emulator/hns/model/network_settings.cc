@@ -10,7 +10,7 @@
 namespace weft::hns::emulator {
 namespace {
 
-constexpr std::initializer_list<std::string_view> kNetworkTypes = {
+const std::initializer_list<std::string_view> kNetworkTypes = {
     "NAT",     "ICS",      "Transparent", "L2Bridge",   "L2Tunnel",      "Overlay",
     "Private", "Internal", "Mirrored",    "Infiniband", "ConstrainedICS"};
 constexpr std::uint32_t kDisableHostPort = 1024;
