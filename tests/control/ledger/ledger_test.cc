@@ -93,7 +93,7 @@ TEST_F(LedgerTest, ItsTextIsALineForEachEntry) {
 // Byte for byte as commit 0ac4ae1 wrote them, the last one whose files have no version: an entry of
 // each kind, then changes.
 TEST_F(LedgerTest, TheFilesOf0ac4ae1AreRead) {
-  Write(R"({
+  Write(R"json({
  "format": "weft/ledger/v1",
  "entries": [
   {"kind": "hns-network", "name": "flannel.4096", "id": "55fedb88-4b11-4da4-8cd1-59970718a804", "adopted": false},
@@ -109,7 +109,7 @@ TEST_F(LedgerTest, TheFilesOf0ac4ae1AreRead) {
   {"kind": "static-ip", "name": "00:15:5d:00:00:04", "id": "7", "adopted": true, "shape": "172.16.0.4/24;172.16.0.1;172.16.0.53,172.16.0.54;256", "boot": "boot-1"}
  ]
 }
-)");
+)json");
   std::ofstream(folder_ / "ledger.changes", std::ios::binary)
       << "- host-route \"10.244.2.0/24\" \"172.16.0.12\"\n"
       << R"(+ {"kind": "host-route", "name": "10.244.4.0/24", "id": "172.16.0.14", "adopted": false})"

@@ -261,7 +261,7 @@ TEST_F(ExecCredentialsTest, WhoElseMayChangeTheCredentialsIsNamedAtTheStart) {
 
 TEST_F(ExecCredentialsTest, AFolderAboveThatOthersMayChangeIsNamedAndThePluginRuns) {
   const std::string plugin =
-      PathText(folder / "plugins" / fs::path(testing::TestPlugin()).filename());
+      testing::Utf8(folder / "plugins" / fs::path(testing::TestPlugin()).filename());
   fs::create_directories(folder / "plugins");
   fs::copy_file(fs::path(testing::TestPlugin()), fs::path(plugin));
   Write("config",
@@ -270,7 +270,7 @@ TEST_F(ExecCredentialsTest, AFolderAboveThatOthersMayChangeIsNamedAndThePluginRu
         "{command: '" +
             plugin +
             "', apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never}}}]\n");
-  if (!testing::GiveAway(PathText(folder / "plugins"))) GTEST_SKIP() << "needs root";
+  if (!testing::GiveAway(testing::Utf8(folder / "plugins"))) GTEST_SKIP() << "needs root";
   const auto access =
       ReadClusterAccess(Path("config"), "", [](const std::string&) { return std::nullopt; });
   ASSERT_TRUE(access.ok()) << access.status();
