@@ -46,9 +46,7 @@ inline constexpr std::string_view kTextValue<MacAddress> = "a MAC address";
 
 class JsonWriter {
  public:
-  void Required(const char* name, const auto& value) {
-    json_[name] = Encode(value);
-  }
+  void Required(const char* name, const auto& value) { json_[name] = Encode(value); }
   // An absent field is `otherwise`.
   template <class T>
   void Optional(const char* name, const T& value, const std::type_identity_t<T>& otherwise = T()) {

@@ -23,11 +23,10 @@ absl::Status CheckStateVersion(std::string_view path, const auto& head) {
   if (version == head.end() || !version->is_number() ||
       version->template get<double>() <= static_cast<double>(kStateVersion))
     return absl::OkStatus();
-  return absl::UnimplementedError(
-      absl::StrCat(path, " has version ", version->dump(), ", and this weft knows only ",
-                   kStateVersion,
-                   ": a later weft wrote it; it is left as it is and not used; run that version "
-                   "again, or move the file away"));
+  return absl::UnimplementedError(absl::StrCat(
+      path, " has version ", version->dump(), ", and this weft knows only ", kStateVersion,
+      ": a later weft wrote it; it is left as it is and not used; run that version "
+      "again, or move the file away"));
 }
 
 // The same of the file `path` (UTF-8), which may be missing.

@@ -77,8 +77,7 @@ class Recreation {
   Wait<State> Awaits(std::string_view network, TimePoint now) const {
     const bool often = losses_ > kAtOnce;
     return {State::kNetwork,
-            absl::StrCat("the HNS network ", network,
-                         " is gone: another program or HNS deleted it",
+            absl::StrCat("the HNS network ", network, " is gone: another program or HNS deleted it",
                          often ? absl::StrCat(", ", losses_, " times in a short time") : "",
                          "; it is created again ",
                          often ? "after a pause of up to a minute; find the program that deletes it"

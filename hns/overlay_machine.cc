@@ -339,8 +339,7 @@ std::vector<std::string> OverlayMachine::Notes() const {
   if (ip && *ip != spec_.node_address) {
     notes.push_back(absl::StrCat("HNS sends from ", ip->ToString(), ", but this node's address is ",
                                  spec_.node_address.ToString(),
-                                 "; if this stays and this node has lost ",
-                                 ip->ToString(),
+                                 "; if this stays and this node has lost ", ip->ToString(),
                                  ", drain and reboot it, so that HNS creates the network again"));
   }
   return notes;

@@ -163,7 +163,7 @@ class OverlayMachine {
   std::uint64_t planned_version_ = 0;
   // Routes that were in sync, were not any more, and are a repair once they are again.
   std::size_t lost_routes_ = 0;
-  std::string lost_route_;    // the first one's destination
+  std::string lost_route_;  // the first one's destination
   Recreation recreation_;
   OverlaySpec spec_;
   const std::shared_ptr<DesiredRoutes> routes_;

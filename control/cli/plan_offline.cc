@@ -103,8 +103,8 @@ void Identify(const control::OwnFacts& facts, const control::NetConf& conf,
               const std::vector<IpAddress>& servers, Leases& leases, OfflinePlan& out) {
   const auto name_servers = host.NameServers();
   if (!name_servers.ok())
-    out.facts.push_back(absl::StrCat("not looked at: this host's name servers: ",
-                                     name_servers.status().message()));
+    out.facts.push_back(
+        absl::StrCat("not looked at: this host's name servers: ", name_servers.status().message()));
   lease::OwnIdentity own = control::IdentityOf(facts, conf);
   underlay::HostNeeds().Fill(
       own,

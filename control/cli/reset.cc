@@ -303,8 +303,9 @@ void AddFileOptions(CLI::App& parser, ResetOptions& options, const std::string& 
   AddOption(parser, "--source-vip-file", options.files.source_vip_file, "PATH",
             with + "The file of flanneld's --source-vip-file; else none");
   AddOption(parser, "--network", options.files.networks, "NAME",
-            with + "The network's name in host-local's folder; may be repeated; else "
-                   "flannel.4096, on Linux cbr0, and the names that the ledger has")
+            with +
+                "The network's name in host-local's folder; may be repeated; else "
+                "flannel.4096, on Linux cbr0, and the names that the ledger has")
       ->allow_extra_args(false);
 }
 

@@ -162,8 +162,7 @@ std::string ConfigRecordText(const std::vector<ConfigFile>& files) {
 
 absl::StatusOr<std::vector<ConfigFile>> ParseConfigRecord(std::string_view text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const absl::Status other =
-      absl::DataLossError(absl::StrCat("it is not of the format ", kFormat));
+  const absl::Status other = absl::DataLossError(absl::StrCat("it is not of the format ", kFormat));
   if (!json.is_object()) return other;
   if (const absl::Status version = control::CheckStateVersion("it", json); !version.ok())
     return version;

@@ -263,9 +263,9 @@ std::span<const FlagRow> FlagTable() { return kTable; }
 
 std::span<const VariableRow> VariableTable() { return kVariables; }
 
-constexpr std::string_view kTitles[] = {
-    "Leases",  "Interface", "Data plane",
-    "Outputs", "Logs",      "Accepted from upstream, without effect"};
+constexpr std::string_view kTitles[] = {"Leases",     "Interface",
+                                        "Data plane", "Outputs",
+                                        "Logs",       "Accepted from upstream, without effect"};
 std::string_view Title(FlagGroup group) { return kTitles[static_cast<std::size_t>(group)]; }
 
 std::string TextOf(const FlagRow& row, const FlagValues& values) {

@@ -260,9 +260,7 @@ using Carry = std::function<Answer(EmulatedNode&, Fields&)>;
 
 // Has no fields.
 Carry Act(void (*act)(EmulatedNode&)) {
-  return [act](EmulatedNode& node, Fields& fields) {
-    return Then(fields, [&] { act(node); });
-  };
+  return [act](EmulatedNode& node, Fields& fields) { return Then(fields, [&] { act(node); }); };
 }
 // The same, with an answer.
 Carry Show(Json (*show)(EmulatedNode&)) {
@@ -319,8 +317,9 @@ const std::map<std::string_view, Carry>& Commands() {
       {"handles", Show([](EmulatedNode& node) {
          return Json{{"open", node.hns().open_handles()}, {"misuses", node.hns().handle_misuses()}};
        })},
-      {"hanging",
-       Show([](EmulatedNode& node) { return Json{{"calls", node.hns().hanging_calls()}}; })},
+      {"hanging", Show([](EmulatedNode& node) {
+         return Json{{"calls", node.hns().hanging_calls()}};
+       })},
       {"dump", Show([](EmulatedNode& node) { return Json::parse(node.hns().StateText()); })},
       {"load", Load},
       // of the machine

@@ -199,8 +199,8 @@ absl::Status ChunkedBody::Digit(char byte) {
 
 absl::Status ChunkedBody::Step(char byte) {
   if (++line_ > kLineLimit) {
-    return NotHttp(absl::StrCat("a chunk's line or the trailer is longer than ", kLineLimit >> 10,
-                                " KiB"));
+    return NotHttp(
+        absl::StrCat("a chunk's line or the trailer is longer than ", kLineLimit >> 10, " KiB"));
   }
   const auto expect = [&](char desired, State next) {
     if (byte != desired) return BrokenChunk();

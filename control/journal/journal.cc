@@ -220,12 +220,11 @@ Journal::Journal(const std::string& folder)
 
 absl::StatusOr<std::optional<Header>> Journal::Load(std::optional<Visit> visit) const {
   const auto refused = [this](const absl::Status& why) {
-    return absl::Status(
-        why.code(),
-        absl::StrCat("the journal ", path_, " is not used: ", why.message(),
-                     absl::IsUnimplemented(why)
-                         ? ""
-                         : "; it is replaced once the source of leases answers"));
+    return absl::Status(why.code(),
+                        absl::StrCat("the journal ", path_, " is not used: ", why.message(),
+                                     absl::IsUnimplemented(why)
+                                         ? ""
+                                         : "; it is replaced once the source of leases answers"));
   };
   // Before it is opened: opening a FIFO would wait for its writer.
   std::error_code error;

@@ -103,9 +103,9 @@ absl::Status SetAside(const std::string& path, std::string_view lost) {
         absl::StrCat("the ledger ", path, " is not a ledger of weft, and ",
                      "it cannot be renamed: ", error.message(), "; rename or remove it"));
   }
-  return absl::DataLossError(absl::StrCat(
-      "the ledger ", path, " is not a ledger of weft; it is now ", aside, ", and ", lost,
-      " is treated as not made by flanneld: flannelctl reset keeps it"));
+  return absl::DataLossError(
+      absl::StrCat("the ledger ", path, " is not a ledger of weft; it is now ", aside, ", and ",
+                   lost, " is treated as not made by flanneld: flannelctl reset keeps it"));
 }
 
 }  // namespace

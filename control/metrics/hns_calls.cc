@@ -18,14 +18,14 @@ hns::Reply HnsCalls::Make(const hns::ApiCall& call) {
   }
   hns::Reply reply;
   if (call.operation == hns::Operation::kSubscribe) {
-    reply = api_->Subscribe([counts = counts_, notify = call.notify](hns::Notification type,
-                                                                     std::string_view data) {
-      if (type == hns::Notification::kServiceDisconnect) {
-        const std::lock_guard lock(counts->mutex);
-        counts->Gone();
-      }
-      notify(type, data);
-    });
+    reply = api_->Subscribe(
+        [counts = counts_, notify = call.notify](hns::Notification type, std::string_view data) {
+          if (type == hns::Notification::kServiceDisconnect) {
+            const std::lock_guard lock(counts->mutex);
+            counts->Gone();
+          }
+          notify(type, data);
+        });
   } else {
     reply = api_->Make(call);
   }

@@ -332,12 +332,12 @@ void NodeNetwork::WithdrawTakenFile(bool has_lease, control::TimePoint now) {
     withheld_ = removed.ok();
   }
   taken_condition_.Set(
-      absl::StrCat("subnet file ", subnet_file_.path(),
-                   withheld_ ? " was removed: it named " : " names ", taken,
-                   withheld_ ? "it"
-                             : absl::StrCat("it is removed after ", kTakenTime.count(), " s, and"),
-                   " is back once our Node has a subnet; register it, or have its podCIDR "
-                   "assigned"),
+      absl::StrCat(
+          "subnet file ", subnet_file_.path(), withheld_ ? " was removed: it named " : " names ",
+          taken,
+          withheld_ ? "it" : absl::StrCat("it is removed after ", kTakenTime.count(), " s, and"),
+          " is back once our Node has a subnet; register it, or have its podCIDR "
+          "assigned"),
       now);
 }
 

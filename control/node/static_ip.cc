@@ -22,8 +22,7 @@ std::string Text(const IpAddress& address) { return address.ToString(); }
 // "192.168.1.10/24, gateway 192.168.1.1, DNS server 192.168.1.53, metric 5"
 std::string Text(const host::StaticIp& settings, const std::vector<IpAddress>& gateways) {
   std::vector<std::string> words;
-  for (const host::AssignedAddress& each : settings.addresses)
-    words.push_back(each.ToString());
+  for (const host::AssignedAddress& each : settings.addresses) words.push_back(each.ToString());
   for (const IpAddress& each : gateways) words.push_back("gateway " + Text(each));
   for (const IpAddress& each : settings.name_servers) words.push_back("DNS server " + Text(each));
   if (settings.metric) words.push_back(absl::StrCat("metric ", *settings.metric));

@@ -175,9 +175,8 @@ absl::Status CheckOwnService(const std::string& name, const VerbContext& context
 absl::Status Install(const Command& command, VerbContext& context) {
   Config desired;
   // Always quoted: Windows would run C:\Program.exe for an unquoted C:\Program Files.
-  desired.command =
-      absl::StrCat("\"", context.program, "\"", command.arguments.empty() ? "" : " ",
-                   control::QuotedCommandLine(command.arguments));
+  desired.command = absl::StrCat("\"", context.program, "\"", command.arguments.empty() ? "" : " ",
+                                 control::QuotedCommandLine(command.arguments));
   desired.start = command.start;
   desired.dependencies = Dependencies(context.manager);
   desired.display_name = absl::StrCat("flanneld (", command.name, ")");

@@ -268,8 +268,8 @@ class KeeperThread<Keeper, Outcome>::Session {
   void Begin(const hns::ApiCall& call) {
     const std::string object = call.object();
     const std::lock_guard lock(mutex_);
-    call_ = RoundThread::Call{
-        absl::StrCat(call.function(), object.empty() ? "" : " ", object), Clock::now()};
+    call_ = RoundThread::Call{absl::StrCat(call.function(), object.empty() ? "" : " ", object),
+                              Clock::now()};
   }
   void End(const hns::ApiCall& call, hns::Hresult code) {
     {
@@ -278,8 +278,8 @@ class KeeperThread<Keeper, Outcome>::Session {
     }
     ++calls_;
     modifying_calls_ += call.is_modifying() ? 1 : 0;
-    resubscribe_ = resubscribe_ || (hns::IsServiceGone(code) &&
-                                    call.operation != hns::Operation::kUnsubscribe);
+    resubscribe_ = resubscribe_ ||
+                   (hns::IsServiceGone(code) && call.operation != hns::Operation::kUnsubscribe);
   }
 
   // Likewise for the ledger: the successor uses the same names.
@@ -328,9 +328,8 @@ class KeeperThread<Keeper, Outcome>::Session {
   bool notified_ = false;  // HNS has notified us since the last poll
 
   // Last: notifications may arrive until it is destroyed.
-  HnsSubscription subscription_{gate_, [this](hns::Notification type, std::string_view data) {
-                                  OnNotification(type, data);
-                                }};
+  HnsSubscription subscription_{
+      gate_, [this](hns::Notification type, std::string_view data) { OnNotification(type, data); }};
 };
 
 }  // namespace weft::control

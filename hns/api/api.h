@@ -26,8 +26,9 @@ enum class Handle : std::uint64_t { kNone = 0 };
 
 struct Reply {
   Hresult code = hresult::kOk;
-  std::string text{};          // ids, properties, or HNSCall's response
-  std::string error_record{};  // JSON; real HNS sets it also on success (empty, as hcsshim requires)
+  std::string text{};  // ids, properties, or HNSCall's response
+  std::string
+      error_record{};  // JSON; real HNS sets it also on success (empty, as hcsshim requires)
   Handle handle = Handle::kNone;
   bool ok() const { return !Failed(code); }
 };
@@ -124,10 +125,8 @@ class Api {
   }
   // The object's properties: in schema 2 if `query` has SchemaVersion.Major 2, else in schema 1.
   Reply Query(Kind kind, Handle handle, std::string query) {
-    return Make({.operation = Operation::kQuery,
-                 .kind = kind,
-                 .handle = handle,
-                 .text = std::move(query)});
+    return Make(
+        {.operation = Operation::kQuery, .kind = kind, .handle = handle, .text = std::move(query)});
   }
   Reply Delete(Kind kind, const Guid& id) {
     return Make({.operation = Operation::kDelete, .kind = kind, .id = id});
@@ -138,8 +137,7 @@ class Api {
 
   // vmcompute.dll's HNSCall: v1 objects and the service's version.
   Reply Call(std::string method, std::string path, std::string request) {
-    return Make(
-        {.text = std::move(request), .method = std::move(method), .path = std::move(path)});
+    return Make({.text = std::move(request), .method = std::move(method), .path = std::move(path)});
   }
 
   // HcnRegisterServiceCallback. The subscription ends with the service; its last notification is

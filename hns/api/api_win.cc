@@ -280,10 +280,9 @@ class WindowsApi final : public Api {
               return function(GuidOf(call.id), text.c_str(), &answer.handle, answer.record.out());
             });
       case Operation::kOpen:
-        return network_.Call<decltype(&::HcnOpenNetwork)>(
-            name, [&](auto function, Answer& answer) {
-              return function(GuidOf(call.id), &answer.handle, answer.record.out());
-            });
+        return network_.Call<decltype(&::HcnOpenNetwork)>(name, [&](auto function, Answer& answer) {
+          return function(GuidOf(call.id), &answer.handle, answer.record.out());
+        });
       case Operation::kModify:
         return network_.Call<decltype(&::HcnModifyNetwork)>(
             name, [&](auto function, Answer& answer) {

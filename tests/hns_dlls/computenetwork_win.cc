@@ -65,23 +65,23 @@ HRESULT Close(Kind kind, void* handle) {
 }  // namespace
 
 // What all kinds of object have alike; `names`: of several.
-#define WEFT_HCN_FUNCTIONS(name, names)                                                           \
-  HRESULT WINAPI HcnEnumerate##names(PCWSTR query, PWSTR* ids, PWSTR* error_record) {              \
-    return Enumerate(Kind::k##name, query, ids, error_record);                                     \
-  }                                                                                                \
-  HRESULT WINAPI HcnOpen##name(REFGUID id, void** handle, PWSTR* error_record) {                   \
-    return Open(Kind::k##name, id, handle, error_record);                                          \
-  }                                                                                                \
-  HRESULT WINAPI HcnModify##name(void* handle, PCWSTR settings, PWSTR* error_record) {             \
-    return Modify(Kind::k##name, handle, settings, error_record);                                  \
-  }                                                                                                \
-  HRESULT WINAPI HcnQuery##name##Properties(void* handle, PCWSTR query, PWSTR* properties,         \
-                                            PWSTR* error_record) {                                 \
-    return Query(Kind::k##name, handle, query, properties, error_record);                          \
-  }                                                                                                \
-  HRESULT WINAPI HcnDelete##name(REFGUID id, PWSTR* error_record) {                                \
-    return Delete(Kind::k##name, id, error_record);                                                \
-  }                                                                                                \
+#define WEFT_HCN_FUNCTIONS(name, names)                                                    \
+  HRESULT WINAPI HcnEnumerate##names(PCWSTR query, PWSTR* ids, PWSTR* error_record) {      \
+    return Enumerate(Kind::k##name, query, ids, error_record);                             \
+  }                                                                                        \
+  HRESULT WINAPI HcnOpen##name(REFGUID id, void** handle, PWSTR* error_record) {           \
+    return Open(Kind::k##name, id, handle, error_record);                                  \
+  }                                                                                        \
+  HRESULT WINAPI HcnModify##name(void* handle, PCWSTR settings, PWSTR* error_record) {     \
+    return Modify(Kind::k##name, handle, settings, error_record);                          \
+  }                                                                                        \
+  HRESULT WINAPI HcnQuery##name##Properties(void* handle, PCWSTR query, PWSTR* properties, \
+                                            PWSTR* error_record) {                         \
+    return Query(Kind::k##name, handle, query, properties, error_record);                  \
+  }                                                                                        \
+  HRESULT WINAPI HcnDelete##name(REFGUID id, PWSTR* error_record) {                        \
+    return Delete(Kind::k##name, id, error_record);                                        \
+  }                                                                                        \
   HRESULT WINAPI HcnClose##name(void* handle) { return Close(Kind::k##name, handle); }
 WEFT_HCN_FUNCTIONS(Network, Networks)
 WEFT_HCN_FUNCTIONS(Endpoint, Endpoints)

@@ -84,8 +84,8 @@ void EmulatedHost::SetUp(std::string_view name, bool up) {
 }
 
 void EmulatedHost::SetAddresses(std::string_view name, std::vector<AssignedAddress> addresses) {
-  ChangeAdapter(
-      name, [&](EmulatedAdapter& found) { found.adapter.addresses = std::move(addresses); });
+  ChangeAdapter(name,
+                [&](EmulatedAdapter& found) { found.adapter.addresses = std::move(addresses); });
 }
 
 void EmulatedHost::SetStaticIp(std::string_view name, StaticIp settings) {

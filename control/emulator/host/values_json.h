@@ -76,7 +76,7 @@ void Fields(auto& visit, control::Is<StaticIp> auto& settings) {
 
 // Also of an EmulatedFirewallRule.
 template <class T>
-  requires std::derived_from<T, FirewallRule>
+requires std::derived_from<T, FirewallRule>
 void Fields(auto& visit, T& rule) {
   visit.Always("name", rule.name);
   visit.Always("udpPort", rule.port);

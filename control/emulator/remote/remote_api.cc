@@ -69,8 +69,7 @@ Reply RemoteApi::BeginSubscription(const ApiCall& call) {
   auto [reply, connection] = client_.Begin({RequestKind::kApi, call});
   if (!reply.ok()) return reply;
   const std::scoped_lock lock(mutex_);
-  subscriptions_[reply.handle] =
-      std::make_unique<Subscription>(std::move(connection), call.notify);
+  subscriptions_[reply.handle] = std::make_unique<Subscription>(std::move(connection), call.notify);
   return reply;
 }
 

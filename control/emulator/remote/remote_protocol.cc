@@ -32,8 +32,8 @@ using control::Json;
 
 constexpr std::string_view kRequests[] = {"hello", "api", "control", "host", "watch host"};
 // In the order of Operation and Kind.
-constexpr std::string_view kOperations[] = {"enumerate", "create",    "open",       "modify",
-                                            "query",     "delete",    "close",      "call",
+constexpr std::string_view kOperations[] = {"enumerate", "create",     "open",  "modify",
+                                            "query",     "delete",     "close", "call",
                                             "subscribe", "unsubscribe"};
 constexpr std::string_view kKinds[] = {"network", "endpoint", "namespace", "load balancer"};
 

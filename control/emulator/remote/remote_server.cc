@@ -254,11 +254,11 @@ class RemoteServer::Connection {
 
   Reply Subscribe() {
     writer_ = std::make_unique<NoticeWriter>(*stream_);
-    Reply reply = view_->Make(
-        {.operation = Operation::kSubscribe,
-         .notify = [writer = writer_.get()](Notification type, std::string_view data) {
-           writer->Add(type, data);
-         }});
+    Reply reply =
+        view_->Make({.operation = Operation::kSubscribe,
+                     .notify = [writer = writer_.get()](Notification type, std::string_view data) {
+                       writer->Add(type, data);
+                     }});
     subscription_ = reply.handle;
     if (!reply.ok()) writer_.reset();
     return reply;

@@ -250,9 +250,9 @@ class Kubeconfig {
     ReadSecretField(user, "client-key", access.client_key);
     const bool has_key = !access.client_key.empty();
     if (access.client_certificate.empty() == has_key) {
-      Refuse(user.where, absl::StrCat("has a client-", has_key ? "key" : "certificate",
-                                      " without a client-", has_key ? "certificate" : "key",
-                                      "; give both"));
+      Refuse(user.where,
+             absl::StrCat("has a client-", has_key ? "key" : "certificate", " without a client-",
+                          has_key ? "certificate" : "key", "; give both"));
     }
     ReadTexts(user, access);
     if (user.Has("exec")) ReadExec(user, access);
@@ -284,8 +284,8 @@ class Kubeconfig {
     // v1 requires it; v1beta1's default is IfAvailable.
     const bool may_be_empty = plugin.api_version.ends_with("v1beta1");
     if (mode != "Never" && mode != "IfAvailable" && !(mode.empty() && may_be_empty)) {
-      Refuse(exec.where, absl::StrCat("interactiveMode is ", Quoted(mode),
-                                      ", neither Never nor IfAvailable"));
+      Refuse(exec.where,
+             absl::StrCat("interactiveMode is ", Quoted(mode), ", neither Never nor IfAvailable"));
     }
     plugin.provide_cluster_info = exec.Bool("provideClusterInfo");
     ReadWords(exec, plugin);

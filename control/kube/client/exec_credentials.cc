@@ -38,9 +38,8 @@ std::string SaidOf(const std::string& errors) {
 
 absl::StatusOr<ExecCredential> Run(const ExecPlugin& plugin, const ClusterAccess& access,
                                    std::chrono::milliseconds limit, const std::atomic<bool>& stop) {
-  const auto program =
-      control::FindProgram(plugin.command, control::Variable("PATH").value_or(""),
-                           control::Variable("PATHEXT").value_or(""));
+  const auto program = control::FindProgram(plugin.command, control::Variable("PATH").value_or(""),
+                                            control::Variable("PATHEXT").value_or(""));
   if (!program.ok()) {
     const std::string_view hint = absl::StripAsciiWhitespace(plugin.install_hint);
     return Failure(plugin,

@@ -39,7 +39,7 @@ absl::StatusOr<ExecCredential> Read(const Json& document, std::string_view api_v
   if (!kind.ok()) return kind.status();
   if (*kind != "ExecCredential" || *version != api_version) {
     return BadAnswer(absl::StrCat("is a ", Quoted(*kind, 60), " of ", Quoted(*version, 60),
-                            ", not an ExecCredential of ", api_version));
+                                  ", not an ExecCredential of ", api_version));
   }
   const auto status = document.find("status");
   if (status == document.end() || !status->is_object()) return BadAnswer("has no status");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `change_source_vip STORE NETWORK SUBNET`: reserves the source VIP; a program of its own, so that a
-// test can kill it.
+// `change_source_vip STORE NETWORK SUBNET`: reserves the source VIP; a program of its own, so that
+// a test can kill it.
 #include <cstdio>
 
 #include "control/cni/source_vip.h"

@@ -107,8 +107,7 @@ TEST_F(InstalledConfigTest, TheRecordOf0ac4ae1IsRead) {
   Write((root_ / "state" / "cni.json").string(),
         "{\n  \"apiVersion\": \"weft/cni/v1\",\n  \"files\": [\n    {\n      \"path\": \"" + path +
             "\",\n      \"texts\": [\n        \"a\"\n      ]\n    }\n  ]\n}\n");
-  EXPECT_THAT(*ReadConfigRecord((root_ / "state").string()),
-              ElementsAre(ConfigFile{path, {"a"}}));
+  EXPECT_THAT(*ReadConfigRecord((root_ / "state").string()), ElementsAre(ConfigFile{path, {"a"}}));
   EXPECT_THAT(Removed().removed, ElementsAre(path));
   EXPECT_FALSE(std::filesystem::exists(ours_));
 }

@@ -142,8 +142,8 @@ TEST(JournalText, IsPassedOnInPieces) {
   EXPECT_LT(*std::max_element(pieces.begin(), pieces.end()), std::size_t{65} << 10);
 }
 
-// Byte for byte as commit 0ac4ae1 wrote it, the last one whose journal has no version. Ours has more
-// members and no others, so that 0ac4ae1, which ignores what it does not know, reads it.
+// Byte for byte as commit 0ac4ae1 wrote it, the last one whose journal has no version. Ours has
+// more members and no others, so that 0ac4ae1, which ignores what it does not know, reads it.
 TEST(JournalText, ThatOf0ac4ae1IsReadAndReadsOurs) {
   const std::string former =
       R"({"apiVersion":"weft/journal/v1","saved":1795046400,"boot":"boot-1","node":"win-1",)"

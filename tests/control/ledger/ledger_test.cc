@@ -116,17 +116,17 @@ TEST_F(LedgerTest, TheFilesOf0ac4ae1AreRead) {
       << "\n";
   EXPECT_THAT(
       Reread(),
-      ElementsAre(
-          kMade, kFound, Row{"hns-endpoint", "cbr0_ep", "", false, "10.244.1.2", "boot-1"}, kRoute,
-          Row{"former-route", "10.244.3.0/24", "172.16.0.13", true,
-              "256 onlink vEthernet (Ethernet 2)"},
-          Row{"firewall-rule", "OverlayTraffic4789UDP", "4789"},
-          Row{"filter-table", "inet weft", ""}, Row{"forward-rules", "iptables-legacy", ""},
-          Row{"static-route", "10.8.0.0/16", "172.16.0.1", true, "00:15:5d:00:00:04 7 256",
-              "boot-1"},
-          Row{"static-ip", "00:15:5d:00:00:04", "7", true,
-              "172.16.0.4/24;172.16.0.1;172.16.0.53,172.16.0.54;256", "boot-1"},
-          Row{"host-route", "10.244.4.0/24", "172.16.0.14"}));
+      ElementsAre(kMade, kFound, Row{"hns-endpoint", "cbr0_ep", "", false, "10.244.1.2", "boot-1"},
+                  kRoute,
+                  Row{"former-route", "10.244.3.0/24", "172.16.0.13", true,
+                      "256 onlink vEthernet (Ethernet 2)"},
+                  Row{"firewall-rule", "OverlayTraffic4789UDP", "4789"},
+                  Row{"filter-table", "inet weft", ""}, Row{"forward-rules", "iptables-legacy", ""},
+                  Row{"static-route", "10.8.0.0/16", "172.16.0.1", true, "00:15:5d:00:00:04 7 256",
+                      "boot-1"},
+                  Row{"static-ip", "00:15:5d:00:00:04", "7", true,
+                      "172.16.0.4/24;172.16.0.1;172.16.0.53,172.16.0.54;256", "boot-1"},
+                  Row{"host-route", "10.244.4.0/24", "172.16.0.14"}));
   EXPECT_TRUE(ledger_.Load().ok());
   EXPECT_THAT(ledger_.All<Unknown>(), IsEmpty());
 }

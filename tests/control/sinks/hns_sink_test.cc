@@ -132,13 +132,12 @@ TEST_F(HnsSinkTest, ItSeesChangesAtTheEndOfItsFirstRound) {
   // HostRoute was put and is read back.
   const auto put = std::make_shared<std::atomic<bool>>(false);
   const auto lost = std::make_shared<std::atomic<bool>>(false);
-  rig_.emulator().OnEachCall(
-      {}, [&, put, lost](const hns::ApiCall& call, const hns::Reply&) {
-        if (call.function() == "HcnModifyNetwork") *put = true;
-        if (call.function() != "HcnQueryNetworkProperties" || !*put || lost->exchange(true)) return;
-        rig_.emulator().RestartService({hns::emulator::Restart::Networks::kLost,
-                                        /*routes_kept=*/false, /*endpoints_kept=*/false});
-      });
+  rig_.emulator().OnEachCall({}, [&, put, lost](const hns::ApiCall& call, const hns::Reply&) {
+    if (call.function() == "HcnModifyNetwork") *put = true;
+    if (call.function() != "HcnQueryNetworkProperties" || !*put || lost->exchange(true)) return;
+    rig_.emulator().RestartService({hns::emulator::Restart::Networks::kLost,
+                                    /*routes_kept=*/false, /*endpoints_kept=*/false});
+  });
   HnsSink& sink = rig_.Start();
   ASSERT_TRUE(rig_.Until([&] { return *lost && sink.State().known; }));
   ASSERT_TRUE(rig_.Until([&] {

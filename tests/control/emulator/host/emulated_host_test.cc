@@ -325,8 +325,7 @@ TEST(HostStateText, UnreadableTextIsNamedWithItsPosition) {
       {R"({"routes": [{"destination": "10.0.0.0/8", "gateway": "fd00::1"}]})",
        "routes[0].destination is of another family"},
       {R"({"nextIndex": 3})", "nextIndex is not above every adapter's index"},
-      {R"({"firewall": [{"name": "x", "udpPort": 65536}]})",
-       "firewall[0].udpPort exceeds 65535"},
+      {R"({"firewall": [{"name": "x", "udpPort": 65536}]})", "firewall[0].udpPort exceeds 65535"},
   };
   for (const auto& row : rows) {
     const auto state = ParseHostState(row.text);

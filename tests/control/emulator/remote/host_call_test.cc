@@ -90,8 +90,7 @@ TEST(HostCall, InvalidTextIsRefused) {
        "correct it"},
       {R"({"call":"allow-udp-in","rule":{"udpPort":65536}})",
        "host document: rule.udpPort exceeds 65535; correct it"},
-      {R"({"call":"allow-udp-in","rule":"x"})",
-       "host document: rule is not an object; correct it"},
+      {R"({"call":"allow-udp-in","rule":"x"})", "host document: rule is not an object; correct it"},
       {R"({"call":"allow-udp-in","rule":{"sources":["10.0.0.1"]}})",
        "host document: rule.sources[0] \"10.0.0.1\" is not an address block; correct it"},
   };

@@ -25,8 +25,8 @@ class ServiceDouble final : public Api {
         return Note(absl::StrCat("enumerate ", word, " ", call.text));
       case Operation::kCreate: {
         if (call.handle != Handle::kNone && !IsOpen(call.handle)) return Refused();
-        Reply reply = Note(absl::StrCat("create ", word, " in ", number, " ", call.id.ToString(),
-                                        " ", call.text));
+        Reply reply = Note(
+            absl::StrCat("create ", word, " in ", number, " ", call.id.ToString(), " ", call.text));
         reply.handle = NewHandle();
         return reply;
       }
