@@ -245,6 +245,8 @@ constexpr VariableRow kVariables[] = {
     {"HTTPS_PROXY", "the proxy to an https:// API server; also in lower case"},
     {"HTTP_PROXY", "the proxy to an http:// API server; also in lower case"},
     {"NO_PROXY", "hosts and networks that are reached without a proxy; also in lower case"},
+    {"PATH", "where the kubeconfig's exec plugin is searched"},
+    {"PATHEXT", "endings that are added to that plugin's name; Windows"},
     {"SSL_CERT_FILE", "a file of trusted certificates, where none is configured; Linux"},
     {"SSL_CERT_DIR", "a folder of trusted certificates, where none is configured; Linux"},
     {"NOTIFY_SOCKET",

@@ -42,6 +42,10 @@ std::vector<Place> Places(const Json& json) {
 
 bool IsOptional(const std::string& name) {
   const std::string last = name.substr(name.rfind('.') + 1);
+  static const std::set<std::string> kOfPeers = {
+      "sentPackets", "sentBytes",     "receivedPackets", "receivedBytes",      "heard",
+      "pathMTU",     "sentWithoutDF", "otherSource",     "otherSourcePackets", "icmpErrors"};
+  if (name.starts_with("peers[")) return kOfPeers.contains(last);
   static const std::set<std::string> kAlways = {
       "uid",     "ipv4", "ipv6", "publicIP",     "vtepMAC",   "vni",     "condition",
       "pathMTU", "hns",  "id",   "managementIP", "routerMAC", "servers", "sourceVIP"};

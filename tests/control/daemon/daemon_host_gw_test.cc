@@ -299,9 +299,10 @@ TEST_F(DaemonHostGwTest, AnotherAddressOfTheNodeIsFollowed) {
   ASSERT_TRUE(RunUntilReady());
   host().SetAddresses("vEthernet (Ethernet)", {{*IpAddress::Parse("192.168.1.20"), 24}});
   ASSERT_TRUE(RunUntil([this] {
-    return daemon_->ReadStatus().hns->management_ip == IpAddress::Parse("192.168.1.20") && Ready();
+    const admin::Status status = daemon_->ReadStatus();
+    return status.hns->management_ip == IpAddress::Parse("192.168.1.20") &&
+           status.v4->public_ip == IpAddress::Parse("192.168.1.20") && Ready();
   }));
-  EXPECT_EQ(daemon_->ReadStatus().v4->public_ip, IpAddress::Parse("192.168.1.20"));
   EXPECT_THAT(Routes(), ElementsAre(route_));
   EXPECT_EQ(Networks().size(), 1u);
 }

@@ -627,6 +627,7 @@ TEST_F(DaemonStateTest, AHealthPortInUseIsWaitedFor) {
   ASSERT_NE(daemon_->healthz_port(), 0);
   DaemonConfig second = config_;
   second.options.healthz_port = daemon_->healthz_port();
+  second.options.state_dir += "-2";
   auto other = Daemon::Make(loop_, second, MakeHost());
   ASSERT_TRUE(other.ok() && (*other)->Start().ok());
   EXPECT_EQ((*other)->healthz_port(), 0);

@@ -151,7 +151,7 @@ TEST_F(NodeCommandsTest, WrongCommandsAreNamed) {
       {R"({"command":"reboot","networks":"most"})", "kept, persistent-kept or lost"},
       {R"({"command":"reboot","soon":true})", "no field \"soon\""},
       {R"({"command":"add-adapter","adapter":"x","mac":"y"})", "\"mac\" must be such as"},
-      {R"({"command":"load-host","host":{"adapters":7}})", "adapters: it is not an array"},
+      {R"({"command":"load-host","host":{"adapters":7}})", "adapters is not an array"},
   };
   for (const auto& [command, message] : rows)
     EXPECT_THAT(Command(node_, command).error_record, HasSubstr(message)) << command;

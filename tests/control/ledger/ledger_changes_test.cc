@@ -65,8 +65,8 @@ TEST_F(LedgerChangesTest, OneRouteAmong5000IsOneLine) {
   EXPECT_FALSE(HasChanges());
   ASSERT_TRUE(ledger_.Intend({Route(5000)}).ok());
   EXPECT_EQ(Text("ledger.changes"),
-            "+ {\"kind\": \"host-route\", \"name\": \"10.20.0.0/24\", \"id\": \"192.168.20.0\", "
-            "\"adopted\": false}\n");
+            "+ {\"kind\":\"host-route\",\"name\":\"10.20.0.0/24\",\"id\":\"192.168.20.0\","
+            "\"adopted\":false}\n");
   ASSERT_TRUE(ledger_.Forget({Route(7)}).ok());
   EXPECT_THAT(Text("ledger.changes"),
               ::testing::EndsWith("\n- host-route \"10.0.7.0/24\" \"192.168.0.7\"\n"));
