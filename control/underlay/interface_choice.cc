@@ -22,8 +22,23 @@ struct Candidate {
   By by = By::kName;
 };
 
+bool IsOfPods(const IpAddress& address, const InterfaceRequest& request) {
+  return std::ranges::any_of(request.pod_subnets,
+                             [&](const IpPrefix& each) { return each.Contains(address); });
+}
+
+// Whether `address` may be taken although no flag names it.
+bool IsUsable(const IpAddress& address, const InterfaceRequest& request) {
+  return !(request.windows && IsUnset(address)) && !IsOfPods(address, request);
+}
+
+bool IsPublic(const IpAddress& address, const InterfaceRequest& request) {
+  return IpAddress::Parse(address.is_v4() ? request.public_ip : request.public_ipv6) == address;
+}
+
 // Of addresses that are otherwise equal the one of the least value is taken.
 int RankOf(const AssignedAddress& assigned, const InterfaceRequest& request) {
+  if (IsPublic(assigned.address, request)) return -1;
   if (assigned.address.IsLinkLocal()) return 4;
   if (assigned.deprecated) return 3;
   if (Contains(request.node_ips, assigned.address)) return 0;
@@ -115,11 +130,11 @@ class Chooser {
       return NothingFits();
     }
     for (const IpAddress& ip : request_.node_ips) {
-      const Adapter* const owner = OwnerOf(ip, facts_.adapters);
+      const Adapter* const owner = OwnerOf(ip, facts_.adapters, facts_.own_devices);
       const bool required = ip.is_v4() ? request_.require_v4 : request_.require_v6;
       if (!required || !owner || owner->loopback || ip.IsLinkLocal() ||
-          Find(*owner, ip)->deprecated ||
-          (request_.windows && !ReasonAgainst(*owner, facts_.adapters).empty()))
+          Find(*owner, ip)->deprecated || !IsUsable(ip, request_) ||
+          !WhyNoUnderlay(*owner, request_, facts_).empty())
         continue;
       if (auto choice = Try(absl::StrCat("the Node's InternalIP ", ip.ToString()), ByAddress(ip)))
         return *choice;
@@ -129,7 +144,7 @@ class Chooser {
   }
 
   absl::StatusOr<Candidate> ByAddress(const IpAddress& address) const {
-    const Adapter* owner = OwnerOf(address, facts_.adapters);
+    const Adapter* owner = OwnerOf(address, facts_.adapters, facts_.own_devices);
     if (!owner) return absl::NotFoundError("no adapter has that address");
     return Candidate{owner, address, Candidate::By::kAddress};
   }
@@ -146,16 +161,18 @@ class Chooser {
     return absl::NotFoundError("no adapter has that name");
   }
 
-  // The other end of a virtual switch, if it has the addresses; or null.
+  // The other end of a virtual switch, if it has the addresses; or null. Pods' and machines'
+  // adapters may have its name, too, but not the MAC.
   const Adapter* OtherEnd(const std::string& name, const Adapter* named) const {
     const Adapter* other = ByName(OtherEndOfSwitch(name));
-    if (other && HasAddresses(*other)) return other;
-    if (!named || !request_.windows || named->mac == MacAddress()) return nullptr;
-    const auto found =
-        std::find_if(facts_.adapters.begin(), facts_.adapters.end(), [&](const Adapter& a) {
-          return a.mac == named->mac && a.index != named->index && HasAddresses(a);
-        });
-    return found == facts_.adapters.end() ? nullptr : &*found;
+    if (other && !HasAddresses(*other)) other = nullptr;
+    if (!named || !request_.windows || named->mac == MacAddress() ||
+        (other && other->mac == named->mac))
+      return other;
+    const auto found = std::ranges::find_if(facts_.adapters, [&](const Adapter& a) {
+      return a.mac == named->mac && a.index != named->index && HasAddresses(a);
+    });
+    return found == facts_.adapters.end() ? other : &*found;
   }
 
   const Adapter* ByName(const std::string& name) const {
@@ -167,9 +184,8 @@ class Chooser {
     return (!request_.require_v4 || BestAddress(adapter, IpFamily::kV4, request_)) &&
            (!request_.require_v6 || BestAddress(adapter, IpFamily::kV6, request_));
   }
-  // `address`, unless it is unset: for addresses that were not requested explicitly.
   std::optional<IpAddress> Usable(const std::optional<IpAddress>& address) const {
-    return address && request_.windows && IsUnset(*address) ? std::nullopt : address;
+    return address && IsUsable(*address, request_) ? address : std::nullopt;
   }
 
   absl::StatusOr<Candidate> ByExpression(const RE2& expression) const {
@@ -177,7 +193,7 @@ class Chooser {
     Candidate first;
     int rank = 3;
     for (const Adapter& adapter : facts_.adapters) {
-      if (request_.windows && !ReasonAgainst(adapter, facts_.adapters).empty()) continue;
+      if (!WhyNoUnderlay(adapter, request_, facts_).empty()) continue;
       for (const AssignedAddress& assigned : adapter.addresses) {
         const int own_rank = std::min(RankOf(assigned, request_), 2);
         if (own_rank >= rank || assigned.address.family() != family || !Usable(assigned.address) ||
@@ -216,8 +232,8 @@ class Chooser {
       const Adapter* const adapter = ByIndex(route.adapter_index, facts_.adapters);
       if (route.destination.length() != 0 || route.kind != host::RouteKind::kPlain || !adapter)
         continue;
-      if (const std::string_view reason = ReasonAgainst(*adapter, facts_.adapters);
-          request_.windows && !reason.empty()) {
+      if (const std::string_view reason = WhyNoUnderlay(*adapter, request_, facts_);
+          !reason.empty()) {
         absl::StrAppend(&passed_over, passed_over.empty() ? " but that of " : ", and that of ",
                         adapter->name, " (", reason, ")");
         continue;
@@ -268,13 +284,16 @@ class Chooser {
       const AssignedAddress* const best =
           matches ? nullptr : BestAddress(adapter, family, request_);
       if (!matches && !best) {
+        const std::string_view why = WhyNoUnderlay(adapter, request_, facts_);
         return absl::NotFoundError(
-            absl::StrCat("adapter ", adapter.name, " has no ", FamilyName(family), " address"));
+            absl::StrCat("adapter ", adapter.name, " has no ", FamilyName(family), " address",
+                         why.empty() ? "" : absl::StrCat(" for traffic between nodes: ", why)));
       }
       address = matches ? *candidate.matched : best->address;
       using By = Candidate::By;
       if ((matches && candidate.by == By::kAddress) ||
-          (candidate.by != By::kRoute && Contains(request_.node_ips, *address)))
+          (candidate.by != By::kRoute &&
+           (Contains(request_.node_ips, *address) || IsPublic(*address, request_))))
         named_.push_back(*address);
     }
     return ChoiceOn(adapter, request_, v4, v6);
@@ -312,10 +331,21 @@ const AssignedAddress* Find(const Adapter& adapter, const IpAddress& address) {
   return found == adapter.addresses.end() ? nullptr : &*found;
 }
 
-const Adapter* OwnerOf(const IpAddress& address, const std::vector<Adapter>& adapters) {
-  const auto found = std::ranges::find_if(
-      adapters, [&](const Adapter& adapter) { return Find(adapter, address) != nullptr; });
-  return found == adapters.end() ? nullptr : &*found;
+const Adapter* OwnerOf(const IpAddress& address, const std::vector<Adapter>& adapters,
+                       const std::vector<std::string>& except, std::uint32_t preferred) {
+  const Adapter* owner = nullptr;
+  int least = 0;
+  for (const Adapter& adapter : adapters) {
+    const AssignedAddress* const assigned = Find(adapter, address);
+    if (!assigned || std::ranges::find(except, adapter.name) != except.end()) continue;
+    const bool is_preferred = adapter.index == preferred;
+    const int rank = (adapter.loopback ? 8 : 0) + (adapter.up || is_preferred ? 0 : 4) +
+                     (assigned->prefix_length == address.bits() ? 2 : 0) + (is_preferred ? 0 : 1);
+    if (owner && rank >= least) continue;
+    owner = &adapter;
+    least = rank;
+  }
+  return owner;
 }
 
 bool IsUnset(const IpAddress& address) { return address.is_v4() && address.IsLinkLocal(); }
@@ -324,8 +354,7 @@ const AssignedAddress* BestAddress(const Adapter& adapter, IpFamily family,
                                    const InterfaceRequest& request) {
   const AssignedAddress* best = nullptr;
   for (const AssignedAddress& assigned : adapter.addresses) {
-    if (assigned.address.family() != family || (request.windows && IsUnset(assigned.address)))
-      continue;
+    if (assigned.address.family() != family || !IsUsable(assigned.address, request)) continue;
     if (!best || RankOf(assigned, request) < RankOf(*best, request)) best = &assigned;
   }
   return best;
@@ -373,12 +402,26 @@ absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
   return choice;
 }
 
+std::string_view WhyNoUnderlay(const Adapter& adapter, const InterfaceRequest& request,
+                               const HostFacts& facts) {
+  if (std::ranges::find(facts.own_devices, adapter.name) != facts.own_devices.end())
+    return "it is flanneld's own";
+  const IpFamily family = request.require_v4 ? IpFamily::kV4 : IpFamily::kV6;
+  const auto is_of_pods = [&](const AssignedAddress& assigned) {
+    return assigned.address.family() == family && IsOfPods(assigned.address, request);
+  };
+  if (!BestAddress(adapter, family, request) && std::ranges::any_of(adapter.addresses, is_of_pods))
+    return "its address is in this node's podCIDR";
+  return request.windows ? ReasonAgainst(adapter, facts.adapters) : "";
+}
+
 std::string_view ReasonAgainst(const Adapter& adapter, const std::vector<Adapter>& adapters) {
   if (adapter.wireless) return "it is wireless";
-  // What HNS and Hyper-V call the switches that they make for containers, machines and WSL. HNS was
-  // also seen to call a switch with a NIC "vEthernet (nat) 2"; such an adapter has the NIC's MAC.
+  // What HNS and Hyper-V call the switches that they make for containers, services, machines and
+  // WSL. HNS was also seen to call a switch with a NIC "vEthernet (nat) 2"; such an adapter has the
+  // NIC's MAC.
   if (adapter.name != "vEthernet (nat)" && adapter.name != "vEthernet (Default Switch)" &&
-      !adapter.name.starts_with("vEthernet (WSL"))
+      adapter.name != "vEthernet (HNS Internal NIC)" && !adapter.name.starts_with("vEthernet (WSL"))
     return "";
   const bool has_nic = std::any_of(adapters.begin(), adapters.end(), [&](const Adapter& other) {
     return other.mac == adapter.mac && other.index != adapter.index && other.mac != MacAddress();
@@ -386,7 +429,7 @@ std::string_view ReasonAgainst(const Adapter& adapter, const std::vector<Adapter
   return has_nic ? "" : "its switch has no NIC";
 }
 
-absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host) {
+absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host, std::vector<std::string> own_devices) {
   absl::StatusOr<std::vector<Adapter>> adapters = host.Adapters();
   if (!adapters.ok()) return adapters.status();
   absl::StatusOr<std::vector<Route>> v4 = host.Routes(IpFamily::kV4);
@@ -394,7 +437,8 @@ absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host) {
   absl::StatusOr<std::vector<Route>> v6 = host.Routes(IpFamily::kV6);
   if (!v6.ok()) return v6.status();
   return HostFacts{*std::move(adapters), *std::move(v4), *std::move(v6),
-                   [&host](const IpAddress& destination) { return host.RouteTo(destination); }};
+                   [&host](const IpAddress& destination) { return host.RouteTo(destination); },
+                   std::move(own_devices)};
 }
 
 }  // namespace weft::underlay

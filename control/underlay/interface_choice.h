@@ -4,8 +4,9 @@
 //
 // Where we differ from upstream: without a flag the owner of the Node's InternalIP is taken, then
 // of several default routes the one with the lowest metric (there: fatal); link-local and
-// deprecated addresses are taken only when there is no other, on Windows no wireless adapter and no
-// internal switch unless it is named, and --iface-can-reach works on every system.
+// deprecated addresses are taken only when there is no other, what carries no traffic between nodes
+// (WhyNoUnderlay, addresses of pods) only if it is named, and --iface-can-reach works on every
+// system.
 #pragma once
 
 #include <functional>
@@ -37,6 +38,7 @@ struct InterfaceRequest {
   // adapter has an address of 169.254/16 until it gets another one: it does not count, unless it is
   // requested explicitly.
   bool windows = false;
+  std::vector<IpPrefix> pod_subnets{};  // this node's podCIDRs: addresses in them are of pods
 
   bool names_interface() const {
     return !iface.empty() || !iface_regex.empty() || !iface_can_reach.empty();
@@ -49,6 +51,7 @@ struct HostFacts {
   std::vector<host::Adapter> adapters;
   std::vector<host::Route> routes_v4, routes_v6;  // the choice uses default ones only
   std::function<absl::StatusOr<host::Route>(const IpAddress&)> route_to;
+  std::vector<std::string> own_devices{};  // names of our tunnels; not all need exist
 };
 
 struct ChosenFamily {
@@ -87,8 +90,11 @@ absl::StatusOr<InterfaceChoice> ChooseInterface(const InterfaceRequest& request,
                                                 const HostFacts& facts,
                                                 ChoiceReasons* reasons = nullptr);
 
-// Why this adapter is taken only if it is named, on Windows: it is wireless, or a switch of HNS or
-// Hyper-V behind which there is no NIC. Empty: it may be taken.
+// Why this adapter is taken only if it is named: it is a tunnel of ours, its addresses are of pods,
+// or ReasonAgainst on Windows. Empty: it may be taken.
+std::string_view WhyNoUnderlay(const host::Adapter& adapter, const InterfaceRequest& request,
+                               const HostFacts& facts);
+// On Windows: it is wireless, or a switch of HNS or Hyper-V behind which there is no NIC.
 std::string_view ReasonAgainst(const host::Adapter& adapter,
                                const std::vector<host::Adapter>& adapters);
 
@@ -116,10 +122,15 @@ bool Contains(const std::vector<IpAddress>& addresses, const IpAddress& address)
 // That address of the adapter, or null.
 const host::AssignedAddress* Find(const host::Adapter& adapter, const IpAddress& address);
 
-// The adapter that has `address`, or null.
-const host::Adapter* OwnerOf(const IpAddress& address, const std::vector<host::Adapter>& adapters);
+// The adapter that has `address`, or null. Of several (a virtual IP may be on a dummy device, too)
+// the one that carries it: no loopback, up, with more than the address in its prefix; else the one
+// with the index `preferred`, which need not be up; else the first. None named in `except`.
+const host::Adapter* OwnerOf(const IpAddress& address, const std::vector<host::Adapter>& adapters,
+                             const std::vector<std::string>& except = {},
+                             std::uint32_t preferred = 0);
 
 // Reads from `host` what ChooseInterface needs. `host` outlives the result.
-absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host);
+absl::StatusOr<HostFacts> ReadHostFacts(host::Host& host,
+                                        std::vector<std::string> own_devices = {});
 
 }  // namespace weft::underlay

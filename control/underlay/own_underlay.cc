@@ -14,8 +14,8 @@ std::string PublicIp(const config::Options& options, const std::string& flag,
   if (!own.node_public_ip.empty()) return own.node_public_ip;
   if (options.kube_subnet_mgr) return flag;
   const std::optional<IpAddress>& published = own.published_public_ip;
-  return flag.empty() && published && OwnerOf(*published, host.adapters) ? published->ToString()
-                                                                         : flag;
+  const bool here = published && OwnerOf(*published, host.adapters, host.own_devices);
+  return flag.empty() && here ? published->ToString() : flag;
 }
 
 // The Node's owner can correct it while we wait, unlike a flag.
@@ -35,8 +35,8 @@ absl::Status CheckGateway(const InterfaceChoice& choice, const std::optional<lea
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const std::optional<ChosenFamily>& chosen = choice.of(family);
     if (!chosen) continue;
-    const host::Adapter* const owner = OwnerOf(chosen->public_ip, host.adapters);
-    if (owner && owner->index == choice.index) continue;
+    const host::Adapter* const owner = ByIndex(choice.index, host.adapters);
+    if (owner && Find(*owner, chosen->public_ip)) continue;
     const bool v4 = family == IpFamily::kV4;
     const bool by_node = node && !(v4 ? node->v4 : node->v6).node_public_ip.empty();
     const std::string message = absl::StrCat(
@@ -84,8 +84,9 @@ absl::StatusOr<InterfaceChoice> ChooseUnderlay(const config::Options& options,
     request.node_ips = node->internal_ips;
     for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
       if (!conf.enabled(family)) continue;
-      const auto& published = (family == IpFamily::kV4 ? node->v4 : node->v6).published_public_ip;
-      if (published) request.published.push_back(*published);
+      const lease::OwnNodeFamily& own = family == IpFamily::kV4 ? node->v4 : node->v6;
+      if (own.published_public_ip) request.published.push_back(*own.published_public_ip);
+      if (own.subnet) request.pod_subnets.push_back(*own.subnet);
       if (absl::Status status = CheckNodePublicIp(*node, family); !status.ok()) return status;
     }
     if (conf.enable_ipv4) request.public_ip = PublicIp(options, options.public_ip, node->v4, host);
@@ -107,6 +108,16 @@ absl::StatusOr<InterfaceChoice> ChooseUnderlay(const config::Options& options,
 std::string PublicIpCondition(const config::Options& options, const lease::OwnNode& node,
                               const InterfaceChoice& choice) {
   std::string condition;
+  for (const IpAddress& ip : node.internal_ips) {
+    const std::optional<IpPrefix>& pods = (ip.is_v4() ? node.v4 : node.v6).subnet;
+    const std::optional<ChosenFamily>& chosen = choice.of(ip.family());
+    if (!pods || !pods->Contains(ip) || !chosen) continue;
+    condition = absl::StrCat("the kubelet reports the Node's InternalIP ", ip.ToString(),
+                             ", which is for pods, in the podCIDR ", pods->ToString(),
+                             ": the API server does not reach the kubelet; start it with "
+                             "--node-ip=",
+                             chosen->address.ToString());
+  }
   if (options.kube_subnet_mgr) return condition;
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const lease::OwnNodeFamily& own = family == IpFamily::kV4 ? node.v4 : node.v6;

@@ -28,8 +28,8 @@ absl::StatusOr<InterfaceChoice> ChooseUnderlay(const config::Options& options,
                                                const InterfaceChoice* current = nullptr,
                                                control::TimePoint now = {});
 
-// A sentence when `node` has another address than the chosen one and this process does not publish;
-// else empty.
+// A sentence when the kubelet reports an address of pods, or `node` has another address than the
+// chosen one and this process does not publish; else empty.
 std::string PublicIpCondition(const config::Options& options, const lease::OwnNode& node,
                               const InterfaceChoice& choice);
 

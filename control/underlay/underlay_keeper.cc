@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/underlay/underlay_keeper.h"
 
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 
 namespace weft::underlay {
@@ -28,27 +26,25 @@ bool HasAddresses(const Adapter* adapter, const InterfaceChoice& choice) {
 
 bool HasLink(const Adapter& adapter) { return adapter.up && adapter.link; }
 
-// The adapter that has the first address of `choice`: its own before another. Null: none.
-const Adapter* HolderOf(const InterfaceChoice& choice, const std::vector<Adapter>& adapters) {
-  const Adapter* holder = nullptr;
+// The adapter that carries the first address of `choice`: another than its own only where that
+// carries it better. Null: none; kube-proxy's device with virtual IPs is down.
+const Adapter* HolderOf(const InterfaceChoice& choice, const HostFacts& facts) {
   for (const auto* const family : {&choice.v4, &choice.v6}) {
-    if (!*family || holder) continue;
-    for (const Adapter& adapter : adapters) {
-      const bool own = adapter.index == choice.index;
-      if (Find(adapter, (*family)->address) && (own || (!holder && !adapter.loopback)))
-        holder = &adapter;
-    }
+    if (!*family) continue;
+    const Adapter* const holder =
+        OwnerOf((*family)->address, facts.adapters, facts.own_devices, choice.index);
+    if (holder && (holder->index == choice.index || (holder->up && !holder->loopback)))
+      return holder;
   }
-  return holder;
+  return nullptr;
 }
 
 // Where the addresses of `choice` are, or were. Windows may not list a NIC that is bound to a
 // switch: the switch's adapter has its MAC. Null: the adapter is missing.
-const Adapter* HomeOf(const InterfaceChoice& choice, const std::vector<Adapter>& adapters,
-                      bool windows) {
-  if (const Adapter* const holder = HolderOf(choice, adapters)) return holder;
+const Adapter* HomeOf(const InterfaceChoice& choice, const HostFacts& facts, bool windows) {
+  if (const Adapter* const holder = HolderOf(choice, facts)) return holder;
   const Adapter* home = nullptr;
-  for (const Adapter& adapter : adapters) {
+  for (const Adapter& adapter : facts.adapters) {
     if (adapter.index == choice.index || adapter.name == choice.name) return &adapter;
     if (windows && adapter.mac == choice.mac && adapter.mac != MacAddress()) home = &adapter;
   }
@@ -94,13 +90,13 @@ absl::StatusOr<InterfaceChoice> UnderlayKeeper::Keep(const InterfaceRequest& req
   if (first_ && (HaveSameAddresses(*first_, *current) ||
                  (named && HaveSameAddresses(*fresh.choice, *current))))
     first_.reset();
-  const Adapter* const home = HomeOf(*current, facts.adapters, request.windows);
+  const Adapter* const home = HomeOf(*current, facts, request.windows);
   const bool gone = !HasAddresses(home, *current);
   if (gone && home && home->index == current->index && !HasLink(*home))
     gone_since_ = now + kLinkless;
   const bool lasts = Lasts(gone, kGone, now, gone_since_);
   const bool missing = Lasts(!home, kMissing, now, missing_since_);
-  const Adapter* const former = first_ ? HolderOf(*first_, facts.adapters) : nullptr;
+  const Adapter* const former = first_ ? HolderOf(*first_, facts) : nullptr;
   const bool back = Lasts(former && HasAddresses(former, *first_), kBack, now, back_since_);
 
   // While the address is gone, another one that was named before is no reason: the list of flags or
@@ -134,11 +130,14 @@ std::optional<InterfaceChoice> UnderlayKeeper::MoveToNamed(const InterfaceReques
                                                            const Fresh& fresh) {
   for (const IpAddress& address : fresh.reasons.named) {
     const IpAddress& mine = current.of(address.family())->address;
-    const bool by_node = Contains(request.node_ips, address);
+    const ChosenFamily& next_half = *fresh.choice->of(address.family());
+    const bool is_public = next_half.configured && next_half.public_ip == address;
+    const bool by_node = !is_public && Contains(request.node_ips, address);
     if (address == mine || (by_node && Contains(request.node_ips, mine))) continue;
     reason_ = absl::StrCat("requested by ",
-                           by_node ? absl::StrCat("the Node's InternalIP ", address.ToString())
-                                   : fresh.reasons.taken_by);
+                           is_public ? absl::StrCat("the public address ", address.ToString())
+                           : by_node ? absl::StrCat("the Node's InternalIP ", address.ToString())
+                                     : fresh.reasons.taken_by);
   }
   if (reason_.empty()) return std::nullopt;
   InterfaceChoice next = *fresh.choice;

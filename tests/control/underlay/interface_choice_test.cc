@@ -188,11 +188,97 @@ TEST_F(InterfaceChoiceTest, AnInternalIpThatCarriesNoTrafficOfTheNodeIsNoChoice)
     request_.node_ips = {Address(ip)};
     EXPECT_EQ(Choose().name, "eth0") << ip;
   }
-  facts_.adapters.push_back(AdapterWith(5, "vEthernet (nat)", {"172.31.0.1"}));
+  facts_.adapters.push_back(AdapterWith(5, "", {"172.31.0.1"}));
   request_.node_ips = {Address("172.31.0.1")};
-  EXPECT_EQ(Choose().name, "vEthernet (nat)");
-  request_.windows = true;
+  for (const char* name : {"vEthernet (nat)", "vEthernet (HNS Internal NIC)"}) {
+    facts_.adapters.back().name = name;
+    request_.windows = false;
+    EXPECT_EQ(Choose().name, name);
+    request_.windows = true;
+    EXPECT_EQ(Choose().name, "eth0") << name;
+  }
+}
+
+// A bridge of pods, the host's own endpoint on one in HNS.
+TEST_F(InterfaceChoiceTest, AnAddressOfPodsIsTakenOnlyWhereAFlagNamesIt) {
+  request_.pod_subnets = {Prefix("10.77.4.0/24"), Prefix("fd77:0:0:4::/64")};
+  facts_.adapters.push_back(AdapterWith(8, "vEthernet (net7_ep)", {"fe80::8", "10.77.4.2"}));
+  request_.node_ips = {Address("10.77.4.2")};
   EXPECT_EQ(Choose().name, "eth0");
+  request_.node_ips.clear();
+  facts_.routes_v4.push_back(DefaultVia(8, 1));
+  EXPECT_EQ(Choose().name, "eth0") << "whatever the metric";
+  std::vector<host::AssignedAddress>& of_eth0 = facts_.adapters[2].addresses;
+  of_eth0.insert(of_eth0.begin(), {Address("10.77.4.1"), 24});
+  EXPECT_EQ(Choose().v4->address, Address("10.0.0.5")) << "on the same adapter, too";
+  request_.iface_regex = {"^10[.]77"};
+  EXPECT_THAT(Error(), HasSubstr("--iface-regex=^10[.]77: matches neither"));
+  request_.iface_regex.clear();
+  request_.iface = {"vEthernet (net7_ep)"};
+  EXPECT_THAT(Error(), HasSubstr("adapter vEthernet (net7_ep) has no IPv4 address for traffic "
+                                 "between nodes: its address is in this node's podCIDR"));
+  request_.iface = {"10.77.4.2"};
+  EXPECT_EQ(Choose().v4->address, Address("10.77.4.2"));
+}
+
+// Another program puts the node's address, or a default route, on it.
+TEST_F(InterfaceChoiceTest, OurOwnTunnelIsNoChoice) {
+  facts_.adapters.insert(facts_.adapters.begin(), AdapterWith(7, "flannel.9", {"10.0.0.5"}));
+  facts_.routes_v4.push_back(DefaultVia(7, 1));
+  facts_.own_devices = {"flannel.9", "flannel-v6.9"};
+  EXPECT_EQ(Choose().name, "eth0");
+  request_.node_ips = {Address("10.0.0.5")};
+  EXPECT_EQ(Choose().name, "eth0");
+  request_.public_ip = "10.0.0.5";
+  EXPECT_EQ(Choose().name, "eth0");
+  request_ = InterfaceRequest();
+  facts_.routes_v4.erase(facts_.routes_v4.begin());
+  EXPECT_THAT(Error(), HasSubstr("none but that of flannel.9 (it is flanneld's own)"));
+}
+
+// Addresses of services on a dummy device, of keepalived on a second adapter, of BGP on a loopback.
+TEST_F(InterfaceChoiceTest, OfSeveralOwnersOfAnAddressTheOneThatCarriesItIsTaken) {
+  const struct {
+    const char* twin;
+    std::function<void(Adapter&)> set;
+    const char* taken;
+  } rows[] = {
+      {"equal", [](Adapter&) {}, "twin"},
+      {"down", [](Adapter& twin) { twin.up = false; }, "bond3"},
+      {"alone in its prefix", [](Adapter& twin) { twin.addresses[0].prefix_length = 32; }, "bond3"},
+      {"loopback", [](Adapter& twin) { twin.loopback = true; }, "bond3"},
+  };
+  facts_.adapters.push_back(AdapterWith(4, "twin", {"10.33.0.4"}));
+  facts_.adapters.push_back(AdapterWith(9, "bond3", {"10.33.0.4"}));
+  const Adapter twin = facts_.adapters[3];
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.twin);
+    facts_.adapters[3] = twin;
+    row.set(facts_.adapters[3]);
+    request_ = InterfaceRequest();
+    request_.node_ips = {Address("10.33.0.4")};
+    EXPECT_EQ(Choose().name, row.taken);
+    request_.iface = {"10.33.0.4"};
+    EXPECT_EQ(Choose().name, row.taken);
+  }
+}
+
+TEST_F(InterfaceChoiceTest, TheAddressIsThePublishedOneWhereTheAdapterHasIt) {
+  facts_.adapters.push_back(
+      AdapterWith(5, "ens7", {"10.66.0.1", "10.66.0.2", "fd66::1", "fd66::2"}));
+  request_.require_v6 = true;
+  request_.public_ip = "10.66.0.2";
+  request_.public_ipv6 = "fd66::2";
+  for (const bool by_name : {false, true}) {
+    if (by_name) request_.iface = {"ens7"};
+    ChoiceReasons reasons;
+    const auto choice = ChooseInterface(request_, facts_, &reasons);
+    ASSERT_TRUE(choice.ok()) << choice.status();
+    EXPECT_EQ(Text(*choice), "ens7, 10.66.0.2, fd66::2");
+    EXPECT_THAT(reasons.named,
+                ::testing::ElementsAre(Address("10.66.0.2"), Address("fd66::2")));
+    request_.node_ips = {Address("fd66::1")};
+  }
 }
 
 // A restart, while an address of keepalived is on the adapter, or two routes are equal.
@@ -422,6 +508,25 @@ TEST_F(InterfaceChoiceTest, OnWindowsANameFollowsItsMac) {
     EXPECT_THAT(Error(), HasSubstr("adapter Ethernet has no IPv4 address")) << "no MAC";
     facts_.adapters[0].mac = facts_.adapters[2].mac = nic;
   }
+}
+
+// Pods and machines have adapters "vEthernet (LAN)", too.
+TEST_F(InterfaceChoiceTest, OnWindowsTheMacDecidesBetweenSwitchesOfOneName) {
+  facts_.adapters = {AdapterWith(4, "LAN", {}), AdapterWith(9, "vEthernet (LAN)", {"172.20.9.5"}),
+                     AdapterWith(12, "vEthernet (LAN) 3", {"10.5.0.9"})};
+  facts_.adapters[0].mac = facts_.adapters[2].mac = *MacAddress::Parse("06:05:9d:00:00:11");
+  facts_.adapters[1].mac = *MacAddress::Parse("00:15:5d:00:00:12");
+  for (const bool by_name : {true, false}) {
+    request_ = InterfaceRequest();
+    request_.windows = true;
+    if (by_name)
+      request_.iface = {"LAN"};
+    else
+      request_.iface_regex = {"^LAN$"};
+    EXPECT_EQ(Choose().index, 12u);
+  }
+  facts_.adapters[2].addresses.clear();
+  EXPECT_EQ(Choose().index, 9u) << "a team's has another MAC";
 }
 
 // After an overlay network has bound the adapter, its address is on the vSwitch's.

@@ -82,6 +82,23 @@ TEST(OwnUnderlayTest, TheNodesInternalIpAndWhatItPublishesArePartOfTheRequest) {
   EXPECT_EQ(ChooseUnderlay(options, {}, node, host)->name, "eth1");
 }
 
+TEST(OwnUnderlayTest, AnInternalIpOfPodsIsNotFollowedAndIsACondition) {
+  lease::OwnNode node;
+  node.v4.subnet = *IpPrefix::Parse("192.0.2.128/26");
+  node.internal_ips = {*IpAddress::Parse("192.0.2.129")};
+  for (const bool kube : {true, false}) {
+    config::Options options;
+    options.kube_subnet_mgr = kube;
+    const auto choice = ChooseUnderlay(options, {}, node, TwoAdapters());
+    ASSERT_TRUE(choice.ok()) << choice.status();
+    EXPECT_EQ(choice->name, "eth0");
+    EXPECT_EQ(PublicIpCondition(options, node, *choice),
+              "the kubelet reports the Node's InternalIP 192.0.2.129, which is for pods, in the "
+              "podCIDR 192.0.2.128/26: the API server does not reach the kubelet; start it with "
+              "--node-ip=192.0.2.1");
+  }
+}
+
 // A changed overwrite is published, and the node stays where it is.
 TEST(OwnUnderlayTest, WithAKeeperTheOverwriteIsFollowed) {
   UnderlayKeeper keeper;
@@ -244,6 +261,18 @@ TEST(OwnUnderlayTest, UnderHostGwThePublicAddressIsTheInterfaces) {
       if (is_host_gw) EXPECT_THAT(std::string(status.message()), HasSubstr(row.message));
     }
   }
+}
+
+// kube-proxy's device has the addresses of services, this node's perhaps among them.
+TEST(OwnUnderlayTest, UnderHostGwAnotherDeviceMayHaveThePublicAddressToo) {
+  HostFacts host = TwoAdapters();
+  host.adapters.insert(host.adapters.begin(),
+                       {7, "kube-ipvs0", 1500, true, false, {}, host.adapters[0].addresses});
+  config::Options options;
+  options.iface = {"eth0"};
+  control::NetConf conf;
+  conf.type = control::BackendType::kHostGw;
+  EXPECT_TRUE(ChooseUnderlay(options, conf, std::nullopt, host).ok());
 }
 
 TEST(OwnUnderlayTest, UnderHostGwAFlagIsWrongBeforeTheNodeIsKnown) {

@@ -46,6 +46,12 @@ struct Node {
     facts.adapters.push_back(adapter);
     for (const char* address : addresses) Add(name, address);
   }
+  // Before all others, with the address of eth0 alone.
+  void PlugTwin(const char* name) {
+    Plug(1, name, "02:00:00:00:00:d0", {"10.9.0.1"});
+    facts.adapters.back().addresses[0].prefix_length = 32;
+    std::ranges::rotate(facts.adapters, facts.adapters.end() - 1);
+  }
   Adapter Unplug(const char* name) {
     const Adapter adapter = Named(name);
     std::erase_if(facts.adapters, [&](const Adapter& each) { return each.name == name; });
@@ -152,6 +158,17 @@ TEST(UnderlayKeeperTest, WhatNeverMovesTheNode) {
          n.Named("eth0").up = false;
          n.facts.routes_v4 = {Node::Route(3)};
        }},
+      {"no flag", Nothing, "set down, next to a device with its address alone",
+       [](Node& n) {
+         n.PlugTwin("dummy3");
+         n.Named("eth0").up = false;
+       }},
+      {"no flag", [](Node& n) { n.request.pod_subnets = {*IpPrefix::Parse("10.30.1.0/24")}; },
+       "the InternalIP is of pods",
+       [](Node& n) {
+         n.Plug(9, "net7_ep", "02:00:00:00:00:09", {"10.30.1.2"});
+         n.request.node_ips = {Address("10.30.1.2")};
+       }},
       {"--iface=eth0", [](Node& n) { n.request.iface = {"eth0"}; }, "another address is first",
        [](Node& n) { n.Add("eth0", "10.9.0.2", /*first=*/true); }},
       {"--iface=late0 --iface=eth0",
@@ -237,6 +254,17 @@ TEST(UnderlayKeeperTest, WhatMovesTheNodeAndWhen) {
       {"no flag", Nothing, "node-public-ip is eth1's",
        [](Node& n) { n.request.public_ip = "172.16.0.1"; }, kAtOnce, "eth1, 172.16.0.1",
        "requested by the public address 172.16.0.1"},
+      {"--iface=eth0, IPv6 too",
+       [](Node& n) {
+         WithV6(n);
+         n.request.iface = {"eth0"};
+       },
+       "node-public-ipv6 is its second address",
+       [](Node& n) {
+         n.Add("eth0", "fd99::1");
+         n.request.public_ipv6 = "fd99::1";
+       },
+       kAtOnce, "eth0, 10.9.0.1, fd99::1", "requested by the public address fd99::1"},
       {"no flag, IPv6 too", WithV6, "the InternalIP is another one of eth0; IPv6 stays",
        [](Node& n) {
          n.request.node_ips = {Address("10.9.0.7")};
@@ -360,6 +388,44 @@ TEST(UnderlayKeeperTest, TheAddressIsFollowedToAnotherAdapter) {
     EXPECT_EQ(node.current->index, 12u);
     EXPECT_THAT(node.reasons, IsEmpty());
   }
+}
+
+// kube-proxy's device is down; another program puts the address on our tunnel.
+TEST(UnderlayKeeperTest, ADeviceThatCarriesNothingIsNotFollowed) {
+  for (const bool tunnel : {true, false}) {
+    Node node;
+    node.PlugTwin(tunnel ? "flannel.7" : "kube-ipvs0");
+    if (tunnel)
+      node.facts.own_devices = {"flannel.7"};
+    else
+      node.facts.adapters[0].up = false;
+    node.Read();
+    ASSERT_EQ(node.current->name, "eth0");
+    node.Lose("eth0", "10.9.0.1");
+    node.Pass(seconds(30));
+    EXPECT_THAT(node.waits, HasSubstr("eth0 exists but has lost its address 10.9.0.1"));
+    node.Unplug("eth0");
+    node.Plug(12, "eth0", "02:00:00:00:00:12", {"10.9.0.1"});
+    node.Read();
+    EXPECT_EQ(node.underlay(), "eth0, 10.9.0.1");
+    EXPECT_EQ(node.current->index, 12u);
+    EXPECT_THAT(node.reasons, IsEmpty());
+  }
+}
+
+TEST(UnderlayKeeperTest, AnotherDeviceWithTheAddressIsLeftForTheNic) {
+  Node node;
+  node.PlugTwin("dummy3");
+  node.Read();
+  ASSERT_EQ(node.current->name, "eth0");
+  Adapter eth0 = node.Unplug("eth0");
+  node.Read();
+  EXPECT_EQ(node.underlay(), "dummy3, 10.9.0.1");
+  eth0.index = 12;
+  node.facts.adapters.push_back(eth0);
+  node.Read();
+  EXPECT_EQ(node.underlay(), "eth0, 10.9.0.1");
+  EXPECT_THAT(node.reasons, IsEmpty());
 }
 
 // DHCP that ran out, a switch that is created: never so soon to what is left, also where that is
