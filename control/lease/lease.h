@@ -61,6 +61,7 @@ struct Lease {
   std::optional<Readiness> readiness{};  // for people: no lease depends on it
   std::optional<FamilyLease> v4;
   std::optional<FamilyLease> v6;
+  std::optional<IpFamily> unread{};  // this half could not be read; never in a table
   const std::optional<FamilyLease>& of(IpFamily family) const {
     return family == IpFamily::kV4 ? v4 : v6;
   }

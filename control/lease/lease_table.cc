@@ -164,7 +164,9 @@ void LeaseTable::Sweep(absl::FunctionRef<void(const NodeKey&)> gone) {
 }
 
 bool LeaseTable::Upsert(const Lease& lease) {
-  const bool was_refused = Supersede(refused_, lease.node.name);
+  // The refusal of a half is reported next.
+  const bool is_half = lease.unread && own_.of(*lease.unread).enabled;
+  const bool was_refused = !is_half && Supersede(refused_, lease.node.name);
   const bool was_remarked = Supersede(not_joined_, lease.node.name) || was_refused;
   const bool changed = Put(lease);
   if (changed || was_remarked) ++generation_;
@@ -218,6 +220,7 @@ bool LeaseTable::PutRemark(Remarks& remarks, const NodeKey& node, const std::str
 }
 
 bool LeaseTable::Refuse(const RefusedNode& node) {
+  if (node.half && !own_.of(*node.half).enabled) return false;
   Supersede(not_joined_, node.name);
   return PutRemark(refused_, {node.name, node.uid}, node.reason);
 }
@@ -273,7 +276,7 @@ std::optional<Lease> LeaseTable::Completed(const Lease& lease, const Key& key) c
   const auto leaves_out = [](const std::optional<FamilyLease>& half) {
     return half && !half->vtep_mac && half->vni;
   };
-  if (!leaves_out(lease.v4) && !leaves_out(lease.v6)) return std::nullopt;
+  if (!leaves_out(lease.v4) && !leaves_out(lease.v6) && !lease.unread) return std::nullopt;
   const RecordId record = nodes_.Find(key);
   if (record == kNoRecord || lease.node.name == own_.node_name) return std::nullopt;
   const PackedLease known = Read(record);
@@ -281,13 +284,16 @@ std::optional<Lease> LeaseTable::Completed(const Lease& lease, const Key& key) c
   std::optional<Lease> completed;
   for (const IpFamily family : kFamilies) {
     const std::optional<FamilyLease>& half = lease.of(family);
-    if (!leaves_out(half) || !known.has(family) || known.subnet(family) != half->subnet) continue;
-    if (!known.has_public_ip(family) || !known.has_vtep_mac(family)) continue;
-    if (known.vni(family) != half->vni) continue;
+    const bool unread = lease.unread == family;
+    if (!known.has(family)) continue;
+    if (!unread && (!leaves_out(half) || known.subnet(family) != half->subnet ||
+                    !known.has_public_ip(family) || !known.has_vtep_mac(family) ||
+                    known.vni(family) != half->vni))
+      continue;
     if (!completed) completed = lease;
-    FamilyLease& kept = *(family == IpFamily::kV4 ? completed->v4 : completed->v6);
+    std::optional<FamilyLease>& kept = family == IpFamily::kV4 ? completed->v4 : completed->v6;
     kept = known.half(family);
-    if (!kept.kept_since) kept.kept_since = now_();
+    if (!unread && !kept->kept_since) kept->kept_since = now_();
   }
   return completed;
 }
@@ -484,7 +490,8 @@ PeerState LeaseTable::JudgeAlone(const PackedLease& lease, const IpPrefix& subne
     return PeerState::kBadPublicIp;
   if (FindClaim(own.claims, subnet) != nullptr) return PeerState::kHostConflict;
   if (own.network && !own.network->Contains(subnet)) return PeerState::kOutsideNetwork;
-  return lease.is_kept(family) ? PeerState::kKeptLease : PeerState::kUsable;
+  if (lease.is_kept(family)) return PeerState::kKeptLease;
+  return FindClaim(own.addresses, subnet) ? PeerState::kHostChanged : PeerState::kUsable;
 }
 
 }  // namespace weft::lease

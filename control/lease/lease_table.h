@@ -99,7 +99,7 @@ class LeaseTable {
   bool Remove(const NodeKey& node);
   // Keeps the node's lease if there is one. A later Upsert or Remove of that name ends the refusal,
   // and so does a snapshot whose last report of the name is not a refusal. False if it was already
-  // refused for the same reason.
+  // refused for the same reason, or concerns a half that is not enabled.
   bool Refuse(const RefusedNode& node);
   // The same for a Node without a lease; does not remove a lease either.
   bool SetNotJoined(const NotJoinedNode& node);
@@ -200,8 +200,8 @@ class LeaseTable {
   bool EraseRemarks(const NodeKey& node);
   // The Node was reported as something else. True if its remark is erased.
   bool Supersede(Remarks& remarks, const std::string& name);
-  // `lease` completed by the last complete half of each family that omits its MAC; empty: nothing
-  // to complete.
+  // `lease` completed by the last complete half of each family that omits its MAC, and the last one
+  // of a family that could not be read; empty: nothing to complete.
   std::optional<Lease> Completed(const Lease& lease, const Key& key) const;
   // Adds to and removes from the indices, under the current identity.
   void Index(RecordId record, const Lease& lease, const Used& used);

@@ -340,18 +340,27 @@ std::string LeaseTable::Explain(const PackedLease& lease, const FamilyLease& hal
                           "; its last complete lease stays in use: if this lasts, check its "
                           "flanneld");
     case PeerState::kHostChanged: {
-      const HostClaim* const claim = FindClaim(own_.of(family).claims, half.subnet);
+      const OwnFamily& own = own_.of(family);
+      const HostClaim* const claim = FindClaim(own.claims, half.subnet);
+      if (!claim && (!own.network || own.network->Contains(half.subnet))) {
+        return absl::StrCat("used, but its subnet contains ",
+                            FindClaim(own.addresses, half.subnet)->what,
+                            ": remove that address, or its device if nothing uses it; a pod of "
+                            "node ",
+                            Quoted(lease.name()), " with that address is not reached from here");
+      }
       return absl::StrCat(
           "used, because it was in use before this host changed: its subnet ",
           claim ? absl::StrCat("contains ", claim->what)
-                : absl::StrCat("is outside Network ", own_.of(family).network->ToString(),
-                               " of net-conf.json"),
+                : absl::StrCat("is outside Network ", own.network->ToString(), " of net-conf.json"),
           "; correct ", claim ? "that, or the podCIDR of the node" : "Network");
     }
     case PeerState::kHostConflict:
       return absl::StrCat("its subnet contains ",
-                          FindClaim(own_.of(family).claims, half.subnet)->what, ": delete node ",
-                          Quoted(lease.name()), " and let it have another podCIDR");
+                          FindClaim(own_.of(family).claims, half.subnet)->what,
+                          ": remove that from this host if nothing here uses it, and the lease is "
+                          "used within ten minutes; else give node ",
+                          Quoted(lease.name()), " another podCIDR");
     case PeerState::kReservedRange:
       return absl::StrCat("its subnet overlaps ", ReservedRange(half.subnet)->ToString(),
                           ", which is reserved: delete node ", Quoted(lease.name()),

@@ -18,6 +18,7 @@ struct HostClaim {
   IpPrefix prefix;           // for an address: its full length
   std::string what;          // for people: "this node's address 192.0.2.1 on eth0"
   bool own_address = false;  // it is an address of this host
+  bool idle = false;         // such a one by which no neighbour is reached: no lease can divert it
   friend bool operator==(const HostClaim&, const HostClaim&) = default;
 };
 

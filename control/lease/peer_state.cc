@@ -44,11 +44,11 @@ constexpr Row kRows[] = {
      "In use with its last VTEP MAC: the peer has blanked it since. If this lasts, check the "
      "peer's flanneld."},
     {PeerState::kHostChanged, "host-changed", true,
-     "In use, but this host or net-conf.json has changed: the lease would not be accepted again. "
-     "See \"flannelctl leases -o wide\"."},
+     "In use, but its subnet contains an unused address of this host, or this host or "
+     "net-conf.json has changed since. See \"flannelctl leases -o wide\"."},
     {PeerState::kHostConflict, "host-conflict", false,
-     "Not used: its subnet contains what this host needs, such as its address or gateway. Correct "
-     "the Node's podCIDR."},
+     "Not used: its subnet contains what this host needs, such as its address or gateway. Remove "
+     "that from this host if nothing uses it, else correct the Node's podCIDR."},
     {PeerState::kReservedRange, "reserved-range", false,
      "Not used: its subnet overlaps a reserved range. Correct the Node's podCIDR."},
     {PeerState::kBadPublicIp, "bad-public-ip", false,

@@ -22,7 +22,7 @@ enum class PeerState : std::uint8_t {
   kOutsideNetwork,
   kKeptLease,    // the peer has blanked its MAC since, as upstream does at each start on Windows
   kHostChanged,  // in use since before this host changed; now it would be kHostConflict or
-                 // kOutsideNetwork
+                 // kOutsideNetwork. Or an idle address of this host lies in it
   kHostConflict,
   kReservedRange,
   kBadPublicIp,

@@ -17,6 +17,7 @@ struct RefusedNode {
   std::string name;    // "#17" (its position) when even the name could not be read
   std::string reason;  // e.g. "spec.podCIDR \"10.244.300.0/24\" is not an address block"
   std::string uid{};   // empty: unreadable, or the source has none
+  std::optional<IpFamily> half{};  // only this one (Lease::unread); the lease was reported before
   friend bool operator==(const RefusedNode&, const RefusedNode&) = default;
 };
 

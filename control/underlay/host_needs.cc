@@ -18,15 +18,24 @@ std::vector<lease::HostClaim> ClaimsOf(const HostFacts& host,
                                        const std::vector<std::string>& own_devices) {
   std::vector<lease::HostClaim> claims;
   for (const host::Adapter& adapter : host.adapters) {
-    if (std::find(own_devices.begin(), own_devices.end(), adapter.name) != own_devices.end())
-      continue;
+    if (std::ranges::find(own_devices, adapter.name) != own_devices.end()) continue;
+    const auto leaves_by = [&](const host::Route& route) {
+      return route.destination.length() == 0 && route.adapter_index == adapter.index;
+    };
+    const bool leads_out = std::ranges::any_of(host.routes_v4, leaves_by) ||
+                           std::ranges::any_of(host.routes_v6, leaves_by);
+    const bool unused =
+        !adapter.up || !adapter.link || !ReasonAgainst(adapter, host.adapters).empty();
     for (const host::AssignedAddress& assigned : adapter.addresses) {
-      lease::HostClaim address = ClaimOf(assigned.address, "this node's address");
+      const auto prefix = IpPrefix::From(assigned.address, assigned.prefix_length);
+      const bool single = !prefix || prefix->length() == assigned.address.bits();
+      const bool idle = !leads_out && (unused || single);
+      lease::HostClaim& address =
+          claims.emplace_back(ClaimOf(assigned.address, "this node's address"));
       absl::StrAppend(&address.what, " on ", adapter.name);
       address.own_address = true;
-      claims.push_back(std::move(address));
-      const auto prefix = IpPrefix::From(assigned.address, assigned.prefix_length);
-      if (!prefix || prefix->length() == assigned.address.bits()) continue;
+      address.idle = idle;
+      if (idle || single) continue;
       claims.push_back({*prefix, absl::StrCat("the prefix ", prefix->ToString(), " connected to ",
                                               adapter.name)});
     }
@@ -70,7 +79,7 @@ void HostNeeds::Fill(lease::OwnIdentity& own, std::vector<lease::HostClaim> of_h
     of_host.push_back(ClaimOf(address, "the API server's address"));
   // Claims inside our own subnet: no other node has that subnet, and ours may change.
   std::erase_if(of_host, [&half](const lease::HostClaim& claim) {
-    return half(claim).subnet && half(claim).subnet->Contains(claim.prefix);
+    return claim.idle || (half(claim).subnet && half(claim).subnet->Contains(claim.prefix));
   });
   Update(of_host, now);
   own.v4.claims = Claims(IpFamily::kV4);

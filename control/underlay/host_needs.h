@@ -14,7 +14,8 @@
 namespace weft::underlay {
 
 // Adapters named in `own_devices` are our tunnels: they are skipped, as are ranges that no lease
-// can have.
+// can have. Idle are addresses without neighbours (/32), and those of an adapter that is down, has
+// no link, or is an internal switch; not if a default route leaves by it.
 std::vector<lease::HostClaim> ClaimsOf(const HostFacts& host,
                                        const std::vector<IpAddress>& name_servers,
                                        const std::vector<std::string>& own_devices);

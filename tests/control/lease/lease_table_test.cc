@@ -768,6 +768,42 @@ TEST_F(LeaseTableTest, ALeaseThatContainsWhatThisHostNeedsIsNotUsed) {
   }
 }
 
+// An innocent Node is not to be deleted for what this host has.
+TEST_F(LeaseTableTest, TheAdviceIsToRemoveWhatThisHostDoesNotNeed) {
+  LeaseTable mine(UsWith("10.244.1.7/32"));
+  mine.Upsert(a);
+  const std::string detail = mine.RowsOf(a.node)[0].detail;
+  EXPECT_THAT(detail, HasSubstr("remove that from this host if nothing here uses it"));
+  EXPECT_THAT(detail, ::testing::Not(HasSubstr("delete node")));
+}
+
+TEST_F(LeaseTableTest, ALeaseWithAnIdleAddressOfThisHostIsUsedAndNamed) {
+  OwnIdentity own = Us();
+  own.v4.addresses = {{Prefix("10.244.1.7/32"), "this node's address 10.244.1.7 on br9"}};
+  LeaseTable mine(own);
+  mine.Upsert(a);
+  mine.Upsert(b);
+  EXPECT_EQ(mine.Snapshot(IpFamily::kV4).size(), 2u);
+  EXPECT_EQ(Name(*testing::StateOf(mine, a.node, IpFamily::kV4)), "host-changed");
+  EXPECT_EQ(mine.RowsOf(a.node)[0].detail,
+            "used, but its subnet contains this node's address 10.244.1.7 on br9: remove that "
+            "address, or its device if nothing uses it; a pod of node \"a\" with that address is "
+            "not reached from here");
+  EXPECT_EQ(Name(*testing::StateOf(mine, b.node, IpFamily::kV4)), "usable");
+  own.v4.addresses.clear();
+  mine.SetOwn(own);
+  EXPECT_EQ(Name(*testing::StateOf(mine, a.node, IpFamily::kV4)), "usable");
+  // A neighbour needs it from now on; that drops no lease in use, and refuses a new one.
+  own.v4.addresses = {{Prefix("10.244.1.7/32"), "the thing"}};
+  own.v4.claims = own.v4.addresses;
+  mine.DropChanges();
+  mine.SetOwn(own);
+  EXPECT_EQ(Name(*testing::StateOf(mine, a.node, IpFamily::kV4)), "host-changed");
+  LeaseTable fresh(own);
+  fresh.Upsert(a);
+  EXPECT_EQ(Name(*testing::StateOf(fresh, a.node, IpFamily::kV4)), "host-conflict");
+}
+
 TEST_F(LeaseTableTest, ReservedRangesAreNotUsed) {
   const struct {
     const char* subnet;
@@ -1269,6 +1305,43 @@ TEST_F(LeaseTableTest, RemovingANodeThatWasOnlyRefusedIsNoRemovalOfALease) {
 TEST_F(LeaseTableTest, RefusedNodesAreOrderedByName) {
   testing::ApplySnapshot(table, {}, {{"c", "3"}, {"a", "1"}, {"b", "2"}});
   EXPECT_EQ(table.Refused(), (std::vector<RefusedNode>{{"a", "1"}, {"b", "2"}, {"c", "3"}}));
+}
+
+TEST_F(LeaseTableTest, ARefusedHalfCostsNeitherTheOtherNorWhatItWas) {
+  Lease half = a;
+  half.unread = IpFamily::kV6;
+  const RefusedNode refusal{"a", "public-ipv6 is bad", "uid-a", IpFamily::kV6};
+  testing::ApplySnapshot(table, {half}, {refusal});
+  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:01\n");
+  EXPECT_EQ(table.Refused(), (std::vector<RefusedNode>{{"a", "public-ipv6 is bad", "uid-a"}}));
+  EXPECT_EQ(table.Peers().all, 1u);
+  const std::uint64_t generation = table.generation();
+  table.Upsert(half);
+  EXPECT_FALSE(table.Refuse(refusal)) << "a heartbeat";
+  EXPECT_EQ(table.generation(), generation);
+  a.v6 = HalfLease("fd00:10:244:1::/64", "2001:db8::1");
+  table.Upsert(a);
+  EXPECT_THAT(table.Refused(), IsEmpty());
+  EXPECT_NE(Changes(IpFamily::kV6), "");
+  half.v4->public_ip = testing::Address("192.0.2.7");
+  table.Upsert(half);
+  table.Refuse(refusal);
+  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.7 02:00:00:00:00:01\n") << "is followed";
+  EXPECT_EQ(Changes(IpFamily::kV6), "") << "stays in use";
+  EXPECT_EQ(testing::StateOf(table, a.node, IpFamily::kV6), PeerState::kUsable);
+}
+
+TEST_F(LeaseTableTest, ARefusedHalfThatIsOffIsNotReported) {
+  OwnIdentity own = Us();
+  own.v6 = {};
+  own.v6.enabled = false;
+  table.SetOwn(own);
+  table.Refuse({"a", "broken"});
+  a.unread = IpFamily::kV6;
+  table.Upsert(a);
+  EXPECT_FALSE(table.Refuse({"a", "public-ipv6 is bad", "uid-a", IpFamily::kV6}));
+  EXPECT_THAT(table.Refused(), IsEmpty());
+  EXPECT_EQ(State(a), "usable");
 }
 
 TEST_F(LeaseTableTest, ARefusedNodeKeepsTheLeaseItHad) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "control/lease/host_claims.h"
 #include "tests/support/lease_makers.h"
 
 namespace weft::underlay {
@@ -61,6 +62,52 @@ TEST(HostNeeds, AreOfOneFamilyAndInOrder) {
   EXPECT_THAT(Texts(needs.Claims(IpFamily::kV4)),
               ElementsAre("10.0.0.1/32: a 10.0.0.1", "192.0.2.9/32: b 192.0.2.9"));
   EXPECT_THAT(Texts(needs.Claims(IpFamily::kV6)), ElementsAre("2001:db8::1/128: six 2001:db8::1"));
+}
+
+// A left-over bridge, a switch of Windows for machines, a dummy with a service's address: a lease
+// that contains such an address diverts nothing, and is not refused.
+TEST(HostNeeds, AreNotAddressesByWhichNoNeighbourIsReached) {
+  const struct {
+    const char* description;
+    const char* adapter;
+    bool up, link;
+    const char* address;
+    int length;
+    bool leads_out, idle;
+  } rows[] = {
+      {"in use", "eth1", true, true, "10.71.3.1", 16, false, false},
+      {"down", "br0", false, true, "10.71.3.1", 16, false, true},
+      {"without link", "br0", true, false, "10.71.3.1", 16, false, true},
+      {"single", "dummy0", true, true, "10.71.3.1", 32, false, true},
+      {"single, IPv6", "dummy0", true, true, "fd71::1", 128, false, true},
+      {"an internal switch", "vEthernet (nat)", true, true, "10.71.3.1", 20, false, true},
+      {"the way out", "eth0", true, true, "10.71.3.1", 32, true, false},
+      {"the way out, down", "eth0", false, true, "10.71.3.1", 16, true, false},
+      {"the way out, without link", "eth0", true, false, "10.71.3.1", 16, true, false},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    HostFacts host;
+    host::Adapter& adapter = host.adapters.emplace_back();
+    adapter.index = 4;
+    adapter.name = row.adapter;
+    adapter.up = row.up;
+    adapter.link = row.link;
+    adapter.addresses = {{Address(row.address), row.length}};
+    host::Route& out = host.routes_v4.emplace_back();
+    out.gateway = Address("192.0.2.254");
+    out.adapter_index = row.leads_out ? 4 : 5;
+    const bool v4 = Address(row.address).is_v4();
+    lease::OwnIdentity own;
+    HostNeeds().Fill(own, ClaimsOf(host, {}, {}), {}, {});
+    const lease::OwnFamily& half = v4 ? own.v4 : own.v6;
+    const auto* const found =
+        lease::FindClaim(half.claims, v4 ? Prefix("10.71.3.0/24") : Prefix("fd71::/64"));
+    EXPECT_EQ(found == nullptr, row.idle);
+    ASSERT_EQ(half.addresses.size(), 1u) << "it is no node's public IP all the same";
+    EXPECT_EQ(half.addresses[0].prefix.base(), Address(row.address));
+    EXPECT_EQ(lease::FindClaim(half.claims, Prefix("10.71.0.0/16")) == nullptr, row.idle);
+  }
 }
 
 // HNS removes an adapter's address for many seconds when it makes a vSwitch.
