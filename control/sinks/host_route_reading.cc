@@ -93,9 +93,11 @@ absl::Status HostRouteSink::Read() {
     if (IsOurs(route)) {
       ours.insert_or_assign(WayOf(route), Form{route.onlink, route.marked});
       if (route.gateway) existing_owned_.insert({route.destination, *route.gateway});
-    } else if (Matters(route.destination)) {
-      foreign_[route.destination].push_back({route, names[route.adapter_index]});
+      continue;
     }
+    if (chooses()) on_link_.Exclude(route);
+    if (Matters(route.destination))
+      foreign_[route.destination].push_back({route, names[route.adapter_index]});
   }
   FindPreceding(*found);
   FindContests(ours);
@@ -172,7 +174,7 @@ bool HostRouteSink::IsConcernedBy(const host::RouteChanges& changes) const {
              (config_.tunnel && route.adapter_index == config_.tunnel->adapter_index);
     }
     const Way* const way = DesiredWay(route.destination);
-    if (way == nullptr) return false;
+    if (way == nullptr) return chooses() && !IsOurs(route) && on_link_.Covers(route.destination);
     // What we wrote ourselves is no concern: some systems report that, too.
     const bool right = route.kind == host::RouteKind::kPlain && route.marked && !route.onlink;
     return change.gone || !right || WayOf(route) != *way;
@@ -188,6 +190,7 @@ absl::StatusOr<OnLink> OnLink::Of(std::uint32_t adapter_index,
   if (adapter == adapters.end()) return absl::NotFoundError("the adapter is gone");
   if (!adapter->up) return absl::NotFoundError("the adapter is down; set it up");
   OnLink on_link;
+  on_link.adapter_index_ = adapter_index;
   for (const host::AssignedAddress& assigned : adapter->addresses) {
     if (const auto prefix = IpPrefix::From(assigned.address, assigned.prefix_length))
       on_link.prefixes_.push_back(*prefix);
@@ -199,9 +202,26 @@ absl::StatusOr<OnLink> OnLink::Of(std::uint32_t adapter_index,
   return on_link;
 }
 
+void OnLink::Exclude(const host::Route& route) {
+  const bool leads_elsewhere = route.gateway || route.adapter_index != adapter_index_;
+  if (route.kind == host::RouteKind::kPlain && leads_elsewhere && Covers(route.destination))
+    elsewhere_.insert(route.destination);
+}
+
+bool OnLink::Covers(const IpPrefix& destination) const {
+  return std::any_of(prefixes_.begin(), prefixes_.end(), [&](const IpPrefix& prefix) {
+    return prefix != destination && prefix.Contains(destination);
+  });
+}
+
 bool OnLink::Reaches(const IpAddress& address) const {
-  return std::any_of(prefixes_.begin(), prefixes_.end(),
-                     [&](const IpPrefix& prefix) { return prefix.Contains(address); });
+  int longest = -1;
+  for (const IpPrefix& prefix : prefixes_)
+    if (prefix.Contains(address)) longest = std::max(longest, prefix.length());
+  if (longest < 0 || elsewhere_.empty()) return longest >= 0;
+  for (int length = longest + 1; length <= address.bits(); ++length)
+    if (elsewhere_.contains(*IpPrefix::From(address, length))) return false;
+  return true;
 }
 
 }  // namespace weft::control

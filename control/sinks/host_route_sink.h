@@ -34,10 +34,18 @@ class OnLink {
                                    const std::vector<host::Adapter>& adapters,
                                    const std::vector<host::Route>& routes);
 
+  // Where `route` leads elsewhere, its destination is not on link: the longest prefix counts. What
+  // the system derives from another adapter's address does not: two prefixes may overlap by
+  // mistake.
+  void Exclude(const host::Route& route);
+  // Whether a route to `destination` may matter to Exclude.
+  bool Covers(const IpPrefix& destination) const;
   bool Reaches(const IpAddress& address) const;
 
  private:
+  std::uint32_t adapter_index_ = 0;
   std::vector<IpPrefix> prefixes_;
+  std::set<IpPrefix> elsewhere_;
 };
 
 struct HostRouteConfig {
@@ -64,8 +72,9 @@ struct HostRouteConfig {
 // two exceptions: routes such as upstream's flanneld leaves are taken over, and a route that
 // another program put in the place of ours is replaced, at once the first time, then after growing
 // pauses. Each peer has one way at a time. A move puts the new route first and removes the old one
-// after; the old one stays while the new one is refused. Resync and Retry judge what is on link.
-// Many routes are put and removed in slices (SinkReport::more). The ledger receives the routes that
+// after; the old one stays while the new one is refused. Resync and Retry judge what is on link;
+// where there is a tunnel instead, by the longest prefix, as upstream's DirectRouting does. Many
+// routes are put and removed in slices (SinkReport::more). The ledger receives the routes that
 // outlive the process: not those into the tunnel.
 class HostRouteSink final : public lease::Sink {
  public:
@@ -122,6 +131,8 @@ class HostRouteSink final : public lease::Sink {
   static std::string Text(const ForeignRoute& other);
   std::uint64_t Precedence(const host::Route& route) const;
 
+  // Peers are reached directly or by the tunnel (DirectRouting).
+  bool chooses() const { return config_.direct && config_.tunnel; }
   // The desired way to `subnet`, or null.
   const Way* DesiredWay(const IpPrefix& subnet) const;
   bool Matters(const IpPrefix& destination) const;

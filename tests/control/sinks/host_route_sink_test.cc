@@ -245,6 +245,71 @@ TEST_F(HostRouteSinkTest, WithATunnelThePeersBehindARouterUseIt) {
   EXPECT_EQ(both.name(), "routes on eth0 and flannel.4096 (IPv4)");
 }
 
+// The kernel takes no gateway that it reaches through another one.
+TEST_F(HostRouteSinkTest, APeerBehindARouterInsideTheLinksPrefixUsesTheTunnel) {
+  host.adapters[0].addresses = {{Address("10.4.0.9"), 8}, {Address("10.7.0.9"), 16}};
+  const auto route = [](const char* to, const char* via, std::uint32_t adapter,
+                        host::RouteKind kind = host::RouteKind::kPlain) {
+    host::Route made;
+    made.destination = Prefix(to);
+    if (*via != '\0') made.gateway = Address(via);
+    made.adapter_index = adapter;
+    made.kind = kind;
+    return made;
+  };
+  const struct {
+    const char* description;
+    host::Route route;
+    const char* peer;
+    bool direct;
+  } rows[] = {
+      {"by a router of the link", route("10.5.0.0/16", "10.4.0.1", kEth0), "10.5.0.3", false},
+      {"beside it", route("10.5.0.0/16", "10.4.0.1", kEth0), "10.6.0.3", true},
+      {"by a router of another link", route("10.5.0.0/16", "172.16.0.1", 9), "10.5.0.3", false},
+      {"into another device", route("10.5.0.3/32", "", 9), "10.5.0.3", false},
+      {"on the link itself", route("10.5.0.0/16", "", kEth0), "10.5.0.3", true},
+      {"an overlapping address", route("10.5.0.0/16", "", 9, host::RouteKind::kDerived), "10.5.0.3",
+       true},
+      {"no wider one", route("10.0.0.0/7", "10.4.0.1", kEth0), "10.5.0.3", true},
+      {"the default route", route("0.0.0.0/0", "10.4.0.1", kEth0), "10.5.0.3", true},
+      {"as wide as the link's", route("10.7.0.0/16", "10.4.0.1", kEth0), "10.7.0.3", true},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.description);
+    host.routes = {row.route};
+    const lease::Peer peer = MakePeer("p", "10.244.5.0/24", row.peer);
+    HostRouteSink tunnelled(host, WithTunnel());
+    tunnelled.Resync(std::vector{peer});
+    ASSERT_THAT(host.routes, SizeIs(2));
+    EXPECT_EQ(host.routes[1],
+              row.direct ? Direct("10.244.5.0/24", row.peer) : Tunnelled("10.244.5.0/24"));
+    host.routes = {row.route};
+    HostRouteSink alone(host, Config());
+    EXPECT_THAT(alone.Resync(std::vector{peer}).refused, IsEmpty()) << "the system decides";
+  }
+}
+
+TEST_F(HostRouteSinkTest, ARouterThatComesAndGoesMovesThePeersBehindIt) {
+  host.adapters[0].addresses = {{Address("10.4.0.9"), 8}};
+  const std::vector peers{MakePeer("p", "10.244.5.0/24", "10.5.0.3")};
+  sink.Resync(std::vector<lease::Peer>{});
+  both.Resync(peers);
+  const host::Route router = NotMarked(Direct("10.5.0.0/16", "10.4.0.1"));
+  const auto concerns = [](const HostRouteSink& one, const host::Route& route, bool gone = false) {
+    return one.IsConcernedBy({host::RouteChange{route, gone}});
+  };
+  EXPECT_TRUE(concerns(both, router));
+  EXPECT_FALSE(concerns(sink, router)) << "without a tunnel";
+  EXPECT_FALSE(concerns(both, NotMarked(Direct("192.0.2.0/24", "10.4.0.1"))));
+  host.routes.push_back(router);
+  both.Retry();
+  EXPECT_THAT(host.routes, UnorderedElementsAre(router, Tunnelled("10.244.5.0/24")));
+  std::erase(host.routes, router);
+  EXPECT_TRUE(concerns(both, router, /*gone=*/true));
+  both.Retry();
+  EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.5.0/24", "10.5.0.3")));
+}
+
 TEST_F(HostRouteSinkTest, AConditionNamesTheDeviceOfItsRoute) {
   host.failing = {a.subnet, far.subnet};
   EXPECT_THAT(both.Resync(std::vector{a, far}).pending,
