@@ -92,6 +92,8 @@ void NodeEmitter::Emit(NodeChange change, const DecodedNode& node) {
   switch (node.kind) {
     case DecodedNode::Kind::kLease:
       listener_.OnUpsert(node.lease);
+      if (node.lease.unread)
+        listener_.OnRefused({key.name, node.refusal, key.uid, node.lease.unread});
       break;
     case DecodedNode::Kind::kRefused:
       listener_.OnRefused(

@@ -61,15 +61,15 @@ DecodedNodes Collect(std::vector<DecodedNode> decoded) {
     DecodedNode& node = decoded[i];
     if (last[node.lease.node.name] != i) continue;
     if (node.own) nodes.own = std::move(node.own);
-    if (node.kind == Kind::kLease) {
-      nodes.leases.push_back(std::move(node.lease));
-    } else if (node.kind == Kind::kRefused) {
-      nodes.refused.push_back({std::move(node.lease.node.name), std::move(node.refusal),
-                               std::move(node.lease.node.uid)});
-    } else {
+    if (node.kind == Kind::kNotManaged) {
       ++nodes.not_managed;
       nodes.not_joined.push_back({std::move(node.lease.node), std::move(node.refusal)});
+      continue;
     }
+    if (!node.refusal.empty())
+      nodes.refused.push_back({node.lease.node.name, std::move(node.refusal), node.lease.node.uid,
+                               node.lease.unread});
+    if (node.kind == Kind::kLease) nodes.leases.push_back(std::move(node.lease));
   }
   return nodes;
 }

@@ -101,6 +101,7 @@ void NodeReader::Read(const NodeFields& fields, DecodedNode& node) const {
   using Kind = DecodedNode::Kind;
   node.own.reset();
   node.refusal.clear();
+  node.lease.unread.reset();
   absl::Status status = ReadName(fields, node.lease.node);
   const bool ours = !own_node_name_.empty() && node.lease.node.name == own_node_name_;
   if (status.ok()) {
@@ -116,8 +117,11 @@ void NodeReader::Read(const NodeFields& fields, DecodedNode& node) const {
     node.own->node.name = own_node_name_;
     node.own->problems.emplace_back(status.message());
   }
-  node.kind = status.ok() ? Kind::kLease : Kind::kRefused;
+  const auto& unread = node.lease.unread;
+  node.kind = status.ok() || unread ? Kind::kLease : Kind::kRefused;
   if (!status.ok()) node.refusal = status.message();
+  if (unread)
+    node.refusal += unread == IpFamily::kV4 ? "; the IPv6 half is used" : "; the IPv4 half is used";
 }
 
 // Sets `key.name` whenever the Node has a printable name.
@@ -160,13 +164,11 @@ absl::Status NodeReader::ReadLease(const NodeFields& fields, lease::Lease& lease
         "spec.podCIDR is not assigned: let kube-controller-manager allocate node CIDRs, or set it "
         "by hand");
   }
-  if (cidrs->v4) {
-    if (const auto status = ReadFamily(fields, *cidrs->v4, lease.v4); !status.ok()) return status;
-  }
-  if (cidrs->v6) {
-    if (const auto status = ReadFamily(fields, *cidrs->v6, lease.v6); !status.ok()) return status;
-  }
-  return absl::OkStatus();
+  const auto v4 = cidrs->v4 ? ReadFamily(fields, *cidrs->v4, lease.v4) : absl::OkStatus();
+  const auto v6 = cidrs->v6 ? ReadFamily(fields, *cidrs->v6, lease.v6) : absl::OkStatus();
+  if (lease.v4 && !v6.ok()) lease.unread = IpFamily::kV6;
+  if (lease.v6 && !v4.ok()) lease.unread = IpFamily::kV4;
+  return v4.ok() ? v6 : v4;
 }
 
 lease::OwnNode NodeReader::ReadOwn(const NodeFields& fields, const lease::NodeKey& key) const {
@@ -248,16 +250,16 @@ absl::Status NodeReader::ReadFamily(const NodeFields& fields, const IpPrefix& su
   const Half half = HalfOf(fields, subnet.family());
   const auto public_ip = ReadPublicIp(half, subnet.family());
   if (!public_ip.ok()) return public_ip.status();
+  // Other backends have other data there; the lease table refuses a foreign backend.
+  absl::StatusOr<BackendData> data = BackendData();
+  if (IsVxlan(fields)) data = ReadBackendData(half.data, half.data_key);
+  if (!data.ok()) return data.status();
   lease::FamilyLease& lease = into.emplace();
   lease.subnet = subnet;
   lease.public_ip = *public_ip;
   lease.behind_nat = !(half.overwrite.empty() && half.node_public_ip.empty()) && *public_ip &&
                      !HasAddress(fields, **public_ip, /*internal_only=*/true);
   lease.node_address = *public_ip && HasAddress(fields, **public_ip, /*internal_only=*/false);
-  // Other backends have other data there; the lease table refuses a foreign backend.
-  if (!IsVxlan(fields)) return absl::OkStatus();
-  const auto data = ReadBackendData(half.data, half.data_key);
-  if (!data.ok()) return data.status();
   lease.vni = data->vni;
   lease.vtep_mac = data->vtep_mac;
   return absl::OkStatus();

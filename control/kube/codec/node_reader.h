@@ -23,7 +23,7 @@ struct DecodedNode {
   };
   Kind kind = Kind::kNotManaged;
   lease::Lease lease;   // kLease: complete; otherwise only `node`, its name empty if unreadable
-  std::string refusal;  // kRefused: the reason; kNotManaged: what is missing
+  std::string refusal;  // kRefused, lease.unread: the reason; kNotManaged: what is missing
   std::optional<lease::OwnNode> own;  // if it is our own Node, whatever `kind` is
 };
 
@@ -36,7 +36,8 @@ class NodeReader {
   const AnnotationKeys& keys() const { return keys_; }
   const std::string& own_node_name() const { return own_node_name_; }
   // Overwrites `node`, keeping the memory of its strings. An unreadable field of a family that has
-  // a podCIDR makes the whole Node refused; the reason names field and value.
+  // a podCIDR refuses that half, and the Node if it has no other one; the reason names field and
+  // value.
   void Read(const NodeFields& fields, DecodedNode& node) const;
 
  private:
@@ -48,6 +49,7 @@ class NodeReader {
 
   Half HalfOf(const NodeFields& fields, IpFamily family) const;
   absl::Status ReadName(const NodeFields& fields, lease::NodeKey& key) const;
+  // An error with `lease.unread` set is that half's alone.
   absl::Status ReadLease(const NodeFields& fields, lease::Lease& lease) const;
   // Never fails: an unreadable field is absent and among the problems.
   lease::OwnNode ReadOwn(const NodeFields& fields, const lease::NodeKey& key) const;

@@ -57,6 +57,15 @@ TEST_F(NodeEmitterTest, ASnapshotReportsLeasesAndRefusalsOnly) {
                                          "refused #4", "own none", "end"));
 }
 
+TEST_F(NodeEmitterTest, ABadHalfIsReportedAfterTheLease) {
+  DecodedNode half = Leased("a");
+  half.lease.unread = IpFamily::kV6;
+  half.refusal = "because";
+  emitter.BeginSnapshot();
+  emitter.Emit(NodeChange::kListed, half);
+  EXPECT_THAT(source.Take(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "refused a"));
+}
+
 // In addition to the other tests.
 class Joining final : public lease::SourceListener {
  public:

@@ -296,6 +296,47 @@ TEST_P(NodeContract, RefusedByFieldAndValue) {
   for (const auto& [node, refusal] : rows) EXPECT_THAT(Refusal(node), HasSubstr(refusal));
 }
 
+// Upstream does not read a family that is off, and gives both up if one that is on is bad.
+TEST_P(NodeContract, ABadHalfDoesNotCostTheOther) {
+  struct Row {
+    const char *key, *value;
+    IpFamily unread;
+    const char* reason;
+  };
+  for (const Row& row :
+       {Row{"public-ipv6", "2001:db8::x", IpFamily::kV6,
+            "public-ipv6 \"2001:db8::x\" is not an IPv6 address; the IPv4 half is used"},
+        Row{"backend-v6-data", R"({"VNI":4096,"VtepMAC":7})", IpFamily::kV6, "backend-v6-data: "},
+        Row{"public-ip", "300.0.2.4", IpFamily::kV4,
+            "public-ip \"300.0.2.4\" is not an IPv4 address; the IPv6 half is used"},
+        Row{"backend-data", "{", IpFamily::kV4, "backend-data: \"{\" is not JSON"}}) {
+    SCOPED_TRACE(row.key);
+    NodeFacts facts = NodeFacts("n4").Managed().PodCidrs({"10.81.4.0/24", "fd81:4::/64"});
+    facts.Annotation("backend-type", "vxlan");
+    const std::pair<const char*, const char*> good[] = {
+        {"public-ip", "192.0.2.4"},
+        {"public-ipv6", "2001:db8::4"},
+        {"backend-data", R"({"VNI":4096,"VtepMAC":"02:00:00:00:04:04"})"},
+        {"backend-v6-data", R"({"VNI":4096,"VtepMAC":"02:00:00:00:04:06"})"}};
+    for (const auto& [key, value] : good)
+      facts.Annotation(key, std::string_view(key) == row.key ? row.value : value);
+    const DecodedNode node = Decode(facts);
+    EXPECT_EQ(node.kind, DecodedNode::Kind::kLease);
+    EXPECT_EQ(node.lease.unread, row.unread);
+    EXPECT_THAT(node.refusal, HasSubstr(row.reason));
+    const bool v4 = row.unread == IpFamily::kV6;  // is left
+    EXPECT_EQ(node.lease.v4, v4 ? std::optional(testing::HalfLease("10.81.4.0/24", "192.0.2.4",
+                                                                   "02:00:00:00:04:04"))
+                                : std::nullopt);
+    EXPECT_EQ(node.lease.v6, v4 ? std::nullopt
+                                : std::optional(testing::HalfLease("fd81:4::/64", "2001:db8::4",
+                                                                   "02:00:00:00:04:06")));
+    facts.Annotation(v4 ? "public-ip" : "public-ipv6", "rubbish");
+    EXPECT_THAT(Refusal(facts), HasSubstr("is not ")) << "both";
+    EXPECT_EQ(Decode(facts).lease.unread, std::nullopt);
+  }
+}
+
 TEST_P(NodeContract, AnObjectThatIsNoNodeIsRefused) {
   const std::string event =
       GetParam() == Encoding::kProtobuf

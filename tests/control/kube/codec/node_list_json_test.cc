@@ -74,6 +74,23 @@ TEST(NodeList, OneBadNodeDoesNotAffectTheRest) {
             "spec.podCIDRs entry \"10.244.300.0/24\" is not an address block");
 }
 
+TEST(NodeList, ANodeWithABadHalfIsALeaseAndARefusal) {
+  const auto nodes = NodeJsonCodec().DecodeNodeList(
+      NodeListJson({NodeJson("half")
+                        .Uid("u-half")
+                        .Managed()
+                        .PodCidrs({"10.81.5.0/24", "fd81:5::/64"})
+                        .Annotation("public-ip", "192.0.2.5")
+                        .Annotation("public-ipv6", "none")}));
+  ASSERT_TRUE(nodes.ok());
+  EXPECT_THAT(Names(*nodes), ElementsAre("half"));
+  ASSERT_EQ(nodes->refused.size(), 1u);
+  EXPECT_EQ(nodes->refused[0].name, "half");
+  EXPECT_EQ(nodes->refused[0].uid, "u-half");
+  EXPECT_EQ(nodes->refused[0].half, IpFamily::kV6);
+  EXPECT_THAT(nodes->refused[0].reason, HasSubstr("\"none\" is not an IPv6 address"));
+}
+
 TEST(NodeList, AnEntryWithoutANameIsNamedByItsPosition) {
   const auto nodes = NodeJsonCodec().DecodeNodeList(
       "[" + kA.Text() + R"(,7,{"kind":"Pod","metadata":{"name":"p"}}])");
