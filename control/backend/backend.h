@@ -87,8 +87,6 @@ class Backend {
 
   // What this backend decides of the lease; empty: nothing.
   virtual std::optional<LeaseFacts> lease_facts() const { return std::nullopt; }
-  // Names of this backend's adapters.
-  virtual std::vector<std::string> devices() const { return {}; }
 
   // The host's adapters as just read, also while no interface fits.
   virtual void OnAdapters(const std::vector<host::Adapter>&) {}

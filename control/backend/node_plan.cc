@@ -24,26 +24,30 @@ InnerMtu TunnelMtu(IpFamily family, const control::NetConf& conf,
 absl::StatusOr<NodePlan> MakeNodePlan(const control::OwnFacts& facts, const control::NetConf& conf,
                                       const underlay::InterfaceChoice& underlay) {
   NodePlan plan{underlay, {}, {}};
+  // Every IPv6 link carries 1,280 bytes (RFC 8200 section 5): the kernel takes no smaller MTU for
+  // an IPv6 device.
+  constexpr std::uint32_t kLeastV6 = 1280;
   // alloc and host-gw encapsulate nothing: the pods get the link's own MTU.
   std::uint32_t mtu = std::min(underlay.mtu.bytes(), InnerMtu::kMax);
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const std::optional<control::OwnFamilyFacts>& own = facts.of(family);
     const std::optional<IpPrefix>& network = conf.network_of(family);
     if (!own || !network) continue;
+    const bool tunnel = conf.type == control::BackendType::kVxlan;
+    const std::uint32_t fits =
+        tunnel ? std::min(mtu, TunnelMtu(family, conf, underlay).bytes()) : mtu;
+    if (family == IpFamily::kV6 && fits < kLeastV6) {
+      plan.without_v6 = absl::StrCat(
+          "the MTU of ", underlay.name, " leaves ", fits,
+          " bytes for a pod's packet, but IPv6 needs ", kLeastV6,
+          "; raise that MTU, choose another interface with --iface, or switch EnableIPv6 off in "
+          "net-conf.json");
+      if (!plan.v4) return absl::FailedPreconditionError(plan.without_v6);
+      continue;
+    }
     (family == IpFamily::kV4 ? plan.v4 : plan.v6) =
         FamilyPlan{*network, own->subnet, own->vtep_mac};
-    if (conf.type == control::BackendType::kVxlan)
-      mtu = std::min(mtu, TunnelMtu(family, conf, underlay).bytes());
-  }
-  // Every IPv6 link carries 1,280 bytes (RFC 8200 section 5): the kernel takes no smaller MTU for
-  // an IPv6 device.
-  constexpr std::uint32_t kLeastV6 = 1280;
-  if (plan.v6 && mtu < kLeastV6) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the MTU of ", underlay.name, " leaves ", mtu,
-                     " bytes for a pod's packet, but IPv6 needs ", kLeastV6,
-                     "; raise that MTU, choose another interface with --iface, or switch "
-                     "EnableIPv6 off in net-conf.json"));
+    mtu = fits;
   }
   plan.mtu = *InnerMtu::From(mtu);
   return plan;

@@ -24,13 +24,14 @@ struct NodePlan {
   underlay::InterfaceChoice underlay;  // has an address of each family that follows
   std::optional<FamilyPlan> v4, v6;
   InnerMtu mtu = *InnerMtu::From(1450);  // of the pods: the least of all families'
+  std::string without_v6{};  // why IPv6 is left out, though enabled: the MTU; empty: it is not
   const std::optional<FamilyPlan>& of(IpFamily family) const {
     return family == IpFamily::kV4 ? v4 : v6;
   }
   friend bool operator==(const NodePlan&, const NodePlan&) = default;
 };
 
-// The error: the MTU leaves no room for a packet.
+// The error: the MTU leaves no room for a packet of IPv6, and there is no IPv4.
 absl::StatusOr<NodePlan> MakeNodePlan(const control::OwnFacts& facts, const control::NetConf& conf,
                                       const underlay::InterfaceChoice& underlay);
 

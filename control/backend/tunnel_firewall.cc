@@ -82,17 +82,24 @@ void TunnelFirewall::Allow(std::uint16_t port, const FirewallSources& sources,
       status.ok() || absl::IsAlreadyExists(status) || absl::IsUnimplemented(status);
   const absl::Status former = allowed ? RemoveFormer(needed ? rule.name : "") : absl::OkStatus();
   const bool done = allowed && former.ok();
+  // It filters nothing then: there is nothing to allow, and nothing is kept out.
+  const bool down = absl::IsUnavailable(status) || absl::IsUnavailable(former);
+  const std::string_view cause = allowed ? former.message() : status.message();
   // An existing rule is checked too: a group policy or another program may remove it.
   again_ = now + (done ? kRulePause : pause_);
   pause_ = done ? kFirstPause : std::min(2 * pause_, kLongestPause);
+  down_.Set(down ? absl::StrCat(cause, "; once it runs, flanneld makes its rule") : "", now);
   std::string text = sources.refusal;
-  if (!former.ok())
+  if (down && rule.sources)
+    text = absl::StrCat("--firewall-sources=peers has no effect: ", cause,
+                        "; start it, or leave the flag out");
+  else if (!former.ok() && !down)
     text = absl::StrCat("a rule that is not needed remains: ", former.message(),
                         "; flanneld tries again");
   else if (absl::IsAlreadyExists(status))
     text = absl::StrCat("--firewall-sources=peers has no effect: ", status.message(),
                         "; remove that rule, and flanneld makes its own");
-  else if (!allowed)
+  else if (!allowed && !down)
     text = absl::StrCat("peers may not reach this node: ", status.message(),
                         "; flanneld tries again; else allow inbound UDP port ", port, " yourself");
   condition_.Set(text, now);

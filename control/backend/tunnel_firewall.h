@@ -34,7 +34,8 @@ class TunnelFirewall {
   void Allow(std::uint16_t port, const FirewallSources& sources = {},
              control::TimePoint now = std::chrono::steady_clock::now());
 
-  // The rule cannot be created, or not narrowed as asked. Fails no check.
+  // The rule cannot be created, or not narrowed as asked. While the firewall's service does not run
+  // only the latter. Fails no check.
   const control::Condition& condition() const { return condition_; }
 
  private:
@@ -50,6 +51,7 @@ class TunnelFirewall {
   control::TimePoint again_{};
   control::Duration pause_{};
   control::Condition condition_;
+  control::Condition down_;  // only logged: nothing depends on it
 };
 
 }  // namespace weft::backend

@@ -109,8 +109,7 @@ void Identify(const control::OwnFacts& facts, const control::NetConf& conf,
   underlay::HostNeeds().Fill(
       own,
       underlay::ClaimsOf(adapters, name_servers.value_or(std::vector<IpAddress>()),
-                         {backend::TunnelDevice(IpFamily::kV4, conf.vni),
-                          backend::TunnelDevice(IpFamily::kV6, conf.vni)}),
+                         adapters.own_devices),
       servers, control::TimePoint());
   leases.table.SetOwn(std::move(own));
 }
@@ -318,7 +317,9 @@ absl::StatusOr<OfflinePlan> PlanOffline(const std::vector<std::string>& words,
   }
   const auto host = host::OpenHost();
   if (!host.ok()) return host.status();
-  const auto host_facts = underlay::ReadHostFacts(**host);
+  const auto host_facts =
+      underlay::ReadHostFacts(**host, {backend::TunnelDevice(IpFamily::kV4, conf.vni),
+                                       backend::TunnelDevice(IpFamily::kV6, conf.vni)});
   if (!host_facts.ok()) return host_facts.status();
   const auto facts = control::DeriveOwnFacts(
       options.node_name, leases.own, conf, std::nullopt,
@@ -328,6 +329,8 @@ absl::StatusOr<OfflinePlan> PlanOffline(const std::vector<std::string>& words,
   if (!choice.ok()) return choice.status();
   const auto plan = backend::MakeNodePlan(*facts, conf, *choice);
   if (!plan.ok()) return plan.status();
+  if (!plan->without_v6.empty())
+    out.facts.push_back(absl::StrCat("IPv6 cannot be set up: ", plan->without_v6));
   Identify(*facts, conf, *host_facts, **host, servers, leases, out);
 
   out.facts.push_back(absl::StrCat(

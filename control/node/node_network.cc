@@ -102,11 +102,18 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control:
   own_condition_.Set("");
   public_ip_condition_.Set(underlay::PublicIpCondition(context_.options, *node, *choice));
   interface_ = choice->name;
-  mtu_condition_.Set(underlay::MtuCondition(*choice, context_.conf));
   if (carries_routes_) static_routes_.Inspect(*host, *choice);
   const absl::StatusOr<backend::NodePlan> plan =
       backend::MakeNodePlan(*facts, context_.conf, *choice);
-  const absl::Status status = plan.ok() ? Build(*plan, *host) : plan.status();
+  const std::string narrow = plan.ok() ? plan->without_v6 : "";
+  mtu_condition_.Set(narrow.empty() ? underlay::MtuCondition(*choice, context_.conf)
+                                    : absl::StrCat("IPv6 cannot be set up: ", narrow));
+  absl::Status status = plan.status();
+  // Pods that have IPv6 keep it, in fragments.
+  if (!narrow.empty() && plan_ && plan_->v6)
+    status = absl::FailedPreconditionError(narrow);
+  else if (plan.ok())
+    status = Build(*plan, *host);
   backend_condition_.Set(status.message());
 }
 
@@ -136,27 +143,31 @@ bool NodeNetwork::IsComplete() const {
 // ---- the host
 
 absl::StatusOr<underlay::HostFacts> NodeNetwork::ReadHost() {
-  if (host_facts_) {
+  if (!host_changed_) {
     absl::StatusOr<std::vector<host::Adapter>> adapters = context_.host.Adapters();
     if (!adapters.ok()) return adapters.status();
-    const bool same = host_facts_->adapters == *adapters;
-    if (same || (!carries_routes_ && HasSameAdapters(*host_facts_, *adapters))) {
-      host_facts_->adapters = *std::move(adapters);
-      return *host_facts_;
+    const bool same = host_facts_.adapters == *adapters;
+    if (same || (!carries_routes_ && HasSameAdapters(host_facts_, *adapters))) {
+      host_facts_.adapters = *std::move(adapters);
+      return host_facts_;
     }
-    host_facts_.reset();
+    host_changed_ = true;
   }
-  absl::StatusOr<underlay::HostFacts> facts = underlay::ReadHostFacts(context_.host);
+  const Vni vni = context_.conf.vni;
+  absl::StatusOr<underlay::HostFacts> facts =
+      underlay::ReadHostFacts(context_.host, {backend::TunnelDevice(IpFamily::kV4, vni),
+                                              backend::TunnelDevice(IpFamily::kV6, vni)});
   if (!facts.ok()) return facts;
   host_facts_ = *std::move(facts);
+  host_changed_ = false;
   if (!carries_routes_) {
-    for (std::vector<host::Route>* routes : {&host_facts_->routes_v4, &host_facts_->routes_v6}) {
+    for (std::vector<host::Route>* routes : {&host_facts_.routes_v4, &host_facts_.routes_v6}) {
       std::erase_if(*routes,
                     [](const host::Route& route) { return route.destination.length() != 0; });
       routes->shrink_to_fit();
     }
   }
-  return *host_facts_;
+  return host_facts_;
 }
 
 bool NodeNetwork::RoutesChanged(const host::RouteChanges& changes) {
@@ -203,9 +214,8 @@ void NodeNetwork::ReportLink(control::TimePoint now) {
 }
 
 void NodeNetwork::ReadClaims(const underlay::HostFacts& facts) {
-  std::vector<std::string> own_devices;
-  for (const auto& backend : backends_)
-    for (std::string& device : backend->devices()) own_devices.push_back(std::move(device));
+  std::vector<std::string> own_devices = facts.own_devices;
+  own_devices.push_back(context_.options.pod_device.adapter);
   absl::StatusOr<std::vector<IpAddress>> servers = context_.host.NameServers();
   name_servers_note_.Set(
       servers.ok() ? ""
@@ -240,7 +250,13 @@ std::optional<IpAddress> NodeNetwork::public_ip(IpFamily family) const {
   const auto facts = lease_facts();
   if (!facts || family != IpFamily::kV4 || chosen.configured) return chosen.public_ip;
   const std::optional<IpAddress>& ip = facts->management_ip;
-  return ip && underlay::IsUnset(*ip) && *ip != chosen.address ? std::nullopt : ip;
+  if (!ip || *ip == chosen.address) return ip;
+  // HNS reports the first address of its adapter, be it a load balancer's that all nodes have, or
+  // keeps one that the host has lost.
+  const host::Adapter* const bound = underlay::OwnerOf(*ip, host_facts_.adapters);
+  const host::Adapter* const home = underlay::OwnerOf(chosen.address, host_facts_.adapters);
+  if (underlay::IsUnset(*ip) || !home || (!bound && !is_hns_ip_lost_)) return std::nullopt;
+  return bound && bound != home ? ip : std::optional(chosen.public_ip);
 }
 
 void NodeNetwork::OnHnsChange() {
@@ -250,6 +266,10 @@ void NodeNetwork::OnHnsChange() {
 void NodeNetwork::Poll(control::TimePoint now) {
   ReportLink(now);
   for (const auto& backend : backends_) backend->Poll(now);
+  const auto facts = lease_facts();
+  const bool is_lost = facts && facts->management_ip &&
+                       !underlay::OwnerOf(*facts->management_ip, host_facts_.adapters);
+  is_hns_ip_lost_ = underlay::Lasts(is_lost, kLinkTime, now, hns_ip_lost_since_);
   if (!context_.ledger) return;
   context_.ledger->Retry(now);
   ledger_condition_.Set(context_.ledger->condition());
@@ -383,7 +403,8 @@ void NodeNetwork::Settle(bool ready, control::TimePoint now) {
   if (!was_in_sync_ || !IsComplete() || withheld_) return;
   const SubnetEnv env = Env();
   // The lease may change while its interface is waited for; a recalled one is not written.
-  if (!lease_ || env.v4 != lease_->v4 || env.v6 != lease_->v6) return;
+  if (!lease_ || env.v4 != lease_->v4) return;
+  if (env.v6 != lease_->v6 && plan_->without_v6.empty()) return;
   const std::string text = Text(env);
   const bool first = !subnet_file_.written(), matched = !first && subnet_file_.Matches(text);
   file_condition_.Set(subnet_file_.Keep(text, now).message(), now);

@@ -42,6 +42,31 @@ absl::StatusOr<hns::BridgeSpec> BridgeFor(const NodePlan& plan, const config::Op
                    "; give nodes larger PodCIDRs (kube-controller-manager --node-cidr-mask-size)"));
 }
 
+// HNS gives the endpoint's adapter the gateway of its subnet. The route is left: whoever added
+// others may depend on it.
+SecondDefaultRoute FindSecondDefaultRoute(const IpAddress& endpoint,
+                                          const underlay::HostFacts& host) {
+  const host::Adapter* const bridge = underlay::OwnerOf(endpoint, host.adapters);
+  const host::Route *second = nullptr, *own = nullptr;
+  for (const host::Route& route : host.routes_v4) {
+    if (bridge == nullptr || route.destination.length() != 0 || !route.gateway) continue;
+    const host::Route*& best = route.adapter_index == bridge->index ? second : own;
+    if (best == nullptr || host::PrecedenceOf(route) < host::PrecedenceOf(*best)) best = &route;
+  }
+  if (second == nullptr || own == nullptr) return {};
+  const bool used = host::PrecedenceOf(*second) <= host::PrecedenceOf(*own);
+  const host::Adapter* const nic = underlay::ByIndex(own->adapter_index, host.adapters);
+  return {absl::StrCat("this host has two default routes: via ", second->gateway->ToString(),
+                       " on ", bridge->name, " of flanneld's bridge, metric ",
+                       host::PrecedenceOf(*second), ", and via ", own->gateway->ToString(), " on ",
+                       nic ? nic->name : "another adapter", ", metric ", host::PrecedenceOf(*own),
+                       used ? "; the first one is used, and other networks may not be reached"
+                            : "; the second one is used while its gateway answers",
+                       ": remove the first one (Remove-NetRoute -InterfaceAlias '", bridge->name,
+                       "' -DestinationPrefix 0.0.0.0/0)"),
+          used};
+}
+
 absl::Status HnsBridge::Open() {
   const bool same = programmed_ == desired_;
   programmed_ = desired_;
@@ -127,6 +152,8 @@ void HnsBridge::Inspect(const underlay::HostFacts& host) {
   const bool present = underlay::OwnerOf(programmed_->endpoint_address(), adapters) != nullptr;
   if (state.outcome.endpoint_id && present != std::exchange(adapter_present_, present))
     keeper_->Request([present](hns::BridgeKeeper& keeper) { keeper.SetAdapterPresent(present); });
+  second_ = FindSecondDefaultRoute(programmed_->endpoint_address(), host);
+  second_condition_.Set(second_.used ? second_.text : "");
   forwarded_.reset();
   forwarding_.clear();
   if (InSync(state)) {
@@ -150,6 +177,7 @@ admin::HnsStatus HnsBridge::ReadStatus() const {
   const State state = keeper_->State();
   admin::HnsStatus status = HnsStatusOf(programmed_->name, state);
   status.state = BridgeStateName(state.outcome.state);
+  if (!second_.text.empty() && !second_.used) status.notes.push_back(second_.text);
   if (state.outcome.state != hns::BridgeState::kInSync) return status;
   if (const std::string missing = Unforwarded(state); !state.settled) {
     status.state = BridgeStateName(hns::BridgeState::kNetwork);
@@ -159,6 +187,11 @@ admin::HnsStatus HnsBridge::ReadStatus() const {
     status.text = missing;
   }
   return status;
+}
+
+void HnsBridge::AppendConditions(std::vector<NamedCondition>& out) const {
+  HnsNetwork::AppendConditions(out);
+  out.push_back({"hns", second_condition_});
 }
 
 void HnsBridge::AppendChecks(std::vector<admin::Check>& checks) const {

@@ -22,6 +22,14 @@ absl::StatusOr<hns::BridgeSpec> BridgeFor(const NodePlan& plan, const config::Op
                                           const control::NetConf& conf,
                                           const std::vector<host::Adapter>& adapters);
 
+// A default route of the adapter that has `endpoint`, next to the host's own one. Pure.
+struct SecondDefaultRoute {
+  std::string text;   // names both, and the next step; empty: there is none
+  bool used = false;  // it precedes the host's own one, or is its equal
+};
+SecondDefaultRoute FindSecondDefaultRoute(const IpAddress& endpoint,
+                                          const underlay::HostFacts& host);
+
 // Its destructor changes nothing in HNS, and leaves forwarding on.
 class HnsBridge final
     : public HnsNetwork<control::KeeperThread<hns::BridgeKeeper, hns::BridgeOutcome>,
@@ -38,6 +46,7 @@ class HnsBridge final
   std::optional<LeaseFacts> lease_facts() const override;
   void OnHnsChange() override;
   void AppendChecks(std::vector<admin::Check>& checks) const override;
+  void AppendConditions(std::vector<NamedCondition>& out) const override;
 
  private:
   using State = control::KeeperState<hns::BridgeOutcome>;
@@ -57,6 +66,8 @@ class HnsBridge final
   // An adapter has the endpoint's address, as last passed to the keeper.
   bool adapter_present_ = true;
   control::Condition network_condition_;  // what the network lacks, for the log
+  SecondDefaultRoute second_;
+  control::Condition second_condition_;
 };
 
 }  // namespace weft::backend

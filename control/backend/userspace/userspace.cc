@@ -217,12 +217,6 @@ void Userspace::Close() {
   tunnels_.clear();
 }
 
-std::vector<std::string> Userspace::devices() const {
-  std::vector<std::string> names;
-  for (const TunnelConfig& config : configs_) names.push_back(config.device);
-  return names;
-}
-
 std::string Userspace::TunnelsText(bool up) const {
   return up ? absl::StrCat(tunnels_.size(), " up") : "";
 }

@@ -38,7 +38,6 @@ class Userspace final : public Backend {
   bool IsComplete() const override { return tunnels_.size() == configs_.size(); }
   void Close() override;
   void CloseDevice(const std::string& device) override;
-  std::vector<std::string> devices() const override;
   std::string TunnelsText(bool up) const override;
   void OnRoutes() override;
   void Poll(control::TimePoint now) override;

@@ -151,6 +151,42 @@ TEST_F(NodePlanTest, HostGwThroughHnsHasABridge) {
                                       /*any_adapter=*/true, ""}));
 }
 
+TEST_F(NodePlanTest, ABridgesDefaultRouteIsFoundNextToTheHostsOwn) {
+  underlay::HostFacts host;
+  host::Adapter nic, bridge;
+  nic.index = 3;
+  nic.name = "vEthernet (LAN)";
+  nic.addresses = {{Address("172.31.5.20"), 24}};
+  bridge.index = 8;
+  bridge.name = "vEthernet (net7_ep)";
+  bridge.addresses = {{Address("10.90.7.2"), 24}};
+  host.adapters = {nic, bridge};
+  const auto add = [&host](const char* gateway, std::uint32_t adapter, std::uint32_t metric) {
+    host::Route& route = host.routes_v4.emplace_back();
+    route.gateway = Address(gateway);
+    route.adapter_index = adapter;
+    route.metric = metric;
+    route.adapter_metric = 10;
+  };
+  const auto found = [&host] { return FindSecondDefaultRoute(Address("10.90.7.2"), host); };
+  add("10.90.7.1", 8, 40);
+  EXPECT_EQ(found().text, "") << "the only one";
+  add("172.31.5.1", 3, 40);
+  EXPECT_TRUE(found().used) << "equals";
+  EXPECT_EQ(found().text,
+            "this host has two default routes: via 10.90.7.1 on vEthernet (net7_ep) of flanneld's "
+            "bridge, metric 50, and via 172.31.5.1 on vEthernet (LAN), metric 50; the first one is "
+            "used, and other networks may not be reached: remove the first one (Remove-NetRoute "
+            "-InterfaceAlias 'vEthernet (net7_ep)' -DestinationPrefix 0.0.0.0/0)");
+  host.routes_v4[1].metric = 39;
+  EXPECT_FALSE(found().used);
+  EXPECT_THAT(found().text, ::testing::HasSubstr("the second one is used"));
+  host.routes_v4[0].destination = Prefix("10.0.0.0/8");
+  EXPECT_EQ(found().text, "") << "no default route";
+  host.routes_v4[0].destination = Prefix("0.0.0.0/0");
+  EXPECT_EQ(FindSecondDefaultRoute(Address("10.90.7.3"), host).text, "") << "no adapter has it";
+}
+
 TEST_F(NodePlanTest, ABridgeNeedsRoomForTheHostsEndpoint) {
   conf_.type = control::BackendType::kHostGw;
   facts_.v4->subnet = Prefix("10.244.3.0/31");
@@ -250,15 +286,26 @@ TEST_F(NodePlanTest, OptionsReachTheTunnel) {
   EXPECT_EQ(Tunnels()[0].peer_check, dataplane::PeerCheck::kStrict);
 }
 
-TEST_F(NodePlanTest, ALinkTooNarrowForIpv6IsRefusedByName) {
+TEST_F(NodePlanTest, ALinkTooNarrowForIpv6CarriesIpv4) {
   EnableV6();
   underlay_.mtu = *OuterMtu::From(1349);
-  const absl::StatusOr<NodePlan> plan = MakeNodePlan(facts_, conf_, underlay_);
-  ASSERT_FALSE(plan.ok());
-  EXPECT_THAT(std::string(plan.status().message()),
-              ::testing::HasSubstr("the MTU of eth0 leaves 1279 bytes"));
+  NodePlan plan = Make();
+  EXPECT_TRUE(plan.v4);
+  EXPECT_FALSE(plan.v6);
+  EXPECT_EQ(plan.mtu.bytes(), 1299u) << "IPv4's own";
+  EXPECT_THAT(plan.without_v6, ::testing::HasSubstr("the MTU of eth0 leaves 1279 bytes"));
+  EXPECT_EQ(Tunnels().size(), 1u);
   underlay_.mtu = *OuterMtu::From(1350);
-  EXPECT_EQ(Make().mtu.bytes(), 1280u);
+  plan = Make();
+  EXPECT_TRUE(plan.v6);
+  EXPECT_EQ(plan.mtu.bytes(), 1280u);
+  EXPECT_EQ(plan.without_v6, "");
+  underlay_.mtu = *OuterMtu::From(1279);
+  conf_.type = control::BackendType::kHostGw;
+  EXPECT_FALSE(Make().v6);
+  facts_.v4.reset();
+  const absl::Status alone = MakeNodePlan(facts_, conf_, underlay_).status();
+  EXPECT_THAT(std::string(alone.message()), ::testing::HasSubstr("leaves 1279 bytes"));
 }
 
 // The node's network is built again when this differs.

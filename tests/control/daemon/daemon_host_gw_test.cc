@@ -98,6 +98,28 @@ TEST_F(DaemonHostGwTest, ADeletedRouteIsRestored) {
   EXPECT_TRUE(RunUntil([&] { return Routes() == Strings{route_}; }));
 }
 
+TEST_F(DaemonHostGwTest, ADefaultRouteOnTheBridgeIsNamedWhileItIsThere) {
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  const auto condition = [this] {
+    for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
+      if (each.subject == "hns") return each.condition;
+    return std::string();
+  };
+  EXPECT_EQ(condition(), "");
+  host::Route second;
+  second.gateway = *IpAddress::Parse("10.244.1.1");
+  for (const host::EmulatedAdapter& each : host().state().adapters)
+    if (each.adapter.name == "vEthernet (cbr0_ep)") second.adapter_index = each.adapter.index;
+  ASSERT_TRUE(host().PutRoutes({second})[0].ok());
+  ASSERT_TRUE(RunUntil([&] { return !condition().empty(); }));
+  EXPECT_THAT(condition(), HasSubstr("via 10.244.1.1 on vEthernet (cbr0_ep)"));
+  EXPECT_TRUE(Ready());
+  host().RemoveRoutes({second});
+  EXPECT_TRUE(RunUntil([&] { return condition().empty(); }));
+}
+
 // Where the system reports nothing, by polling: within 10 s.
 TEST_F(DaemonHostGwTest, ALostRouteIsFoundWithoutANotification) {
   class Silent final : public weft::testing::HostView {

@@ -401,6 +401,38 @@ TEST_F(DaemonStateTest, AChangedMtuIsNoticed) {
       [this] { return Read("subnet.env").find("FLANNEL_MTU=1350\n") != std::string::npos; }));
 }
 
+TEST_F(DaemonStateTest, ALinkTooNarrowForIpv6HasIpv4AndTakesNoIpv6Away) {
+  const auto narrow = [this] {
+    for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
+      if (each.subject == "mtu") return each.condition;
+    return std::string();
+  };
+  constexpr char kDual[] =
+      R"({"EnableIPv6":true,"Network":"10.244.0.0/16","IPv6Network":"fd00:244::/48",)"
+      R"("Backend":{"Type":"vxlan","VNI":4096,"Port":4789}})";
+  Write("net-conf.json", kDual);
+  config_.conf = control::ParseNetConf(kDual, "net-conf.json", control::kHnsDefaults).value();
+  WriteNodes({Own()
+                  .PodCidrs({"10.244.1.0/24", "fd00:244:0:1::/64"})
+                  .Annotation("public-ipv6", "2001:db8::1")});
+  auto host = MakeHost();
+  host->adapters[0].addresses.push_back({*IpAddress::Parse("2001:db8::1"), 64});
+  host->adapters[0].mtu = 1280;
+  ASSERT_TRUE(StartOn(std::move(host)).ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_THAT(Read("subnet.env"), HasSubstr("FLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1230\n"));
+  EXPECT_THAT(narrow(), HasSubstr("IPv6 cannot be set up: the MTU of eth0 leaves 1210 bytes"));
+  host_->adapters[0].mtu = 1500;
+  ASSERT_TRUE(RunUntil(
+      [this] { return Read("subnet.env").find("/64\nFLANNEL_MTU=1430\n") != std::string::npos; }));
+  EXPECT_EQ(narrow(), "");
+  const std::string both = Read("subnet.env");
+  host_->adapters[0].mtu = 1280;
+  ASSERT_TRUE(RunUntil([&] { return !narrow().empty(); }));
+  EXPECT_EQ(Read("subnet.env"), both);
+  EXPECT_THAT(CheckNamed("tunnels").text, HasSubstr("1210 bytes"));
+}
+
 // ---- what it reports
 
 TEST_F(DaemonStateTest, StatusReportsWhatIsInSync) {
