@@ -53,6 +53,7 @@ ExitCode RunIfaceExplain(IfaceOptions options, Io& io) {
     options.request.node_ips.push_back(*address);
   }
   options.request.windows = config::DefaultDataPlane() == config::DataPlane::kHns;
+  options.request.require_v6 = !options.request.public_ipv6.empty();
   const auto host = host::OpenHost();
   if (!host.ok()) return Fail(io, kIfaceVerb, host.status());
   const auto facts = underlay::ReadHostFacts(**host);
@@ -67,8 +68,8 @@ ExitCode RunIfaceExplain(IfaceOptions options, Io& io) {
     std::string note;
     if (choice.ok() && choice->index == adapter.index)
       note = "taken";
-    else if (const auto reason = underlay::ReasonAgainst(adapter, facts->adapters);
-             options.request.windows && !reason.empty())
+    else if (const auto reason = underlay::WhyNoUnderlay(adapter, options.request, *facts);
+             !reason.empty())
       note = absl::StrCat("must be named: ", reason);
     table.Add({adapter.name, adapter.up ? "up" : "down", absl::StrCat(adapter.mtu),
                DefaultRoute(adapter, *facts), Addresses(adapter), std::move(note)});
@@ -103,6 +104,8 @@ Action AddIfaceExplain(CLI::App& parser) {
       ->allow_extra_args(false);
   AddOption(parser, "--iface-can-reach", request.iface_can_reach, "IP", "As flanneld's");
   AddOption(parser, "--public-ip", request.public_ip, "IP", "As flanneld's");
+  AddOption(parser, "--public-ipv6", request.public_ipv6, "IP",
+            "As flanneld's; the interface then needs an IPv6 address, too");
   AddOption(parser, "--node-ip", options->node_ips, "IP",
             "InternalIP of the Node, which flanneld reads from the API; may be repeated")
       ->allow_extra_args(false);

@@ -58,8 +58,8 @@ class NodeNetwork {
   void CloseBroken(const std::string& device, const absl::Status& why);
   // The next Apply reads the host's routes again; without, it uses the last reading while their
   // adapters are the same.
-  void HostChanged() { host_facts_.reset(); }
-  bool host_changed() const { return !host_facts_; }
+  void HostChanged() { host_changed_ = true; }
+  bool host_changed() const { return host_changed_; }
   // Apply is due although nothing is reported: it waits for an address or an interface.
   bool is_due(control::TimePoint now) const { return host_again_ && now >= *host_again_; }
   // Whether `changes` may concern our routes, so that RecheckRoutes is due. Calls HostChanged where
@@ -89,8 +89,8 @@ class NodeNetwork {
   bool is_up() const;
   // The VTEP MAC that a backend chose for IPv4; empty: none does, or it is not known yet.
   std::optional<MacAddress> vtep_mac() const;
-  // The address that peers send to: a configured one, else HNS's management IP where HNS moves the
-  // packets. Empty: not known yet.
+  // The address that peers send to: a configured one, else the interface's, or HNS's management IP
+  // where HNS has bound another adapter. Empty: not known yet.
   std::optional<IpAddress> public_ip(IpFamily family) const;
   // "interface", "tunnels", "hns" where HNS moves the packets, "sinks", "subnet-file".
   void AppendChecks(const control::ReconcilerReport& report,
@@ -128,8 +128,9 @@ class NodeNetwork {
   const bool carries_routes_;
 
   std::optional<std::vector<lease::HostClaim>> claims_;
-  std::vector<IpAddress> name_servers_;            // as last read
-  std::optional<underlay::HostFacts> host_facts_;  // as last read; empty: to be read
+  std::vector<IpAddress> name_servers_;  // as last read
+  underlay::HostFacts host_facts_;       // as last read
+  bool host_changed_ = true;             // they are to be read again
   // When they are to be read again while no interface fits.
   std::optional<control::TimePoint> host_again_;
   std::string interface_;  // as chosen last; empty: not yet
@@ -140,6 +141,8 @@ class NodeNetwork {
   // it does.
   std::string no_link_;
   std::optional<control::TimePoint> no_link_since_;
+  bool is_hns_ip_lost_ = false;  // no adapter has had HNS's management IP for a while
+  std::optional<control::TimePoint> hns_ip_lost_since_;
   StaticRoutes static_routes_;
   StaticIpKeeper static_ip_;
   PodRules pod_rules_;

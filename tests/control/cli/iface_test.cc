@@ -25,6 +25,15 @@ TEST(IfaceTest, ShowsWhatIsTakenAndByWhichFlag) {
                               "published as 192.0.2.78\n")));
 }
 
+TEST(IfaceTest, APublicIpv6RequiresIpv6) {
+  const Outcome outcome =
+      Call({"iface", "explain", "--iface=192.0.2.77", "--public-ipv6=2001:db8::77"});
+  EXPECT_EQ(outcome.code, 1) << outcome.out;
+  const Outcome wrong = Call({"iface", "explain", "--public-ipv6=192.0.2.77"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("\"192.0.2.77\" is not an IPv6 address"));
+}
+
 TEST(IfaceTest, NothingThatFitsIsAFinding) {
   const Outcome outcome = Call({"iface", "explain", "--iface=not here"});
   EXPECT_EQ(outcome.code, 1);
