@@ -42,7 +42,9 @@ Sequence<BridgeOutcome> BridgeMachine::Round(TimePoint now) {
       outcome.notes.push_back(
           absl::StrCat("HNS built the network ", spec_.name, " on the adapter with ",
                        network_->management_ip->ToString(), ", and this node's address is ",
-                       spec_.node_address.ToString()));
+                       spec_.node_address.ToString(),
+                       ": if that adapter has both, end what adds the first one (a load balancer's "
+                       "agent), else name the right adapter with --iface"));
     }
   }
   if (endpoint_ && endpoint_right_) outcome.endpoint_id = endpoint_->id;

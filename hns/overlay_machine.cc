@@ -338,8 +338,11 @@ std::vector<std::string> OverlayMachine::Notes() const {
   const auto ip = reading_->provider_address();
   if (ip && *ip != spec_.node_address) {
     notes.push_back(absl::StrCat("HNS sends from ", ip->ToString(), ", but this node's address is ",
-                                 spec_.node_address.ToString(),
-                                 "; if this stays and this node has lost ", ip->ToString(),
+                                 spec_.node_address.ToString(), ": if the adapter of the network ",
+                                 spec_.name, " has both, remove ", ip->ToString(),
+                                 " there, and end what adds it (a load balancer's agent); if this "
+                                 "node has lost ",
+                                 ip->ToString(),
                                  ", drain and reboot it, so that HNS creates the network again"));
   }
   return notes;

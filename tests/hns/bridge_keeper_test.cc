@@ -477,7 +477,9 @@ TEST(BridgeKeeperTest, HnsOnAnotherAdapterIsANote) {
   BridgeStage stage;
   stage.spec.node_address = Ip("192.168.2.10");
   stage.StartKeeper();
-  EXPECT_THAT(stage.Drive().notes, ElementsAre(HasSubstr("on the adapter with 192.168.1.10")));
+  EXPECT_THAT(stage.Drive().notes,
+              ElementsAre(::testing::AllOf(HasSubstr("on the adapter with 192.168.1.10"),
+                                           HasSubstr("end what adds the first one"))));
 }
 
 }  // namespace

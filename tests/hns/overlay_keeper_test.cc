@@ -915,8 +915,11 @@ TEST(OverlayKeeperTest, ADifferentAdapterOrAddressIsANote) {
   stage.keeper->SetSpec(stage.spec);
   const OverlayOutcome outcome = stage.Drive();
   EXPECT_EQ(outcome.state, OverlayState::kInSync);
-  EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("is on the adapter Ethernet, not on Ethernet 2"),
-                                         HasSubstr("HNS sends from 192.168.1.10")));
+  EXPECT_THAT(outcome.notes,
+              ElementsAre(HasSubstr("is on the adapter Ethernet, not on Ethernet 2"),
+                          ::testing::AllOf(HasSubstr("HNS sends from 192.168.1.10"),
+                                           HasSubstr("flannel.4096 has both, remove 192.168.1.10"),
+                                           HasSubstr("drain and reboot it"))));
 
   // Any adapter is accepted where none was configured.
   stage.spec = Spec();
