@@ -22,6 +22,8 @@ namespace weft::host {
 namespace {
 
 constexpr char kAnyAddress[] = "*";
+// EPT_S_NOT_REGISTERED: the firewall's service, MpsSvc, does not run.
+constexpr HRESULT kServiceDown = static_cast<HRESULT>(0x800706D9);
 constexpr char kDescription[] =
     "Lets in VXLAN packets of other nodes. Made by weft's flanneld, which corrects it; removed by "
     "\"flannelctl reset\".";
@@ -74,12 +76,17 @@ class ComForThisCall {
   HRESULT result_;
 };
 
-// `what`: "make the firewall rule X".
+// `what`: "make the firewall rule X". Unavailable: the service does not run.
 absl::Status Refused(std::string_view what, std::string_view step, HRESULT code) {
-  return absl::UnavailableError(absl::StrFormat(
-      "cannot %s: %s: %s (0x%08x)%s", what, step,
-      std::system_category().message(static_cast<int>(code)), static_cast<unsigned>(code),
-      code == E_ACCESSDENIED ? "; run as administrator" : ""));
+  const bool down = code == kServiceDown;
+  return absl::Status(
+      down ? absl::StatusCode::kUnavailable : absl::StatusCode::kUnknown,
+      absl::StrFormat("cannot %s: %s: %s (0x%08x)%s", what, step,
+                      std::system_category().message(static_cast<int>(code)),
+                      static_cast<unsigned>(code),
+                      down                     ? "; its service MpsSvc does not run"
+                      : code == E_ACCESSDENIED ? "; run as administrator"
+                                               : ""));
 }
 
 std::string SourcesText(const FirewallRule& wanted) {

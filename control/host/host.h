@@ -169,7 +169,8 @@ class Host {
   // wrong with that, empty if nothing was. Another program's rule of that name is not changed;
   // FailedPrecondition: it does not allow what `rule` does (it is disabled, for another port, ...);
   // AlreadyExists: it allows more, any source. PermissionDenied: the rule is voided by a policy.
-  // Unimplemented, like the next two, where rules have no names.
+  // Like the next two Unimplemented where rules have no names, Unavailable while the firewall's
+  // service does not run.
   virtual absl::StatusOr<std::string> AllowUdpIn(const FirewallRule& rule) = 0;
   virtual absl::StatusOr<RuleOwner> FindFirewallRule(const std::string& name) = 0;
   // Another program's rule stays. Succeeds if there is none of ours.
