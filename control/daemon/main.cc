@@ -126,9 +126,10 @@ int Run(const config::CommandLine& line, service::Supervisor& supervisor) {
   });
   if (absl::IsCancelled(configured)) return end();
   if (!configured.ok()) return fail(configured);
+  std::vector<std::string> notes = line.warnings;
   if (cluster) {
     for (const kube::ClusterAccess& access : cluster->servers)
-      for (const std::string& warning : access.warnings) control::LogWarning(warning);
+      notes.insert(notes.end(), access.warnings.begin(), access.warnings.end());
   }
   const config::Options& options = node->options;
   const control::NetConf& conf = node->conf;
@@ -137,9 +138,8 @@ int Run(const config::CommandLine& line, service::Supervisor& supervisor) {
                                      ": whoever can write it controls this node; let only root "
                                      "or Administrators own and write it"));
   for (const std::string& note : conf.notes) control::LogInfo(note);
-  for (const std::string& note : node->notes) control::LogWarning(note);
-  std::vector<std::string> notes = line.warnings;
   notes.insert(notes.end(), node->notes.begin(), node->notes.end());
+  for (std::size_t i = line.warnings.size(); i < notes.size(); ++i) control::LogWarning(notes[i]);
   if (conf.type == control::BackendType::kVxlan) {
     control::LogInfo(absl::StrCat("vxlan: VNI ", conf.vni.value(), ", UDP port ", conf.port,
                                   "; all nodes must use this port, which is not published"));

@@ -73,18 +73,20 @@ void CheckProxy(std::string_view text, std::string_view exceptions, std::string_
   }
   ClusterAccess access;
   access.host = std::string(host);
-  const auto found =
-      ProxyOfEnvironment(access, [&](const std::string& name) -> std::optional<std::string> {
+  SetProxyOfEnvironment(
+      [&](const std::string& name) -> std::optional<std::string> {
         if (name == "HTTPS_PROXY") return std::string(text);
         if (name == "NO_PROXY") return std::string(exceptions);
         return std::nullopt;
-      });
+      },
+      access);
   if (text.empty() || host == "localhost" || exceptions == "*") {
-    Require(found.ok() && !*found, "no proxy");
+    Require(!access.proxy && access.warnings.empty(), "no proxy");
   } else if (exceptions.empty() && !weft::IpAddress::Parse(host) && host.find_first_of("Ll") != 0) {
-    Require(found.ok() == proxy.ok(), "the proxy of the environment");
-    Require(!found.ok() || (found->has_value() && (*found)->host == proxy->host &&
-                            (*found)->port == proxy->port),
+    Require(access.proxy.has_value() == proxy.ok() && access.warnings.empty() == proxy.ok(),
+            "the proxy of the environment, or why it is not used");
+    Require(!access.proxy ||
+                (access.proxy->host == proxy->host && access.proxy->port == proxy->port),
             "the proxy of the environment");
   }
 }

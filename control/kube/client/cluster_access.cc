@@ -130,10 +130,7 @@ absl::StatusOr<ClusterAccess> ReadClusterAccess(const std::string& kubeconfig_fi
                                                 const std::string& api_url,
                                                 const Environment& environment) {
   auto access = Read(kubeconfig_file, api_url, environment);
-  if (!access.ok() || access->proxy) return access;
-  auto proxy = ProxyOfEnvironment(*access, environment);
-  if (!proxy.ok()) return proxy.status();
-  access->proxy = *std::move(proxy);
+  if (access.ok() && !access->proxy) SetProxyOfEnvironment(environment, *access);
   return access;
 }
 

@@ -69,9 +69,12 @@ absl::Status SetServer(std::string_view url, std::string_view field, ClusterAcce
 // "http://user:password@host:port", or without the scheme. Errors begin with `field`.
 absl::StatusOr<Proxy> ParseProxy(std::string_view url, std::string_view field);
 
-// The proxy for `access`'s host by HTTPS_PROXY, HTTP_PROXY and NO_PROXY, also in lower case, as Go
-// reads them; empty: no proxy. Never for localhost and loopback addresses.
-absl::StatusOr<std::optional<Proxy>> ProxyOfEnvironment(const ClusterAccess& access,
-                                                        const Environment& environment);
+// Sets the proxy of `access`, of which the server is set. One that cannot be used is a warning, and
+// the server is requested without it: most can be reached so.
+void SetProxy(std::string_view url, std::string_view field, ClusterAccess& access);
+
+// The same for `access`'s host by HTTPS_PROXY, HTTP_PROXY and NO_PROXY, also in lower case, as Go
+// reads them. None for localhost and loopback addresses.
+void SetProxyOfEnvironment(const Environment& environment, ClusterAccess& access);
 
 }  // namespace weft::kube

@@ -86,22 +86,29 @@ absl::StatusOr<Proxy> ParseProxy(std::string_view url, std::string_view field) {
   return proxy;
 }
 
-absl::StatusOr<std::optional<Proxy>> ProxyOfEnvironment(const ClusterAccess& access,
-                                                        const Environment& environment) {
+void SetProxy(std::string_view url, std::string_view field, ClusterAccess& access) {
+  absl::StatusOr<Proxy> proxy = ParseProxy(url, field);
+  if (proxy.ok())
+    access.proxy = *std::move(proxy);
+  else
+    access.warnings.push_back(
+        absl::StrCat("the API server ", HostAndPort(access.host, access.port),
+                     " is requested without a proxy: ", proxy.status().message()));
+}
+
+void SetProxyOfEnvironment(const Environment& environment, ClusterAccess& access) {
+  access.proxy.reset();
   const auto url = Find(environment, access.tls ? "HTTPS_PROXY" : "HTTP_PROXY");
-  if (!url) return std::nullopt;
+  if (!url) return;
   Target target{absl::AsciiStrToLower(access.host), {}, absl::StrCat(access.port)};
   target.address = IpAddress::Parse(target.host);
-  if (target.host == "localhost" || (target.address && target.address->IsLoopback()))
-    return std::nullopt;
+  if (target.host == "localhost" || (target.address && target.address->IsLoopback())) return;
   if (const auto exceptions = Find(environment, "NO_PROXY")) {
     const std::string list = absl::AsciiStrToLower(exceptions->value);
     for (const std::string_view entry : absl::StrSplit(list, ','))
-      if (Covers(absl::StripAsciiWhitespace(entry), target)) return std::nullopt;
+      if (Covers(absl::StripAsciiWhitespace(entry), target)) return;
   }
-  auto proxy = ParseProxy(url->value, absl::StrCat("environment variable ", url->name));
-  if (!proxy.ok()) return proxy.status();
-  return *std::move(proxy);
+  SetProxy(url->value, absl::StrCat("environment variable ", url->name), access);
 }
 
 }  // namespace weft::kube

@@ -120,9 +120,7 @@ absl::StatusOr<ClusterAccess> ReadKubeletServer(const std::string& file, const C
     return absl::FailedPreconditionError(
         absl::StrCat(name, " names the same server as the pod's environment"));
   }
-  auto proxy = ProxyOfEnvironment(*access, environment);
-  if (!proxy.ok()) return proxy.status();
-  access->proxy = *std::move(proxy);
+  SetProxyOfEnvironment(environment, *access);
   return access;
 }
 

@@ -228,10 +228,7 @@ class Kubeconfig {
     else
       Require(SetServer(api_url, "kube-api-url", access));
     const std::string proxy_url = cluster.Text("proxy-url");
-    if (proxy_url.empty()) return;
-    auto proxy = ParseProxy(proxy_url, cluster.where + "proxy-url");
-    Require(proxy.status());
-    access.proxy.emplace(*std::move(proxy));
+    if (!proxy_url.empty()) SetProxy(proxy_url, cluster.where + "proxy-url", access);
   }
 
   void ReadUser(const Fields& user, ClusterAccess& access) const {

@@ -169,9 +169,17 @@ TEST_F(ClusterAccessTest, AProxyOfTheEnvironment) {
   ASSERT_TRUE(by_url.ok()) << by_url.status();
   ASSERT_TRUE(by_url->proxy.has_value());
   EXPECT_EQ(by_url->proxy->host, "p");
-  EXPECT_THAT(
-      ReadClusterAccess("", "https://api", Of({{"HTTPS_PROXY", "socks5://p"}})).status().ToString(),
-      HasSubstr("environment variable HTTPS_PROXY: "));
+  // A node that upstream's flanneld connected stays connected where the server answers directly.
+  const auto socks =
+      ReadClusterAccess("", "https://api:6443", Of({{"HTTPS_PROXY", "socks5://u:s3cret@p"}}));
+  ASSERT_TRUE(socks.ok()) << socks.status();
+  EXPECT_FALSE(socks->proxy.has_value());
+  EXPECT_THAT(socks->warnings,
+              ::testing::ElementsAre(
+                  AllOf(HasSubstr("the API server api:6443 is requested without a proxy: "
+                                  "environment variable HTTPS_PROXY: \"socks5://\" proxies are not "
+                                  "supported; give an \"http://\" proxy"),
+                        Not(HasSubstr("s3cret")))));
   // That of the kubeconfig overrides it.
   Write(folder / "config",
         "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
@@ -180,6 +188,7 @@ TEST_F(ClusterAccessTest, AProxyOfTheEnvironment) {
       ReadClusterAccess(testing::Utf8(folder / "config"), "", Of({{"HTTPS_PROXY", "socks5://p"}}));
   ASSERT_TRUE(own.ok()) << own.status();
   EXPECT_EQ(own->proxy->host, "q");
+  EXPECT_TRUE(own->warnings.empty());
 }
 
 TEST_F(ClusterAccessTest, ABadServicePort) {
@@ -189,16 +198,16 @@ TEST_F(ClusterAccessTest, ABadServicePort) {
   EXPECT_THAT(access.status().ToString(), HasSubstr("KUBERNETES_SERVICE_PORT: "));
 }
 
-// {proxy's host:port, or "" for none}
+// {proxy's host:port, "" for none, or the warning}
 std::string ProxyFor(const std::string& host, Variables variables, bool tls = true,
                      std::uint16_t port = 6443) {
   ClusterAccess access;
   access.host = host;
   access.tls = tls;
   access.port = port;
-  const auto proxy = ProxyOfEnvironment(access, Of(std::move(variables)));
-  if (!proxy.ok()) return std::string(proxy.status().message());
-  return proxy->has_value() ? (*proxy)->host + ":" + std::to_string((*proxy)->port) : "";
+  SetProxyOfEnvironment(Of(std::move(variables)), access);
+  if (!access.warnings.empty()) return access.warnings.front();
+  return access.proxy ? access.proxy->host + ":" + std::to_string(access.proxy->port) : "";
 }
 
 TEST(ProxyTest, WhichVariable) {
@@ -253,7 +262,7 @@ TEST(ProxyTest, Exceptions) {
   EXPECT_EQ(ProxyFor("api", {{"HTTPS_PROXY", "p:1"}, {"no_proxy", "api"}}), "");
 }
 
-TEST(ProxyTest, Refused) {
+TEST(ProxyTest, WhatCannotBeUsedIsNamed) {
   EXPECT_THAT(ProxyFor("api", {{"HTTPS_PROXY", "socks5://u:s3cret@p"}}),
               AllOf(HasSubstr("environment variable HTTPS_PROXY: \"socks5://\" proxies"),
                     Not(HasSubstr("s3cret"))));

@@ -153,6 +153,19 @@ TEST(KubeconfigTest, ServerNameAndProxy) {
   EXPECT_EQ(access->proxy->password, "p");
 }
 
+TEST(KubeconfigTest, AProxyThatCannotBeUsedIsAWarning) {
+  for (const std::string scheme : {"socks5", "https"}) {
+    const auto access =
+        Parse(With("{server: https://api, proxy-url: '" + scheme + "://u:s3cret@p'}"));
+    ASSERT_TRUE(access.ok()) << access.status();
+    EXPECT_FALSE(access->proxy.has_value());
+    EXPECT_THAT(access->warnings,
+                ElementsAre(AllOf(HasSubstr("api:443 is requested without a proxy: "),
+                                  HasSubstr("proxy-url: \"" + scheme + "://\" proxies are not"),
+                                  Not(HasSubstr("s3cret")))));
+  }
+}
+
 TEST(KubeconfigTest, ApiUrlOverridesServer) {
   const auto access =
       Parse(With("{server: https://10.0.0.1, tls-server-name: api, certificate-authority: ca}",
@@ -352,10 +365,6 @@ TEST(KubeconfigTest, Refused) {
                "server: it holds a user name or password"},
            Row{"a password in the server", With("server: https://u:s3cret@api"),
                "server: it holds a user name or password"},
-           Row{"socks", With("{server: https://api, proxy-url: 'socks5://u:s3cret@p'}"),
-               "proxy-url: \"socks5://\" proxies are not supported"},
-           Row{"https proxy", With("{server: https://api, proxy-url: 'https://u:s3cret@p'}"),
-               "proxy-url: \"https://\" proxies are not supported"},
            Row{"insecure as a text",
                With("{server: https://api, insecure-skip-tls-verify: s3cret}"),
                "insecure-skip-tls-verify is neither true nor false"},
