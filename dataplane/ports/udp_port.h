@@ -27,6 +27,7 @@ struct UdpOptions {
   // Local address of all sockets. Unspecified (of either family): receives on every local address,
   // and the kernel chooses the source by route.
   IpAddress bind_address{};
+  bool receive_on_all = false;      // on every local address, and sent from bind_address
   std::uint16_t port = kVxlanPort;  // 0: the kernel chooses, see UdpPort::port
   // False: datagrams over IPv4 are sent with checksum zero, as RFC 7348 section 5 prefers; the
   // kernel then cannot segment. Over IPv6 they always have a checksum: receivers drop zero unless

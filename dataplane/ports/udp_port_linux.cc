@@ -48,7 +48,9 @@ absl::StatusOr<std::vector<std::unique_ptr<UdpPort>>> UdpPort::OpenAll(
   }
   std::vector<std::unique_ptr<UdpPort>> ports;
   for (std::size_t worker = 0; worker < workers; ++worker) {
-    auto socket = OpenReceivingSocket(options, /*beside=*/worker != 0);
+    UdpOptions receiving = options;
+    if (options.receive_on_all) receiving.bind_address = IpAddress();
+    auto socket = OpenReceivingSocket(receiving, /*beside=*/worker != 0);
     if (!socket.ok()) return socket.status();
     if (worker == 0) {
       options.port = BoundPort(*socket);

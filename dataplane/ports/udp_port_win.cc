@@ -240,7 +240,9 @@ absl::StatusOr<std::unique_ptr<UdpPort>> UdpPort::Open(const UdpOptions& options
   }
   auto impl = std::make_unique<Impl>();
   impl->family = options.family;
-  auto receiver = dataplane::Open(options, options.port, options.port);
+  UdpOptions receiving = options;
+  if (options.receive_on_all) receiving.bind_address = IpAddress();
+  auto receiver = dataplane::Open(receiving, options.port, options.port);
   if (!receiver.ok()) return receiver.status();
   Set<int>(receiver->get(), SOL_SOCKET, SO_RCVBUF, options.receive_buffer);
   Address bound;

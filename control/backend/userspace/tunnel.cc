@@ -198,6 +198,7 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   dataplane::UdpOptions udp;
   udp.family = config.family;
   udp.bind_address = config.bind_address;
+  udp.receive_on_all = config.receive_on_all;
   udp.port = config.port;
   udp.udp_checksum = config.udp_checksum;
   const auto overflows = HostOverflows(config.family);

@@ -33,7 +33,8 @@ struct TunnelConfig {
   std::uint16_t port = kVxlanPort;  // UDP
   IpPrefix subnet;  // our PodCIDR; with kTun its base is the device's address, as a /32 or /128
   MacAddress vtep_mac;
-  IpAddress bind_address;  // unspecified: every local address
+  IpAddress bind_address;       // the source of outer packets
+  bool receive_on_all = false;  // on every local address; else on bind_address
   OuterMtu link_mtu = *OuterMtu::From(1500);
   InnerMtu mtu = *InnerMtu::From(1450);      // of the device
   InnerMtu pod_mtu = *InnerMtu::From(1450);  // subnet.env's: the least of all devices'

@@ -66,10 +66,10 @@ std::vector<TunnelConfig> TunnelConfigs(const NodePlan& plan, const config::Opti
     tunnel.subnet = plan.of(family)->subnet;
     tunnel.vtep_mac = plan.of(family)->vtep_mac;
     // Where peers send to another address than the interface's (--public-ip), it may be on another
-    // adapter.
+    // adapter, or be translated to any address of this host.
     const underlay::ChosenFamily& chosen = *plan.underlay.of(family);
-    const IpAddress any = family == IpFamily::kV4 ? IpAddress() : *IpAddress::Parse("::");
-    tunnel.bind_address = chosen.public_ip == chosen.address ? chosen.address : any;
+    tunnel.bind_address = chosen.address;
+    tunnel.receive_on_all = chosen.public_ip != chosen.address;
     tunnel.link_mtu = plan.underlay.mtu;
     tunnel.mtu = TunnelMtu(family, conf, plan.underlay);
     tunnel.pod_mtu = plan.mtu;

@@ -168,23 +168,25 @@ TEST_F(NodePlanTest, ABridgesDefaultRouteIsFoundNextToTheHostsOwn) {
     route.metric = metric;
     route.adapter_metric = 10;
   };
-  const auto found = [&host] { return FindSecondDefaultRoute(Address("10.90.7.2"), host); };
+  const auto found = [&host] { return SecondDefaultRoute(Address("10.90.7.2"), host); };
   add("10.90.7.1", 8, 40);
-  EXPECT_EQ(found().text, "") << "the only one";
+  EXPECT_EQ(found(), "") << "the only one";
   add("172.31.5.1", 3, 40);
-  EXPECT_TRUE(found().used) << "equals";
-  EXPECT_EQ(found().text,
-            "this host has two default routes: via 10.90.7.1 on vEthernet (net7_ep) of flanneld's "
-            "bridge, metric 50, and via 172.31.5.1 on vEthernet (LAN), metric 50; the first one is "
-            "used, and other networks may not be reached: remove the first one (Remove-NetRoute "
-            "-InterfaceAlias 'vEthernet (net7_ep)' -DestinationPrefix 0.0.0.0/0)");
+  const std::string both =
+      "this host has two default routes: via 10.90.7.1 on vEthernet (net7_ep) of flanneld's bridge "
+      "(metric 50) and via 172.31.5.1 (metric 50); the first one is used, and other networks may "
+      "not be reached: remove it (Remove-NetRoute -InterfaceAlias 'vEthernet (net7_ep)' "
+      "-DestinationPrefix 0.0.0.0/0)";
+  EXPECT_EQ(found(), both) << "equals";
+  add("172.31.5.9", 3, 90);
+  EXPECT_EQ(found(), both) << "not the best one";
   host.routes_v4[1].metric = 39;
-  EXPECT_FALSE(found().used);
-  EXPECT_THAT(found().text, ::testing::HasSubstr("the second one is used"));
+  EXPECT_EQ(found(), "") << "the host's own one precedes it";
+  host.routes_v4[1].metric = 41;
   host.routes_v4[0].destination = Prefix("10.0.0.0/8");
-  EXPECT_EQ(found().text, "") << "no default route";
+  EXPECT_EQ(found(), "") << "no default route";
   host.routes_v4[0].destination = Prefix("0.0.0.0/0");
-  EXPECT_EQ(FindSecondDefaultRoute(Address("10.90.7.3"), host).text, "") << "no adapter has it";
+  EXPECT_EQ(SecondDefaultRoute(Address("10.90.7.3"), host), "") << "no adapter has it";
 }
 
 TEST_F(NodePlanTest, ABridgeNeedsRoomForTheHostsEndpoint) {
@@ -260,14 +262,19 @@ TEST_F(NodePlanTest, DeviceNamesFitTheKernelUnderEveryVni) {
   EXPECT_EQ(Tunnels()[1].device, "flan6.16777215");
 }
 
-// Behind NAT, or on another adapter: packets to the public address must be received.
-TEST_F(NodePlanTest, WithAnotherPublicAddressTheSocketIsBoundToEveryAddress) {
-  underlay_.v4->public_ip = Address("203.0.113.7");
-  EXPECT_TRUE(Tunnels()[0].bind_address.IsUnspecified());
+// Behind NAT, or on another adapter: packets to the public address must be received, and what
+// translates addresses knows the interface's as the source.
+TEST_F(NodePlanTest, WithAnotherPublicAddressTheTunnelReceivesOnEveryAddressAndSendsFromItsOwn) {
   EnableV6();
-  underlay_.v6->public_ip = Address("2001:db8::7");
-  EXPECT_TRUE(Tunnels()[1].bind_address.IsUnspecified());
-  EXPECT_EQ(Tunnels()[1].bind_address.family(), IpFamily::kV6);
+  for (const bool other : {false, true}) {
+    if (other) underlay_.v4->public_ip = Address("203.0.113.7");
+    if (other) underlay_.v6->public_ip = Address("2001:db8::7");
+    const std::vector<TunnelConfig> tunnels = Tunnels();
+    ASSERT_EQ(tunnels.size(), 2u);
+    EXPECT_EQ(tunnels[0].bind_address, Address("192.168.1.3"));
+    EXPECT_EQ(tunnels[1].bind_address, Address("fd00:1::3"));
+    for (const TunnelConfig& tunnel : tunnels) EXPECT_EQ(tunnel.receive_on_all, other);
+  }
 }
 
 TEST_F(NodePlanTest, AllocHasTheLinksMtu) {

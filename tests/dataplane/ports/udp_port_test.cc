@@ -373,6 +373,29 @@ std::vector<ByteVector> PacketsOnTheWire(
   return packets;
 }
 
+// Where another address is published: translated on the way, or another device's.
+TEST_P(UdpPortTest, ReceivesOnEveryAddressAndSendsFromOne) {
+  const Family& family = GetParam();
+  const bool v4 = family.name == "v4";
+  const IpAddress own = v4 ? Ip("10.0.0.9") : Ip("fd00::9");
+  EXPECT_EQ(v4 ? RunIp("addr add 10.0.0.9/24 dev near0") : AddIp6("fd00::9/64", "near0"), "");
+  near_ = Open({.bind_address = own, .receive_on_all = true, .port = 0, .sending_sockets = 1});
+  ASSERT_NE(near_, nullptr);
+  const FileDescriptor foreign(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM, 0));
+  const SocketAddress to = SocketAddress::From(family.near, near_->port());
+  ASSERT_EQ(::sendto(foreign.get(), "x", 1, 0, reinterpret_cast<const sockaddr*>(&to.storage),
+                     to.length),
+            1);
+  EXPECT_EQ(Receive(*near_, 1).size(), 1u);
+  PacketSocket wire("near0");
+  Add(out_, 1, 100, family.route);
+  near_->Send(out_);
+  const auto sent =
+      PacketsOnTheWire(wire, [&](Bytes packet) { return packet.size() == family.headers + 100; });
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(IpAddress::FromBytes(own.family(), sent[0].data() + (v4 ? 12 : 8)), own);
+}
+
 // Off-path forgers know addresses and try all ports; what they quote must have been sent.
 TEST_P(UdpPortTest, AnIcmpErrorCountsOnlyAsTheAnswerToARecentPacket) {
   const Family& family = GetParam();
