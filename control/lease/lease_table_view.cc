@@ -345,9 +345,7 @@ std::string LeaseTable::Explain(const PackedLease& lease, const FamilyLease& hal
       if (!claim && (!own.network || own.network->Contains(half.subnet))) {
         return absl::StrCat("used, but its subnet contains ",
                             FindClaim(own.addresses, half.subnet)->what,
-                            ": remove that address, or its device if nothing uses it; a pod of "
-                            "node ",
-                            Quoted(lease.name()), " with that address is not reached from here");
+                            ": remove that address, or its device if nothing uses it");
       }
       return absl::StrCat(
           "used, because it was in use before this host changed: its subnet ",

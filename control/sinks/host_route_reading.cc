@@ -184,9 +184,7 @@ bool HostRouteSink::IsConcernedBy(const host::RouteChanges& changes) const {
 absl::StatusOr<OnLink> OnLink::Of(std::uint32_t adapter_index,
                                   const std::vector<host::Adapter>& adapters,
                                   const std::vector<host::Route>& routes) {
-  const auto adapter =
-      std::find_if(adapters.begin(), adapters.end(),
-                   [&](const host::Adapter& each) { return each.index == adapter_index; });
+  const auto adapter = std::ranges::find(adapters, adapter_index, &host::Adapter::index);
   if (adapter == adapters.end()) return absl::NotFoundError("the adapter is gone");
   if (!adapter->up) return absl::NotFoundError("the adapter is down; set it up");
   OnLink on_link;

@@ -263,7 +263,7 @@ void HostRouteSink::TakeOver(const std::vector<Way>& ways) {
 }
 
 void HostRouteSink::PutSome(std::size_t& room) {
-  std::vector<Way> put, replace, take_over;
+  std::map<Step, std::vector<Way>> ways;
   for (const Way& way : routes_.pending_upserts()) {
     if (failures_.contains(way)) continue;
     if (room == 0) {
@@ -271,23 +271,11 @@ void HostRouteSink::PutSome(std::size_t& room) {
       break;
     }
     --room;
-    switch (StepFor(way)) {
-      case Step::kPut:
-        put.push_back(way);
-        break;
-      case Step::kReplace:
-        replace.push_back(way);
-        break;
-      case Step::kTakeOver:
-        take_over.push_back(way);
-        break;
-      case Step::kWait:
-        break;
-    }
+    ways[StepFor(way)].push_back(way);
   }
-  Put(put, /*over=*/false);
-  Put(replace, /*over=*/true);
-  if (!take_over.empty()) TakeOver(take_over);
+  Put(ways[Step::kPut], /*over=*/false);
+  Put(ways[Step::kReplace], /*over=*/true);
+  if (!ways[Step::kTakeOver].empty()) TakeOver(ways[Step::kTakeOver]);
 }
 
 void HostRouteSink::RemoveSome(std::size_t& room) {

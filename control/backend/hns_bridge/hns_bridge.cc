@@ -42,10 +42,8 @@ absl::StatusOr<hns::BridgeSpec> BridgeFor(const NodePlan& plan, const config::Op
                    "; give nodes larger PodCIDRs (kube-controller-manager --node-cidr-mask-size)"));
 }
 
-// HNS gives the endpoint's adapter the gateway of its subnet. The route is left: whoever added
-// others may depend on it.
-SecondDefaultRoute FindSecondDefaultRoute(const IpAddress& endpoint,
-                                          const underlay::HostFacts& host) {
+// HNS may give it the gateway of its subnet. It is left: whoever made routes may depend on it.
+std::string SecondDefaultRoute(const IpAddress& endpoint, const underlay::HostFacts& host) {
   const host::Adapter* const bridge = underlay::OwnerOf(endpoint, host.adapters);
   const host::Route *second = nullptr, *own = nullptr;
   for (const host::Route& route : host.routes_v4) {
@@ -53,18 +51,15 @@ SecondDefaultRoute FindSecondDefaultRoute(const IpAddress& endpoint,
     const host::Route*& best = route.adapter_index == bridge->index ? second : own;
     if (best == nullptr || host::PrecedenceOf(route) < host::PrecedenceOf(*best)) best = &route;
   }
-  if (second == nullptr || own == nullptr) return {};
-  const bool used = host::PrecedenceOf(*second) <= host::PrecedenceOf(*own);
-  const host::Adapter* const nic = underlay::ByIndex(own->adapter_index, host.adapters);
-  return {absl::StrCat("this host has two default routes: via ", second->gateway->ToString(),
-                       " on ", bridge->name, " of flanneld's bridge, metric ",
-                       host::PrecedenceOf(*second), ", and via ", own->gateway->ToString(), " on ",
-                       nic ? nic->name : "another adapter", ", metric ", host::PrecedenceOf(*own),
-                       used ? "; the first one is used, and other networks may not be reached"
-                            : "; the second one is used while its gateway answers",
-                       ": remove the first one (Remove-NetRoute -InterfaceAlias '", bridge->name,
-                       "' -DestinationPrefix 0.0.0.0/0)"),
-          used};
+  if (second == nullptr || own == nullptr) return "";
+  if (host::PrecedenceOf(*own) < host::PrecedenceOf(*second)) return "";
+  return absl::StrCat(
+      "this host has two default routes: via ", second->gateway->ToString(), " on ", bridge->name,
+      " of flanneld's bridge (metric ", host::PrecedenceOf(*second), ") and via ",
+      own->gateway->ToString(), " (metric ", host::PrecedenceOf(*own),
+      "); the first one is used, and other networks may not be reached: remove it "
+      "(Remove-NetRoute -InterfaceAlias '",
+      bridge->name, "' -DestinationPrefix 0.0.0.0/0)");
 }
 
 absl::Status HnsBridge::Open() {
@@ -152,8 +147,7 @@ void HnsBridge::Inspect(const underlay::HostFacts& host) {
   const bool present = underlay::OwnerOf(programmed_->endpoint_address(), adapters) != nullptr;
   if (state.outcome.endpoint_id && present != std::exchange(adapter_present_, present))
     keeper_->Request([present](hns::BridgeKeeper& keeper) { keeper.SetAdapterPresent(present); });
-  second_ = FindSecondDefaultRoute(programmed_->endpoint_address(), host);
-  second_condition_.Set(second_.used ? second_.text : "");
+  second_default_.Set(SecondDefaultRoute(programmed_->endpoint_address(), host));
   forwarded_.reset();
   forwarding_.clear();
   if (InSync(state)) {
@@ -177,7 +171,6 @@ admin::HnsStatus HnsBridge::ReadStatus() const {
   const State state = keeper_->State();
   admin::HnsStatus status = HnsStatusOf(programmed_->name, state);
   status.state = BridgeStateName(state.outcome.state);
-  if (!second_.text.empty() && !second_.used) status.notes.push_back(second_.text);
   if (state.outcome.state != hns::BridgeState::kInSync) return status;
   if (const std::string missing = Unforwarded(state); !state.settled) {
     status.state = BridgeStateName(hns::BridgeState::kNetwork);
@@ -191,7 +184,7 @@ admin::HnsStatus HnsBridge::ReadStatus() const {
 
 void HnsBridge::AppendConditions(std::vector<NamedCondition>& out) const {
   HnsNetwork::AppendConditions(out);
-  out.push_back({"hns", second_condition_});
+  out.push_back({"hns", second_default_});
 }
 
 void HnsBridge::AppendChecks(std::vector<admin::Check>& checks) const {

@@ -22,13 +22,9 @@ absl::StatusOr<hns::BridgeSpec> BridgeFor(const NodePlan& plan, const config::Op
                                           const control::NetConf& conf,
                                           const std::vector<host::Adapter>& adapters);
 
-// A default route of the adapter that has `endpoint`, next to the host's own one. Pure.
-struct SecondDefaultRoute {
-  std::string text;   // names both, and the next step; empty: there is none
-  bool used = false;  // it precedes the host's own one, or is its equal
-};
-SecondDefaultRoute FindSecondDefaultRoute(const IpAddress& endpoint,
-                                          const underlay::HostFacts& host);
+// A default route of the adapter that has `endpoint`, if the host's own one does not precede it: a
+// sentence that names both. Pure.
+std::string SecondDefaultRoute(const IpAddress& endpoint, const underlay::HostFacts& host);
 
 // Its destructor changes nothing in HNS, and leaves forwarding on.
 class HnsBridge final
@@ -66,8 +62,7 @@ class HnsBridge final
   // An adapter has the endpoint's address, as last passed to the keeper.
   bool adapter_present_ = true;
   control::Condition network_condition_;  // what the network lacks, for the log
-  SecondDefaultRoute second_;
-  control::Condition second_condition_;
+  control::Condition second_default_;
 };
 
 }  // namespace weft::backend

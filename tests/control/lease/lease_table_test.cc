@@ -787,8 +787,7 @@ TEST_F(LeaseTableTest, ALeaseWithAnIdleAddressOfThisHostIsUsedAndNamed) {
   EXPECT_EQ(Name(*testing::StateOf(mine, a.node, IpFamily::kV4)), "host-changed");
   EXPECT_EQ(mine.RowsOf(a.node)[0].detail,
             "used, but its subnet contains this node's address 10.244.1.7 on br9: remove that "
-            "address, or its device if nothing uses it; a pod of node \"a\" with that address is "
-            "not reached from here");
+            "address, or its device if nothing uses it");
   EXPECT_EQ(Name(*testing::StateOf(mine, b.node, IpFamily::kV4)), "usable");
   own.v4.addresses.clear();
   mine.SetOwn(own);
