@@ -27,6 +27,13 @@ bool IsCniSection(std::string_view line) {
          name == "plugins.io.containerd.cri.v1.runtime.cni";
 }
 
+// "cni = { conf_dir = '/a' }", "cni.conf_dir = '/a'"; not "cni_conf_dir = '/a'", a runtime's.
+bool SetsFolder(std::string_view line) {
+  const std::size_t at = std::min(line.find("conf_dir"), line.find("bin_dir"));
+  return at != line.npos && at > 0 && line[at - 1] != '_' &&
+         absl::StrContains(line.substr(0, at), "cni");
+}
+
 // The first string in `text`, which begins after the equals sign; empty: there is none.
 std::optional<std::string> FirstString(std::string_view text) {
   const std::size_t begin = text.find_first_of("\"'#");
@@ -62,13 +69,19 @@ absl::StatusOr<ContainerdFolders> FoldersIn(std::string_view toml) {
         continue;
       }
       const std::size_t equals = line.find('=');
-      if (!in_cni || equals == line.npos) continue;
+      if (equals == line.npos) continue;
       const std::string_view key = absl::StripAsciiWhitespace(line.substr(0, equals));
-      value = key == "conf_dir"                       ? &folders.conf_dir
+      text = absl::StripAsciiWhitespace(line.substr(equals + 1));
+      const bool imports = key == "imports" && (text == "[" || FirstString(text).has_value());
+      if (imports || (!in_cni && SetsFolder(line)))
+        folders.unread =
+            absl::StrCat("line ", number, imports ? ", which imports other files" : "",
+                         ", may set conf_dir or bin_dir; give both with --conf-dir and --bin-dir");
+      value = !in_cni                                 ? nullptr
+              : key == "conf_dir"                     ? &folders.conf_dir
               : key == "bin_dir" || key == "bin_dirs" ? &folders.bin_dir
                                                       : nullptr;
       if (!value) continue;
-      text = absl::StripAsciiWhitespace(line.substr(equals + 1));
       if (text == "[") {
         open = value;
         continue;
@@ -94,7 +107,9 @@ absl::StatusOr<ContainerdFolders> ReadContainerdFolders(const std::string& path)
   const absl::StatusOr<std::string> text = control::ReadFileText(path, kMostToml);
   if (!text.ok()) return wrong(text.status());
   absl::StatusOr<ContainerdFolders> folders = FoldersIn(*text);
-  return folders.ok() ? folders : wrong(folders.status());
+  if (!folders.ok()) return wrong(folders.status());
+  if (!folders->unread.empty()) folders->unread = absl::StrCat(path, ": ", folders->unread);
+  return folders;
 }
 
 bool IsConfigName(std::string_view name) {

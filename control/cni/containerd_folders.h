@@ -14,6 +14,7 @@ namespace weft::cni {
 // Paths are UTF-8.
 struct ContainerdFolders {
   std::string conf_dir, bin_dir;
+  std::string unread{};  // what may set them too and is not understood, with the next step
   friend bool operator==(const ContainerdFolders&, const ContainerdFolders&) = default;
 };
 
@@ -26,8 +27,9 @@ struct ContainerdDefaults {
 ContainerdDefaults DefaultsOfContainerd();
 
 // conf_dir and bin_dir (the first of bin_dirs) of the CRI plugin's `cni` in `toml`, of each version
-// of config.toml; containerd's defaults on this system for what it does not set. The error names
-// the line: a value that is no text.
+// of config.toml; containerd's defaults on this system for what it does not set. Of TOML's forms it
+// knows those of `containerd config default`; imported files are not read. The error names the
+// line: a value that is no text.
 absl::StatusOr<ContainerdFolders> FoldersIn(std::string_view toml);
 
 // FoldersIn of the file; a missing one sets nothing.

@@ -163,6 +163,8 @@ ExitCode RunInstall(CniOptions options, Io& io) {
     io.out << "removed " << each << ", which an earlier run wrote\n";
   for (const std::string& each : installed->left)
     io.err << "flannelctl cni install: " << each << "\n";
+  if (!folders->unread.empty())
+    io.err << "flannelctl cni install: not looked at: " << folders->unread << "\n";
   const auto obstacles = Obstacles(*folders, options.file_name, *text);
   if (!obstacles.ok()) return Fail(io, kVerb, obstacles.status());
   for (const std::string& each : *obstacles) io.err << "flannelctl cni install: " << each << "\n";
@@ -219,6 +221,10 @@ ExitCode RunCheck(CniOptions options, bool explain, Io& io) {
         io, verb,
         absl::InvalidArgumentError(absl::StrCat(read->path, ": ", remarks.status().message())));
   std::vector<std::string> findings, skipped;
+  if (const std::string& unread = read->folders.unread; !unread.empty()) {
+    skipped.push_back(unread);
+    io.err << "flannelctl " << verb << ": not looked at: " << unread << "\n";
+  }
   if (explain) io.out << read->path << "\n";
   if (!known.wrong_services.empty()) {
     findings.push_back(known.wrong_services);

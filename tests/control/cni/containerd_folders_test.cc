@@ -60,6 +60,34 @@ TEST_P(FoldersTest, AreRead) {
   EXPECT_EQ(folders->bin_dir, GetParam().folders.bin_dir);
 }
 
+// TOML that containerd takes and nobody writes, and files that are not read: not passed over.
+TEST(FoldersInTest, WhatIsNotUnderstoodIsNamed) {
+  const struct {
+    const char *toml, *unread;  // "": nothing is left out
+  } rows[] = {
+      {"version = 2\nimports = ['/etc/containerd/conf.d/*.toml']\n",
+       "line 2, which imports other files, may set conf_dir or bin_dir; give both with"},
+      {"imports = [\n  \"a.toml\",\n]\n", "line 1, which imports"},
+      {"imports = []\n", ""},
+      {"imports = [ ] # 'none'\n", ""},
+      {"plugins.cri.cni.conf_dir = '/a'\n", "line 1, may set conf_dir or bin_dir"},
+      {"[plugins.'io.containerd.grpc.v1.cri']\ncni.bin_dir = '/b'\n", "line 2, may set"},
+      {"[plugins.'io.containerd.cri.v1.runtime']\n\ncni = { bin_dirs = ['/b'] }\n",
+       "line 3, may set"},
+      {"[plugins.cri.containerd.runtimes.a]\ncni_conf_dir = '/a'\n", ""},
+      {"[plugins.other]\nconf_dir = '/a'\n# cni = { conf_dir = '/a' }\n", ""},
+  };
+  for (const auto& row : rows) {
+    const auto folders = FoldersIn(row.toml);
+    ASSERT_TRUE(folders.ok()) << row.toml << folders.status();
+    EXPECT_EQ(folders->conf_dir, kDefaults.conf_dir) << row.toml;
+    if (*row.unread == '\0')
+      EXPECT_EQ(folders->unread, "") << row.toml;
+    else
+      EXPECT_THAT(folders->unread, HasSubstr(row.unread)) << row.toml;
+  }
+}
+
 TEST(FoldersInTest, AValueThatIsNoTextIsNamedByItsLine) {
   for (const char* const value : {"7", "", "\"/a", "'/a", "\"\\", "\"\\u0041\"", "# '/a'"}) {
     EXPECT_EQ(FoldersIn(std::string("[plugins.cri.cni]\nconf_dir = ") + value).status().message(),
