@@ -196,6 +196,32 @@ absl::StatusOr<std::vector<ConfigFile>> ReadConfigRecord(const std::string& stat
   return files.ok() ? files : OfRecord(state_dir, files.status(), kNext);
 }
 
+std::string WhyUnfit(const std::string& state_dir, const NodeFacts& facts) {
+  const absl::Status known = control::CheckStateFile(RecordPath(state_dir));
+  if (!known.ok()) return std::string(known.message());
+  const absl::StatusOr<std::vector<ConfigFile>> files = ReadConfigRecord(state_dir);
+  if (!files.ok()) return std::string(files.status().message());
+  constexpr std::string_view kNext = "run \"flannelctl cni install\" again";
+  for (const ConfigFile& file : *files) {
+    if (FindFile(file.path) != Found::kFile) continue;
+    const auto text = control::ReadFileText(file.path, kMostConfigText);
+    const auto remarks = text.ok() ? ExplainConfig(*text, facts, file.path)
+                                   : absl::StatusOr<std::vector<Remark>>(text.status());
+    if (!remarks.ok())
+      return std::string(OfFile(file.path, remarks.status(), kNext).message());
+    for (const Remark& each : *remarks) {
+      // Whatever else an operator changed in it may be meant so.
+      if (each.finding.empty() || !(each.member == "name" || each.member.ends_with("type") ||
+                                    each.member.ends_with("subnet")))
+        continue;
+      const absl::Status why =
+          absl::FailedPreconditionError(absl::StrCat(each.member, ": ", each.finding));
+      return std::string(OfFile(file.path, why, kNext).message());
+    }
+  }
+  return "";
+}
+
 absl::StatusOr<InstalledConfig> InstallConfig(const InstallRequest& request) {
   const auto begin_change = [&request] {
     if (request.before_change) request.before_change();

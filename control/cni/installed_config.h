@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "control/cni/plugin_config.h"
 
 namespace weft::cni {
 
@@ -64,5 +65,9 @@ absl::StatusOr<RemovedConfig> RemoveInstalledConfig(const std::string& state_dir
 
 // The files in the record; empty: there is none.
 absl::StatusOr<std::vector<ConfigFile>> ReadConfigRecord(const std::string& state_dir);
+
+// Why a file of the record does not fit the node: file, member, cause and next step, as a sentence;
+// or why that is not known. Empty: each fits, or there is none.
+std::string WhyUnfit(const std::string& state_dir, const NodeFacts& facts);
 
 }  // namespace weft::cni

@@ -58,8 +58,10 @@ Json Policies(const ConfigChoice& choice, const NodeFacts& facts) {
   Json routes = Json::array();
   for (const IpPrefix& each : facts.services) routes.push_back(route(each.ToString()));
   if (choice.plugin == Plugin::kWinBridge) {
-    except(*facts.link);
-    routes.push_back(route(absl::StrCat(facts.node->ToString(), "/32")));
+    // Of the nodes' network this address alone: other machines there have no route to pods.
+    const IpPrefix node = *IpPrefix::From(*facts.node, 32);
+    except(node);
+    routes.push_back(route(node.ToString()));
   }
   Json policies = {EndpointPolicy("OutBoundNAT", {{"Exceptions", exceptions}})};
   policies.insert(policies.end(), routes.begin(), routes.end());
@@ -98,8 +100,6 @@ absl::Status CheckFacts(const ConfigChoice& choice, const NodeFacts& facts) {
   if (!choice.through_flannel && !facts.subnet) return NeedFact(name, "the node's subnet");
   if (choice.plugin != Plugin::kWinOverlay && !facts.node)
     return NeedFact(name, "the node's address");
-  if (choice.plugin == Plugin::kWinBridge && !facts.link)
-    return NeedFact(name, "the length of the node's own subnet");
   if (choice.plugin == Plugin::kWinBridge && choice.encap_overhead)
     return absl::InvalidArgumentError("win-bridge's network encapsulates nothing");
   if (choice.loopback_dsr && facts.dsr == false)
@@ -278,9 +278,18 @@ class Reader {
     if (type.empty())
       return Find(at + "type", "\"\"", "it is missing; containerd refuses the file");
     if (!known) return Skip(at + "type", Quoted(type, 60), std::string(kSkipped));
-    Say(at + "type", Quoted(type, 60), MeaningOf(*known));
+    ReadKind(*known, at + "type");
     ReadDelegate(plugin, *known, at);
     ReadIpam(plugin, *known, at);
+  }
+
+  void ReadKind(Plugin kind, std::string member) {
+    const bool bridge = !IsOverlay(kind);
+    Say(std::move(member), Quoted(Name(kind), 60), MeaningOf(kind),
+        facts_.bridge.value_or(bridge) == bridge
+            ? ""
+            : absl::StrCat("net-conf's Backend.Type is ", bridge ? "vxlan" : "host-gw",
+                           ": no pod can start; install the configuration again"));
   }
 
   static std::string MeaningOf(Plugin plugin) {
@@ -322,7 +331,7 @@ class Reader {
       return Find(at + "delegate.type", Shortened(*type), "it names no plugin; flannel refuses it");
     const std::optional<Plugin> known = PluginOf(named);
     if (known)
-      Say(at + "delegate.type", Quoted(named, 60), MeaningOf(*known));
+      ReadKind(*known, at + "delegate.type");
     else
       Skip(at + "delegate.type", Quoted(named, 60), std::string(kSkipped));
     if (!delegate) return;
@@ -396,6 +405,15 @@ class Reader {
                               ": packets of pods to it leave with the node's address; add it"));
         }
       }
+      for (const IpPrefix& each : excepted_) {
+        if (facts_.node && each.length() < 32 && each.Contains(*facts_.node) &&
+            !Covered(each, facts_.cluster) && !Covered(each, facts_.services))
+          Find(at, "OutBoundNAT",
+               absl::StrCat("its Exceptions have ", each.ToString(),
+                            ", the nodes' network: of the machines there only those with a route "
+                            "to pods answer them; write the pods' and the services' prefixes and ",
+                            facts_.node->ToString(), "/32 instead"));
+      }
     }
     if (IsOverlay(kind)) {
       for (const IpPrefix& each : facts_.services) {
@@ -425,12 +443,12 @@ class Reader {
     if (type == "outboundnat") {
       nat_ = true;
       const Value* const list = Member(settings, "exceptions");
-      const std::size_t bad = Append(list, excepted_);
+      const Value* const former = Member(*value, "exceptionlist");
+      const std::size_t bad = Append(list ? list : former, excepted_);
       Say(at, shown,
           absl::StrCat("packets of pods leave with the node's address, but not to ",
                        excepted_.empty() ? "anything" : List(excepted_)),
-          Member(*value, "exceptionlist")
-              ? "ExceptionList is of HNS's first schema; write Settings with Exceptions"
+          former     ? "ExceptionList is of HNS's first schema; write Settings with Exceptions"
           : bad != 0 ? "an exception is no CIDR, as 10.244.0.0/16"
                      : "");
     } else if (type == "sdnroute" || type == "route") {

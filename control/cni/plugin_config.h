@@ -28,11 +28,11 @@ std::optional<Plugin> PluginOf(std::string_view name);
 // Empty members: not known.
 struct NodeFacts {
   std::string network;             // its name in HNS
+  std::optional<bool> bridge;      // it is an L2Bridge network (host-gw), not an overlay (vxlan)
   std::vector<IpPrefix> cluster;   // net-conf's Network: all pods
   std::optional<IpPrefix> subnet;  // this node's PodCIDR
   std::vector<IpPrefix> services;  // the cluster's service CIDRs
   std::optional<IpAddress> node;   // the network's management IP
-  std::optional<IpPrefix> link;    // the node's own subnet
   std::string store;               // of host-local, where the source VIP is reserved
   std::string subnet_file;         // flanneld's --subnet-file
   std::string flannel_data;        // where flannel's plugin keeps what DEL needs

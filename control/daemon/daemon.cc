@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/admin/endpoint.h"
+#include "control/cni/installed_config.h"
 #include "control/daemon/process.h"
 #include "control/file_io.h"
 #include "control/log.h"
-#include "control/state_version.h"
 #include "control/underlay/own_underlay.h"
 
 namespace weft::daemon {
@@ -128,9 +128,7 @@ control::ReconcilerHooks Daemon::Hooks() {
 
 absl::Status Daemon::Start() {
   options_condition_.Set(config_.unprotected);
-  // The record of `flannelctl cni install`.
-  cni_condition_.Set(
-      control::CheckStateFile(absl::StrCat(ledger_->folder(), "/cni.json")).message());
+  CheckCni();
   if (config_.cluster) credentials_condition_.Set(config_.cluster->servers.front().exposed);
   if (absl::Status status = OpenHealth(); !status.ok()) return status;
   if (absl::Status status = OpenAdmin(); !status.ok()) return status;
@@ -286,6 +284,17 @@ void Daemon::ArmSourcePoll() {
   });
 }
 
+void Daemon::CheckCni() {
+  cni::NodeFacts node;
+  if (config_.options.data_plane == config::DataPlane::kHns &&
+      config_.conf.type != control::BackendType::kAlloc) {
+    node.network = config_.conf.name;
+    node.bridge = config_.conf.type == control::BackendType::kHostGw;
+    if (facts_.ok() && facts_->v4) node.subnet = facts_->v4->subnet;
+  }
+  cni_condition_.Set(cni::WhyUnfit(ledger_->folder(), node));
+}
+
 void Daemon::ArmTick() {
   const std::optional<control::TimePoint> deadline = reconciler_.NextDeadline();
   if (!deadline) return tick_timer_.Cancel();
@@ -310,6 +319,7 @@ void Daemon::ArmHousekeeping() {
     OpenHealth().IgnoreError();
     OpenAdmin().IgnoreError();
     net_conf_.Poll();
+    if (rounds_ % kHostRounds == 0) CheckCni();
     Identify();
     CheckLeases();
     if (member_) member_->Poll(reconciler_.report().condition.has_value());

@@ -141,6 +141,8 @@ class Daemon final : public admin::StateProvider {
   std::string RecalledText() const;
   // Conditions that follow from the leases; at most a fiftieth of the time is spent on them.
   void CheckLeases();
+  // Whether what `flannelctl cni install` wrote is for the node's network.
+  void CheckCni();
   // Logs what HNS lost and flanneld restored.
   void LogRestored();
   // Reports the state of the sinks to the node's network, the API server and admin clients; logs

@@ -14,7 +14,6 @@
 #include "control/cli/parser.h"
 #include "control/command_line.h"
 #include "control/config/flag_values.h"
-#include "control/host/host.h"
 #include "control/node/subnet_env.h"
 #include "control/own_files.h"
 #include "hns/client.h"
@@ -78,31 +77,16 @@ void CompareServices(const FactOptions& options, Known& known) {
   }
 }
 
-// The length of the subnet in which this machine has `address`.
-std::optional<IpPrefix> LinkOf(const IpAddress& address) {
-  const auto host = host::OpenHost();
-  if (!host.ok()) return std::nullopt;
-  const auto adapters = (*host)->Adapters();
-  if (!adapters.ok()) return std::nullopt;
-  for (const host::Adapter& adapter : *adapters) {
-    for (const host::AssignedAddress& each : adapter.addresses)
-      if (each.address == address) return IpPrefix::From(address, each.prefix_length);
-  }
-  return std::nullopt;
-}
-
 absl::Status ReadAddress(const FactOptions& options, NodeFacts& facts) {
   if (!options.node_address.empty()) {
-    const auto prefix = IpPrefix::Parse(options.node_address);
-    facts.node = IpAddress::Parse(options.node_address.substr(0, options.node_address.find('/')));
-    if (!facts.node || !facts.node->is_v4() ||
-        (!prefix && options.node_address.find('/') != std::string::npos)) {
-      facts.node.reset();
-      return absl::InvalidArgumentError(absl::StrCat("--node-address=", options.node_address,
-                                                     " is no IPv4 address; write 10.0.0.8/24"));
-    }
-    facts.link = prefix ? prefix : LinkOf(*facts.node);
-    return absl::OkStatus();
+    const std::string& text = options.node_address;
+    const std::size_t slash = text.find('/');  // the length is not needed
+    facts.node = IpAddress::Parse(text.substr(0, slash));
+    if (facts.node && facts.node->is_v4() && (slash == text.npos || IpPrefix::Parse(text)))
+      return absl::OkStatus();
+    facts.node.reset();
+    return absl::InvalidArgumentError(
+        absl::StrCat("--node-address=", text, " is no IPv4 address; write 10.0.0.8"));
   }
   if (options.admin == "none")
     return absl::NotFoundError("the node's address is not known; give --node-address");
@@ -111,9 +95,8 @@ absl::Status ReadAddress(const FactOptions& options, NodeFacts& facts) {
     return absl::NotFoundError(absl::StrCat(
         "the node's address is not known: ",
         status.ok() ? "flanneld's network has none yet" : std::string(status.status().message()),
-        "; start flanneld, or give --node-address=10.0.0.8/24"));
+        "; start flanneld, or give --node-address=10.0.0.8"));
   facts.node = status->hns->management_ip;
-  facts.link = LinkOf(*facts.node);
   return absl::OkStatus();
 }
 
@@ -128,8 +111,8 @@ void AddFactOptions(CLI::App& parser, FactOptions& options) {
   AddOption(parser, "--kube-api-url", options.cluster.api_urls, "URL",
             "The API server for that, as flanneld's")
       ->allow_extra_args(false);
-  AddOption(parser, "--node-address", options.node_address, "IP[/LENGTH]",
-            "The node's address, 10.0.0.8/24; else flanneld is asked (sdnoverlay, win-bridge); the "
+  AddOption(parser, "--node-address", options.node_address, "IP",
+            "The node's address, 10.0.0.8; else flanneld is asked (sdnoverlay, win-bridge); the "
             "last counts")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   AddOption(parser, "--net-config-path", options.net_conf, "PATH",
@@ -173,6 +156,8 @@ Known ReadKnown(const FactOptions& options, const absl::StatusOr<control::NetCon
   facts.flannel_data = control::OnSystemDrive("/var/lib/cni/flannel");
   if (conf.ok()) {
     facts.network = conf->name;
+    if (conf->type != control::BackendType::kAlloc)
+      facts.bridge = conf->type == control::BackendType::kHostGw;
     if (conf->network) facts.cluster = {*conf->network};
   } else {
     keep(absl::Status(conf.status().code(),

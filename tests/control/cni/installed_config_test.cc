@@ -65,6 +65,38 @@ TEST_F(InstalledConfigTest, AnUnchangedFileIsNotWrittenAgain) {
   EXPECT_THAT(Names(), ElementsAre("10-flannel.conflist"));
 }
 
+// As after net-conf's Backend.Type or the node's podCIDR changed.
+TEST_F(InstalledConfigTest, WhatDoesNotFitTheNodeIsNamed) {
+  NodeFacts facts;
+  facts.network = "cbr0";
+  facts.bridge = true;
+  facts.subnet = IpPrefix::Parse("10.244.7.0/24");
+  const auto why = [&](const std::string& text) {
+    EXPECT_TRUE(InstallConfig(Request(text)).ok());
+    return WhyUnfit((root_ / "state").string(), facts);
+  };
+  const auto config = [](const std::string& name, const std::string& type,
+                         const std::string& subnet) {
+    return R"({"name":")" + name + R"(","cniVersion":"1.0.0","plugins":[{"type":")" + type +
+           R"(","ipam":{"type":"host-local","subnet":")" + subnet + R"("}}]})";
+  };
+  EXPECT_EQ(WhyUnfit((root_ / "state").string(), facts), "") << "nothing is installed";
+  EXPECT_EQ(why(config("cbr0", "win-bridge", "10.244.7.0/24")), "") << "no policies: meant so";
+  EXPECT_EQ(why(config("flannel.4096", "win-bridge", "10.244.7.0/24")),
+            "the CNI configuration " + ours_ +
+                ": name: flanneld's network is cbr0: no pod can start; set name to that; run "
+                "\"flannelctl cni install\" again");
+  EXPECT_THAT(why(config("cbr0", "win-overlay", "10.244.7.0/24")),
+              HasSubstr("plugins[0].type: net-conf's Backend.Type is host-gw"));
+  EXPECT_THAT(why(config("cbr0", "win-bridge", "10.244.8.0/24")),
+              HasSubstr("plugins[0].ipam.subnet: the node's subnet is 10.244.7.0/24"));
+  EXPECT_THAT(why("{"), HasSubstr(ours_));
+  std::filesystem::remove(ours_);
+  EXPECT_EQ(WhyUnfit((root_ / "state").string(), facts), "") << "it was removed";
+  Write((root_ / "state" / "cni.json").string(), "{}");
+  EXPECT_THAT(WhyUnfit((root_ / "state").string(), facts), HasSubstr("cni.json: it is not of the"));
+}
+
 TEST_F(InstalledConfigTest, AnotherProgramsFileIsNotReplaced) {
   Write(ours_, "theirs");
   Write(PathOf("05-other.conf"), "other");

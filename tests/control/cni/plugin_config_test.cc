@@ -25,7 +25,6 @@ NodeFacts Node() {
   facts.subnet = IpPrefix::Parse("10.244.3.0/24");
   facts.services = {*IpPrefix::Parse("10.96.0.0/12")};
   facts.node = IpAddress::Parse("10.0.0.8");
-  facts.link = IpPrefix::Parse("10.0.0.0/24");
   facts.store = R"(C:\var\lib\cni\networks)";
   facts.subnet_file = R"(C:\run\flannel\subnet.env)";
   facts.flannel_data = R"(C:\var\lib\cni\flannel)";
@@ -96,9 +95,6 @@ TEST(ConfigTextTest, WhatIsMissingIsNamed) {
       {{Plugin::kWinBridge},
        [](NodeFacts& f) { f.node.reset(); },
        "win-bridge needs the node's address"},
-      {{Plugin::kWinBridge},
-       [](NodeFacts& f) { f.link.reset(); },
-       "win-bridge needs the length of the node's own subnet"},
       {{Plugin::kWinBridge, false, false, true},
        [](NodeFacts&) {},
        "win-bridge's network encapsulates nothing"},
@@ -231,6 +227,57 @@ TEST(ExplainConfigTest, WhatIsWrongIsNamed) {
     else
       EXPECT_THAT(found, ::testing::Contains(HasSubstr(row.finding))) << row.pointer;
   }
+}
+
+TEST(ExplainConfigTest, APluginForTheOtherBackendIsNamed) {
+  for (const Plugin plugin : {Plugin::kWinOverlay, Plugin::kSdnOverlay, Plugin::kWinBridge}) {
+    for (const bool through_flannel : {false, true}) {
+      const std::string text = ConfigText({plugin, through_flannel}, Node()).value();
+      for (const bool bridge : {false, true}) {
+        NodeFacts facts = Node();
+        facts.bridge = bridge;
+        if (bridge == (plugin == Plugin::kWinBridge))
+          EXPECT_THAT(Findings(text, facts), IsEmpty()) << text;
+        else
+          EXPECT_THAT(Findings(text, facts),
+                      ElementsAre(HasSubstr(bridge ? "Backend.Type is host-gw: no pod can start"
+                                                   : "Backend.Type is vxlan: no pod can start")))
+              << text;
+      }
+    }
+  }
+}
+
+// The file of rancher/rancher#19230, and others: databases beside the nodes did not answer pods.
+TEST(ExplainConfigTest, AnExceptionForTheNodesNetworkIsNamed) {
+  NodeFacts facts;
+  facts.network = "cbr0";
+  facts.cluster = {*IpPrefix::Parse("10.42.0.0/16")};
+  facts.services = {*IpPrefix::Parse("10.43.0.0/16")};
+  facts.node = IpAddress::Parse("10.73.2.224");
+  const auto found = [&](const std::string& exceptions) {
+    const auto all = Findings(
+        R"({"cniVersion":"0.2.0","name":"cbr0","type":"flannel","delegate":{"type":"win-bridge",)"
+        R"("apiVersion":2,"policies":[{"name":"EndpointPolicy","value":{"Type":"OutBoundNAT",)" +
+            exceptions + "}}]}}",
+        facts);
+    return std::ranges::count_if(all, [](const std::string& each) {
+      return each.find("of the machines there only those with a route to pods") != each.npos;
+    });
+  };
+  const struct {
+    const char* third;
+    int findings;
+  } rows[] = {{"10.73.2.0/24", 1},   {"10.73.2.224/31", 1}, {"10.0.0.0/8", 1},
+              {"10.73.2.224/32", 0}, {"10.73.2.5/32", 0},   {"172.16.0.0/12", 0}};
+  for (const auto& row : rows) {
+    const std::string list =
+        std::string(R"(["10.42.0.0/16","10.43.0.0/16",")") + row.third + R"("])";
+    EXPECT_EQ(found(R"("ExceptionList":)" + list), row.findings) << row.third;
+    EXPECT_EQ(found(R"("Settings":{"Exceptions":)" + list + "}"), row.findings) << row.third;
+  }
+  facts.cluster = {*IpPrefix::Parse("10.0.0.0/8")};  // the nodes are in it
+  EXPECT_EQ(found(R"("Settings":{"Exceptions":["10.0.0.0/8"]})"), 0);
 }
 
 TEST(ExplainConfigTest, LoopbackDsrIsAFindingWhereHnsHasNoneAndNamedWhereItCannotBeAsked) {

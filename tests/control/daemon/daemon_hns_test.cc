@@ -2,6 +2,7 @@
 // The daemon of a Windows node: HNS, an emulator in this process, moves the packets.
 #include <thread>
 
+#include "control/cni/installed_config.h"
 #include "control/emulator/hns/emulator.h"
 #include "control/file_io.h"
 #include "control/log.h"
@@ -127,6 +128,27 @@ TEST_F(DaemonHnsTest, WithoutAStoreNoSourceVipIsReserved) {
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
   EXPECT_FALSE(daemon_->ReadStatus().source_vip);
+}
+
+// As after a change from host-gw to vxlan: no pod starts, which flanneld alone can tell.
+TEST_F(DaemonHnsTest, ACniConfigurationForAnotherNetworkIsACondition) {
+  const auto install = [this](const std::string& name) {
+    const std::string text =
+        R"({"name":")" + name + R"(","cniVersion":"1.0.0","plugins":[{"type":"azure-vnet"}]})";
+    return cni::InstallConfig({Path("state"), Path("net.d/10-flannel.conflist"), text}).status();
+  };
+  const auto condition = [this] {
+    for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
+      if (each.subject == "cni") return each.condition;
+    return std::string();
+  };
+  ASSERT_TRUE(install("cbr0").ok());
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  EXPECT_THAT(condition(), HasSubstr("name: flanneld's network is flannel.4096: no pod can start"));
+  ASSERT_TRUE(RunUntilReady());
+  ASSERT_TRUE(install("flannel.4096").ok());
+  EXPECT_TRUE(RunUntil([&] { return condition().empty(); }));
 }
 
 // Pods of a follower have another data plane, and kube-proxy another mode.

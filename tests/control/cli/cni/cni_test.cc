@@ -86,11 +86,13 @@ TEST_F(CniTest, RendersForNetConfsBackend) {
               HasSubstr(R"("ProviderAddress": "10.0.0.8")"));
 
   Write("net-conf.json", R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw"}})");
-  const Outcome bridge = RunWithServices("render", {"--node-address=10.0.0.8/24"});
-  EXPECT_THAT(bridge.out,
-              AllOf(HasSubstr(R"("name": "cbr0")"), HasSubstr(R"("type": "win-bridge")"),
-                    HasSubstr("10.0.0.0/24"), HasSubstr("10.0.0.8/32")))
-      << bridge.err;
+  for (const char* const address : {"--node-address=10.0.0.8", "--node-address=10.0.0.8/24"}) {
+    const Outcome bridge = RunWithServices("render", {address});
+    EXPECT_THAT(bridge.out,
+                AllOf(HasSubstr(R"("name": "cbr0")"), HasSubstr(R"("type": "win-bridge")"),
+                      Not(HasSubstr("10.0.0.0/24")), HasSubstr("10.0.0.8/32")))
+        << bridge.err;
+  }
 }
 
 TEST_F(CniTest, WhatIsWrongOrNotKnownIsNamed) {
@@ -109,7 +111,7 @@ TEST_F(CniTest, WhatIsWrongOrNotKnownIsNamed) {
               HasSubstr("sdnoverlay needs the node's address: the node's address is not known; "
                         "give --node-address"));
   EXPECT_THAT(error({"--service-cidr=10.96.0.0/12", "--plugin=sdnoverlay", "--node-address=x/y"}),
-              HasSubstr("--node-address=x/y is no IPv4 address; write 10.0.0.8/24"));
+              HasSubstr("--node-address=x/y is no IPv4 address; write 10.0.0.8"));
   EXPECT_THAT(
       error({"--service-cidr=10.96.0.0/12", "--plugin=win-bridge", "--node-address=10.0.0.8/24"}),
       HasSubstr("net-conf's Backend.Type is vxlan, and win-bridge is for host-gw"));
@@ -186,6 +188,31 @@ TEST_F(CniTest, ContainerdsConfigurationNamesTheFolders) {
             "--service-cidr=10.96.0.0/12", "--containerd-config=" + Path("config.toml")});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(std::filesystem::exists(folder_ / "own" / "10-flannel.conflist"));
+}
+
+// containerd may have other folders by now than those that are named.
+TEST_F(CniTest, ImportsOfContainerdsConfigurationAreNotLookedAtAndNamed) {
+  Write("config.toml",
+        absl::StrCat("imports = ['d/*.toml']\n[plugins.cri.cni]\nconf_dir = '", Path("own"),
+                     "'\nbin_dir = '", Path("bin"), "'\n"));
+  const auto run = [this](const char* verb) {
+    std::vector<std::string> words = {
+        "cni", verb, "--admin=none", "--net-config-path=" + Path("net-conf.json"),
+        "--subnet-file=" + Path("subnet.env"), "--service-cidr=10.96.0.0/12",
+        "--containerd-config=" + Path("config.toml")};
+    if (verb == std::string("install")) words.push_back("--state-dir=" + Path("state"));
+    return Call(std::move(words));
+  };
+  const auto named =
+      HasSubstr("not looked at: " + Path("config.toml") + ": line 1, which imports other files");
+  const Outcome installed = run("install"), validated = run("validate");
+  EXPECT_EQ(installed.code, 0) << "pods start wherever the imported files set nothing";
+  EXPECT_THAT(installed.err, named);
+  EXPECT_EQ(validated.code, 0) << validated.out;
+  EXPECT_THAT(validated.out, named);
+  EXPECT_THAT(validated.err, named);
+  EXPECT_THAT(run("explain").err, named);
+  EXPECT_EQ(RunWithServices("install").err.find("imports"), std::string::npos) << "both are given";
 }
 
 TEST_F(CniTest, ValidatesTheFileThatContainerdTakes) {
