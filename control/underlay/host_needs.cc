@@ -2,7 +2,7 @@
 #include "control/underlay/host_needs.h"
 
 #include <algorithm>
-#include <utility>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "control/lease/host_claims.h"
@@ -17,19 +17,22 @@ std::vector<lease::HostClaim> ClaimsOf(const HostFacts& host,
                                        const std::vector<IpAddress>& name_servers,
                                        const std::vector<std::string>& own_devices) {
   std::vector<lease::HostClaim> claims;
+  std::set<std::uint32_t> ways_out;  // adapters with default routes
+  for (const auto* const routes : {&host.routes_v4, &host.routes_v6}) {
+    for (const host::Route& route : *routes) {
+      if (route.destination.length() != 0) continue;
+      ways_out.insert(route.adapter_index);
+      if (route.gateway) claims.push_back(ClaimOf(*route.gateway, "the default gateway"));
+    }
+  }
   for (const host::Adapter& adapter : host.adapters) {
     if (std::ranges::find(own_devices, adapter.name) != own_devices.end()) continue;
-    const auto leaves_by = [&](const host::Route& route) {
-      return route.destination.length() == 0 && route.adapter_index == adapter.index;
-    };
-    const bool leads_out = std::ranges::any_of(host.routes_v4, leaves_by) ||
-                           std::ranges::any_of(host.routes_v6, leaves_by);
     const bool unused =
         !adapter.up || !adapter.link || !ReasonAgainst(adapter, host.adapters).empty();
     for (const host::AssignedAddress& assigned : adapter.addresses) {
       const auto prefix = IpPrefix::From(assigned.address, assigned.prefix_length);
       const bool single = !prefix || prefix->length() == assigned.address.bits();
-      const bool idle = !leads_out && (unused || single);
+      const bool idle = !ways_out.contains(adapter.index) && (unused || single);
       lease::HostClaim& address =
           claims.emplace_back(ClaimOf(assigned.address, "this node's address"));
       absl::StrAppend(&address.what, " on ", adapter.name);
@@ -38,12 +41,6 @@ std::vector<lease::HostClaim> ClaimsOf(const HostFacts& host,
       if (idle || single) continue;
       claims.push_back({*prefix, absl::StrCat("the prefix ", prefix->ToString(), " connected to ",
                                               adapter.name)});
-    }
-  }
-  for (const auto* const routes : {&host.routes_v4, &host.routes_v6}) {
-    for (const host::Route& route : *routes) {
-      if (route.destination.length() == 0 && route.gateway)
-        claims.push_back(ClaimOf(*route.gateway, "the default gateway"));
     }
   }
   for (const IpAddress& server : name_servers) claims.push_back(ClaimOf(server, "name server"));

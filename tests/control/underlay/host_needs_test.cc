@@ -44,13 +44,13 @@ TEST(HostNeeds, AreAddressesPrefixesGatewaysAndNameServers) {
   host.routes_v6 = {by_default};
   EXPECT_THAT(
       Texts(ClaimsOf(host, {Address("192.0.2.53"), Address("127.0.0.53")}, {"flannel.4096"})),
-      ElementsAre("192.0.2.1/32: this node's address 192.0.2.1 on eth0",
+      ElementsAre("192.0.2.254/32: the default gateway 192.0.2.254",
+                  "2001:db8::fe/128: the default gateway 2001:db8::fe",
+                  "192.0.2.1/32: this node's address 192.0.2.1 on eth0",
                   "192.0.2.0/24: the prefix 192.0.2.0/24 connected to eth0",
                   "192.0.2.7/32: this node's address 192.0.2.7 on eth0",
                   "2001:db8::1/128: this node's address 2001:db8::1 on eth0",
                   "2001:db8::/64: the prefix 2001:db8::/64 connected to eth0",
-                  "192.0.2.254/32: the default gateway 192.0.2.254",
-                  "2001:db8::fe/128: the default gateway 2001:db8::fe",
                   "192.0.2.53/32: name server 192.0.2.53"));
 }
 
