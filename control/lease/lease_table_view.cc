@@ -356,8 +356,7 @@ std::string LeaseTable::Explain(const PackedLease& lease, const FamilyLease& hal
     case PeerState::kHostConflict:
       return absl::StrCat("its subnet contains ",
                           FindClaim(own_.of(family).claims, half.subnet)->what,
-                          ": remove that from this host if nothing here uses it, and the lease is "
-                          "used within ten minutes; else give node ",
+                          ": if unused, remove that and wait ten minutes; else give node ",
                           Quoted(lease.name()), " another podCIDR");
     case PeerState::kReservedRange:
       return absl::StrCat("its subnet overlaps ", ReservedRange(half.subnet)->ToString(),

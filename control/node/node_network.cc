@@ -108,12 +108,10 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control:
   const std::string narrow = plan.ok() ? plan->without_v6 : "";
   mtu_condition_.Set(narrow.empty() ? underlay::MtuCondition(*choice, context_.conf)
                                     : absl::StrCat("IPv6 cannot be set up: ", narrow));
-  absl::Status status = plan.status();
-  // Pods that have IPv6 keep it, in fragments.
-  if (!narrow.empty() && plan_ && plan_->v6)
-    status = absl::FailedPreconditionError(narrow);
-  else if (plan.ok())
-    status = Build(*plan, *host);
+  const bool keeps_v6 = !narrow.empty() && plan_ && plan_->v6;  // pods have it, in fragments
+  const absl::Status status = keeps_v6    ? absl::FailedPreconditionError(narrow)
+                              : plan.ok() ? Build(*plan, *host)
+                                          : plan.status();
   backend_condition_.Set(status.message());
 }
 

@@ -51,8 +51,7 @@ std::string SecondDefaultRoute(const IpAddress& endpoint, const underlay::HostFa
     const host::Route*& best = route.adapter_index == bridge->index ? second : own;
     if (best == nullptr || host::PrecedenceOf(route) < host::PrecedenceOf(*best)) best = &route;
   }
-  if (second == nullptr || own == nullptr) return "";
-  if (host::PrecedenceOf(*own) < host::PrecedenceOf(*second)) return "";
+  if (!second || !own || host::PrecedenceOf(*own) < host::PrecedenceOf(*second)) return "";
   return absl::StrCat(
       "this host has two default routes: via ", second->gateway->ToString(), " on ", bridge->name,
       " of flanneld's bridge (metric ", host::PrecedenceOf(*second), ") and via ",

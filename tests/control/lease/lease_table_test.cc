@@ -773,7 +773,7 @@ TEST_F(LeaseTableTest, TheAdviceIsToRemoveWhatThisHostDoesNotNeed) {
   LeaseTable mine(UsWith("10.244.1.7/32"));
   mine.Upsert(a);
   const std::string detail = mine.RowsOf(a.node)[0].detail;
-  EXPECT_THAT(detail, HasSubstr("remove that from this host if nothing here uses it"));
+  EXPECT_THAT(detail, HasSubstr(": if unused, remove that and wait ten minutes; else give node"));
   EXPECT_THAT(detail, ::testing::Not(HasSubstr("delete node")));
 }
 
