@@ -99,7 +99,7 @@ absl::Status ReadFile(const config::Options& options, const kube::AnnotationKeys
 
 // As the daemon judges peers: by our subnet, Network, and what this host needs.
 void Identify(const control::OwnFacts& facts, const control::NetConf& conf,
-              const underlay::HostFacts& adapters, host::Host& host,
+              const underlay::HostFacts& adapters, std::uint32_t underlay_index, host::Host& host,
               const std::vector<IpAddress>& servers, Leases& leases, OfflinePlan& out) {
   const auto name_servers = host.NameServers();
   if (!name_servers.ok())
@@ -109,7 +109,7 @@ void Identify(const control::OwnFacts& facts, const control::NetConf& conf,
   underlay::HostNeeds().Fill(
       own,
       underlay::ClaimsOf(adapters, name_servers.value_or(std::vector<IpAddress>()),
-                         adapters.own_devices),
+                         adapters.own_devices, underlay_index),
       servers, control::TimePoint());
   leases.table.SetOwn(std::move(own));
 }
@@ -331,7 +331,7 @@ absl::StatusOr<OfflinePlan> PlanOffline(const std::vector<std::string>& words,
   if (!plan.ok()) return plan.status();
   if (!plan->without_v6.empty())
     out.facts.push_back(absl::StrCat("IPv6 cannot be set up: ", plan->without_v6));
-  Identify(*facts, conf, *host_facts, **host, servers, leases, out);
+  Identify(*facts, conf, *host_facts, choice->index, **host, servers, leases, out);
 
   out.facts.push_back(absl::StrCat(
       "Node ", options.node_name, ", interface ", underlay::Text(*choice), ", data plane ",

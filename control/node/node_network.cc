@@ -71,14 +71,13 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control:
     HostChanged();
   }
   const absl::StatusOr<underlay::HostFacts> host = ReadHost();
-  if (host.ok()) {
+  if (host.ok())
     for (const auto& backend : backends_) backend->OnAdapters(host->adapters);
-    ReadClaims(*host);
-  }
   const absl::StatusOr<underlay::InterfaceChoice> choice =
       host.ok() ? underlay::ChooseUnderlay(context_.options, context_.conf, node, *host, &underlay_,
                                            plan_ ? &plan_->underlay : nullptr, now)
                 : absl::StatusOr<underlay::InterfaceChoice>(host.status());
+  if (host.ok()) ReadClaims(*host, choice.ok() ? choice->index : plan_ ? plan_->underlay.index : 0);
   const bool lost = host.ok() && plan_ && absl::IsUnavailable(choice.status());
   interface_condition_.Set(lost ? "" : choice.status().message());
   if (lost || choice.ok())
@@ -211,7 +210,7 @@ void NodeNetwork::ReportLink(control::TimePoint now) {
   link_condition_.Set(lasts ? no_link_ : "", now);
 }
 
-void NodeNetwork::ReadClaims(const underlay::HostFacts& facts) {
+void NodeNetwork::ReadClaims(const underlay::HostFacts& facts, std::uint32_t underlay_index) {
   std::vector<std::string> own_devices = facts.own_devices;
   own_devices.push_back(context_.options.pod_device.adapter);
   absl::StatusOr<std::vector<IpAddress>> servers = context_.host.NameServers();
@@ -221,7 +220,7 @@ void NodeNetwork::ReadClaims(const underlay::HostFacts& facts) {
                                   "them is not refused: ",
                                   servers.status().message(), "; let flanneld read them"));
   if (servers.ok()) name_servers_ = *std::move(servers);
-  claims_ = underlay::ClaimsOf(facts, name_servers_, own_devices);
+  claims_ = underlay::ClaimsOf(facts, name_servers_, own_devices, underlay_index);
 }
 
 // ---- what backends decide

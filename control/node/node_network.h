@@ -102,7 +102,7 @@ class NodeNetwork {
   void AddMetrics(metrics::Exposition& exposition) const;
 
  private:
-  void ReadClaims(const underlay::HostFacts& facts);
+  void ReadClaims(const underlay::HostFacts& facts, std::uint32_t underlay_index);
   absl::StatusOr<underlay::HostFacts> ReadHost();
   // Removes subnet.env if it was written for another lease; compares once for each lease that the
   // source has confirmed.

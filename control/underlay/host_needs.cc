@@ -15,9 +15,10 @@ lease::HostClaim ClaimOf(const IpAddress& address, std::string_view what) {
 
 std::vector<lease::HostClaim> ClaimsOf(const HostFacts& host,
                                        const std::vector<IpAddress>& name_servers,
-                                       const std::vector<std::string>& own_devices) {
+                                       const std::vector<std::string>& own_devices,
+                                       std::uint32_t underlay_index) {
   std::vector<lease::HostClaim> claims;
-  std::set<std::uint32_t> ways_out;  // adapters with default routes
+  std::set<std::uint32_t> ways_out = {underlay_index};  // adapters with default routes, too
   for (const auto* const routes : {&host.routes_v4, &host.routes_v6}) {
     for (const host::Route& route : *routes) {
       if (route.destination.length() != 0) continue;
@@ -27,8 +28,8 @@ std::vector<lease::HostClaim> ClaimsOf(const HostFacts& host,
   }
   for (const host::Adapter& adapter : host.adapters) {
     if (std::ranges::find(own_devices, adapter.name) != own_devices.end()) continue;
-    const bool unused =
-        !adapter.up || !adapter.link || !ReasonAgainst(adapter, host.adapters).empty();
+    const bool unused = !adapter.up || !adapter.link ||
+                        (!adapter.wireless && !ReasonAgainst(adapter, host.adapters).empty());
     for (const host::AssignedAddress& assigned : adapter.addresses) {
       const auto prefix = IpPrefix::From(assigned.address, assigned.prefix_length);
       const bool single = !prefix || prefix->length() == assigned.address.bits();

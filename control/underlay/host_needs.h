@@ -15,10 +15,12 @@ namespace weft::underlay {
 
 // Adapters named in `own_devices` are our tunnels: they are skipped, as are ranges that no lease
 // can have. Idle are addresses without neighbours (/32), and those of an adapter that is down, has
-// no link, or is an internal switch; not if a default route leaves by it.
+// no link, or is an internal switch; not if a default route leaves by it, or it is the underlay,
+// which may have no link for a while.
 std::vector<lease::HostClaim> ClaimsOf(const HostFacts& host,
                                        const std::vector<IpAddress>& name_servers,
-                                       const std::vector<std::string>& own_devices);
+                                       const std::vector<std::string>& own_devices,
+                                       std::uint32_t underlay_index = 0);
 // `what`: "the API server's address".
 lease::HostClaim ClaimOf(const IpAddress& address, std::string_view what);
 

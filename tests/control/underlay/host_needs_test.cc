@@ -107,6 +107,10 @@ TEST(HostNeeds, AreNotAddressesByWhichNoNeighbourIsReached) {
     ASSERT_EQ(half.addresses.size(), 1u) << "it is no node's public IP all the same";
     EXPECT_EQ(half.addresses[0].prefix.base(), Address(row.address));
     EXPECT_EQ(lease::FindClaim(half.claims, Prefix("10.71.0.0/16")) == nullptr, row.idle);
+    HostNeeds().Fill(own, ClaimsOf(host, {}, {}, /*underlay_index=*/4), {}, {});
+    EXPECT_NE(lease::FindClaim(half.claims, v4 ? Prefix("10.71.3.0/24") : Prefix("fd71::/64")),
+              nullptr)
+        << "of the underlay, whatever its link";
   }
 }
 
