@@ -172,6 +172,25 @@ TEST_F(DaemonWindowsNodeTest, AnHnsThatKeepsTheOldAddressIsReported) {
   EXPECT_TRUE(RunUntil([this] { return daemon_->ReadStatus().hns->notes.empty(); }));
 }
 
+// An agent gives a load balancer's address to the NIC of every node, and HNS reports the first one.
+TEST_F(DaemonWindowsNodeTest, HnssOtherAddressOfTheSameAdapterIsNotPublished) {
+  node_->emulated.host().SetAddresses(
+      "Ethernet", {{Address("203.0.113.40"), 32}, {Address("192.168.1.10"), 24}});
+  config_.options.iface = {"192.168.1.10"};
+  JoinCluster();
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilWritten("public-ip\":\"192.168.1.10\""));
+  ASSERT_TRUE(RunUntil([this] { return !daemon_->ReadStatus().hns->notes.empty(); }));
+  EXPECT_THAT(daemon_->ReadStatus().hns->notes,
+              Contains(AllOf(HasSubstr("HNS sends from 203.0.113.40, but this node's address is "
+                                       "192.168.1.10"),
+                             HasSubstr("has both, remove 203.0.113.40 there"))));
+  EXPECT_EQ(daemon_->ReadStatus().hns->management_ip, Address("203.0.113.40"));
+  EXPECT_EQ(daemon_->ReadStatus().v4->public_ip, Address("192.168.1.10"));
+  for (const std::string& request : server_.requests())
+    EXPECT_THAT(request, Not(HasSubstr("203.0.113.40")));
+}
+
 TEST_F(DaemonWindowsNodeTest, ADeletedNetworkIsRestoredWithinASecond) {
   ASSERT_TRUE(StartHere().ok());
   ASSERT_TRUE(RunUntilReady());
