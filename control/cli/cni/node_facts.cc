@@ -14,8 +14,10 @@
 #include "control/cli/parser.h"
 #include "control/command_line.h"
 #include "control/config/flag_values.h"
+#include "control/host/host.h"
 #include "control/node/subnet_env.h"
 #include "control/own_files.h"
+#include "control/underlay/interface_choice.h"
 #include "hns/client.h"
 #include "hns/version.h"
 
@@ -77,6 +79,13 @@ void CompareServices(const FactOptions& options, Known& known) {
   }
 }
 
+bool IsHere(const IpAddress& address) {
+  const auto host = host::OpenHost();
+  if (!host.ok()) return false;
+  const auto adapters = (*host)->Adapters();
+  return adapters.ok() && underlay::OwnerOf(address, *adapters);
+}
+
 absl::Status ReadAddress(const FactOptions& options, NodeFacts& facts) {
   if (!options.node_address.empty()) {
     const std::string& text = options.node_address;
@@ -96,7 +105,9 @@ absl::Status ReadAddress(const FactOptions& options, NodeFacts& facts) {
         "the node's address is not known: ",
         status.ok() ? "flanneld's network has none yet" : std::string(status.status().message()),
         "; start flanneld, or give --node-address=10.0.0.8"));
-  facts.node = status->hns->management_ip;
+  // HNS reports the first address of its adapter, be it a load balancer's that all nodes have.
+  const bool is_own = status->v4 && status->v4->public_ip && IsHere(*status->v4->public_ip);
+  facts.node = is_own ? status->v4->public_ip : status->hns->management_ip;
   return absl::OkStatus();
 }
 

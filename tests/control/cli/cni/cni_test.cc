@@ -127,12 +127,19 @@ TEST_F(CniTest, WhatIsWrongOrNotKnownIsNamed) {
 }
 
 TEST_F(CniTest, TheAddressIsThatOfFlannelsNetwork) {
-  admin::FakeState state;
-  state.status.hns.emplace().management_ip = IpAddress::Parse("192.0.2.8");
-  admin::RunningServer server{AdminHandler(state)};
   const std::vector<std::string> words = {"--plugin=sdnoverlay", "--service-cidr=10.96.0.0/12"};
-  EXPECT_THAT(Run("render", words, server.endpoint()).out,
-              HasSubstr(R"("ProviderAddress": "192.0.2.8")"));
+  // Where flanneld publishes an address of this host, HNS's other one is a load balancer's.
+  const struct {
+    const char *published, *address;
+  } rows[] = {{"", "192.0.2.8"}, {"203.0.113.5", "192.0.2.8"}, {"127.0.0.1", "127.0.0.1"}};
+  for (const auto& row : rows) {
+    admin::FakeState state;
+    state.status.hns.emplace().management_ip = IpAddress::Parse("192.0.2.8");
+    state.status.v4.emplace().public_ip = IpAddress::Parse(row.published);
+    admin::RunningServer server{AdminHandler(state)};
+    EXPECT_THAT(Run("render", words, server.endpoint()).out,
+                HasSubstr(absl::StrCat("\"ProviderAddress\": \"", row.address, "\"")));
+  }
 }
 
 TEST_F(CniTest, InstallsOnceAndSaysWhatIsInTheWay) {
