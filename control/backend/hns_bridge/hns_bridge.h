@@ -22,8 +22,7 @@ absl::StatusOr<hns::BridgeSpec> BridgeFor(const NodePlan& plan, const config::Op
                                           const control::NetConf& conf,
                                           const std::vector<host::Adapter>& adapters);
 
-// A default route of the adapter that has `endpoint`, if the host's own one does not precede it: a
-// sentence that names both. Pure.
+// Names a default route of `endpoint`'s adapter that the host's own one does not precede. Pure.
 std::string SecondDefaultRoute(const IpAddress& endpoint, const underlay::HostFacts& host);
 
 // Its destructor changes nothing in HNS, and leaves forwarding on.
