@@ -252,7 +252,7 @@ std::optional<IpAddress> NodeNetwork::public_ip(IpFamily family) const {
   // keeps one that the host has lost.
   const host::Adapter* const bound = underlay::OwnerOf(*ip, host_facts_.adapters);
   const host::Adapter* const home = underlay::OwnerOf(chosen.address, host_facts_.adapters);
-  if (underlay::IsUnset(*ip) || !home || (!bound && !is_hns_ip_lost_)) return std::nullopt;
+  if (underlay::IsUnset(*ip) || !home || (!bound && !was_in_sync_)) return std::nullopt;
   return bound && bound != home ? ip : std::optional(chosen.public_ip);
 }
 
@@ -263,10 +263,6 @@ void NodeNetwork::OnHnsChange() {
 void NodeNetwork::Poll(control::TimePoint now) {
   ReportLink(now);
   for (const auto& backend : backends_) backend->Poll(now);
-  const auto facts = lease_facts();
-  const bool is_lost = facts && facts->management_ip &&
-                       !underlay::OwnerOf(*facts->management_ip, host_facts_.adapters);
-  is_hns_ip_lost_ = underlay::Lasts(is_lost, kLinkTime, now, hns_ip_lost_since_);
   if (!context_.ledger) return;
   context_.ledger->Retry(now);
   ledger_condition_.Set(context_.ledger->condition());

@@ -141,8 +141,6 @@ class NodeNetwork {
   // it does.
   std::string no_link_;
   std::optional<control::TimePoint> no_link_since_;
-  bool is_hns_ip_lost_ = false;  // no adapter has had HNS's management IP for a while
-  std::optional<control::TimePoint> hns_ip_lost_since_;
   StaticRoutes static_routes_;
   StaticIpKeeper static_ip_;
   PodRules pod_rules_;

@@ -176,8 +176,7 @@ class Chooser {
   }
 
   const Adapter* ByName(const std::string& name) const {
-    const auto found = std::find_if(facts_.adapters.begin(), facts_.adapters.end(),
-                                    [&](const Adapter& a) { return a.name == name; });
+    const auto found = std::ranges::find(facts_.adapters, name, &Adapter::name);
     return found == facts_.adapters.end() ? nullptr : &*found;
   }
   bool HasAddresses(const Adapter& adapter) const {
@@ -317,8 +316,7 @@ class Chooser {
 }  // namespace
 
 const Adapter* ByIndex(std::uint32_t index, const std::vector<Adapter>& adapters) {
-  const auto found = std::find_if(adapters.begin(), adapters.end(),
-                                  [&](const Adapter& a) { return a.index == index; });
+  const auto found = std::ranges::find(adapters, index, &Adapter::index);
   return found == adapters.end() ? nullptr : &*found;
 }
 

@@ -112,11 +112,9 @@ std::string PublicIpCondition(const config::Options& options, const lease::OwnNo
     const std::optional<IpPrefix>& pods = (ip.is_v4() ? node.v4 : node.v6).subnet;
     const std::optional<ChosenFamily>& chosen = choice.of(ip.family());
     if (!pods || !pods->Contains(ip) || !chosen) continue;
-    condition = absl::StrCat("the kubelet reports the Node's InternalIP ", ip.ToString(),
-                             ", which is for pods, in the podCIDR ", pods->ToString(),
-                             ": the API server does not reach the kubelet; start it with "
-                             "--node-ip=",
-                             chosen->address.ToString());
+    condition = absl::StrCat("the kubelet reports InternalIP ", ip.ToString(), ", a pod's, in ",
+                             pods->ToString(), ": the API server does not reach the kubelet; ",
+                             "start it with --node-ip=", chosen->address.ToString());
   }
   if (options.kube_subnet_mgr) return condition;
   for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {

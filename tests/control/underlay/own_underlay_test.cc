@@ -93,9 +93,8 @@ TEST(OwnUnderlayTest, AnInternalIpOfPodsIsNotFollowedAndIsACondition) {
     ASSERT_TRUE(choice.ok()) << choice.status();
     EXPECT_EQ(choice->name, "eth0");
     EXPECT_EQ(PublicIpCondition(options, node, *choice),
-              "the kubelet reports the Node's InternalIP 192.0.2.129, which is for pods, in the "
-              "podCIDR 192.0.2.128/26: the API server does not reach the kubelet; start it with "
-              "--node-ip=192.0.2.1");
+              "the kubelet reports InternalIP 192.0.2.129, a pod's, in 192.0.2.128/26: the API "
+              "server does not reach the kubelet; start it with --node-ip=192.0.2.1");
   }
 }
 
