@@ -16,9 +16,13 @@ namespace weft::control {
 struct ChildSpec {
   std::string program;  // an absolute path
   std::vector<std::string> args;
-  std::vector<std::pair<std::string, std::string>> env;  // over this process's environment
+  std::vector<std::pair<std::string, std::string>> env;
   std::chrono::milliseconds limit;
   std::size_t most_output = std::size_t{1} << 20;
+  bool inherits_environment = true;  // this process's, under `env`
+  // What it starts in a session of its own is killed with it, too. It then has a supervisor process
+  // on Linux; on Windows this is always so.
+  bool supervised = true;
 };
 
 struct ChildResult {

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <initializer_list>
 #include <map>
 #include <utility>
 
@@ -28,6 +29,9 @@ using std::chrono::steady_clock;
 
 constexpr int kPollMilliseconds = 20;
 constexpr std::size_t kMostErrors = std::size_t{4} << 10;
+// Of the supervisor: its argv[0], and where it writes the errno if the program cannot be started.
+constexpr char kSupervisor[] = "weft-supervisor";
+constexpr int kReport = STDERR_FILENO + 1;
 
 class Descriptor {
  public:
@@ -59,7 +63,7 @@ struct Pipe {
 
 std::vector<std::string> MergedEnvironment(const ChildSpec& spec) {
   std::map<std::string, std::string> all;
-  for (char** each = environ; *each != nullptr; ++each) {
+  for (char** each = environ; spec.inherits_environment && *each != nullptr; ++each) {
     const std::string text = *each;
     const std::size_t equals = text.find('=');
     if (equals != std::string::npos) all[text.substr(0, equals)] = text.substr(equals + 1);
@@ -97,11 +101,47 @@ bool KillChildren() {
   return any;
 }
 
-// The program's parent until it ends, and its reaper: also of what it starts in a session of its
-// own. `awaited`, which are blocked: SIGCHLD, and signals that end the program. Exits with the
-// program's exit code. Only functions that are safe after a fork.
-[[noreturn]] void Supervise(pid_t child, const sigset_t& awaited) {
+// With signals as a program expects them but for those that are blocked, in a process group of its
+// own. Returns an errno.
+int Spawn(pid_t& child, const char* program, char* const* words, char* const* environment,
+          const posix_spawn_file_actions_t* files, const sigset_t& blocked) {
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  ::sigemptyset(&defaults);
+  ::sigaddset(&defaults, SIGPIPE);  // which flanneld ignores
+  ::posix_spawnattr_setsigmask(&attributes, &blocked);
+  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setflags(
+      &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  const int error = ::posix_spawn(&child, program, files, &attributes, words, environment);
+  ::posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
+sigset_t SignalsOf(const std::initializer_list<int>& numbers) {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int number : numbers) ::sigaddset(&signals, number);
+  return signals;
+}
+
+// Blocked in the supervisor: of its children, and to end the program.
+sigset_t SupervisorSignals() { return SignalsOf({SIGCHLD, SIGTERM}); }
+
+// The supervisor, if this process is one (SpawnChild): the program's parent until it ends, and its
+// reaper, also of what it starts in a session of its own. Exits with the program's exit code.
+[[gnu::constructor]] void SuperviseIfSupervisor(int count, char** words, char** environment) {
+  if (count < 2 || std::strcmp(words[0], kSupervisor) != 0) return;
+  ::fcntl(kReport, F_SETFD, FD_CLOEXEC);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // of the thread that started this process, which waits
+  pid_t child = 0;
+  const int error = Spawn(child, words[1], words + 1, environment, nullptr, SignalsOf({}));
+  if (error != 0) ::_exit(::write(kReport, &error, sizeof error) == sizeof error ? 0 : 1);
   ::closefrom(0);
+  const sigset_t awaited = SupervisorSignals();
   int state = 0;
   for (bool ended = false; !ended;) {
     const int signal = ::sigwaitinfo(&awaited, nullptr);
@@ -119,35 +159,11 @@ bool KillChildren() {
   ::_exit(WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state));
 }
 
-// Runs `spawn` in a new process, which then supervises the child. Returns its error.
-int SpawnSupervised(const auto& spawn, pid_t& supervisor) {
-  std::array<int, 2> report{};
-  if (::pipe2(report.data(), O_CLOEXEC) != 0) return errno;
-  sigset_t awaited, former;
-  ::sigemptyset(&awaited);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM}) ::sigaddset(&awaited, signal);
-  ::pthread_sigmask(SIG_BLOCK, &awaited, &former);
-  supervisor = ::fork();
-  if (supervisor == 0) {
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // of the calling thread, which waits
-    pid_t child = 0;
-    const int error = spawn(child);
-    if (::write(report[1], &error, sizeof error) != sizeof error || error != 0) ::_exit(0);
-    Supervise(child, awaited);
-  }
-  int error = supervisor < 0 ? errno : 0;
-  ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
-  ::close(report[1]);
-  if (supervisor > 0 && ::read(report[0], &error, sizeof error) != sizeof error) error = ECHILD;
-  ::close(report[0]);
-  if (supervisor > 0 && error != 0) ::waitpid(supervisor, nullptr, 0);
-  return error;
-}
-
-// In a process group of its own, under a supervisor.
-int SpawnGroup(const ChildSpec& spec, int output, int errors, pid_t& supervisor) {
+// The program, or its supervisor: this program once more. Neither is a fork of this process, which
+// would copy its page tables and make each first write to a page, of packets too, copy that page.
+int SpawnChild(const ChildSpec& spec, int output, int errors, int report, pid_t& child) {
   std::vector<std::string> words = {spec.program};
+  if (spec.supervised) words.insert(words.begin(), kSupervisor);
   words.insert(words.end(), spec.args.begin(), spec.args.end());
   std::vector<std::string> environment = MergedEnvironment(spec);
   posix_spawn_file_actions_t files;
@@ -155,26 +171,11 @@ int SpawnGroup(const ChildSpec& spec, int output, int errors, pid_t& supervisor)
   ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&files, errors, STDERR_FILENO);
-  ::posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  sigset_t none, ours;
-  ::sigemptyset(&none);
-  ::sigemptyset(&ours);
-  ::sigaddset(&ours, SIGPIPE);  // which flanneld ignores
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &ours);
-  ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawnattr_setflags(
-      &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  const std::vector<char*> arguments = Pointers(words), variables = Pointers(environment);
-  const int error = SpawnSupervised(
-      [&](pid_t& child) {
-        return ::posix_spawn(&child, spec.program.c_str(), &files, &attributes, arguments.data(),
-                             variables.data());
-      },
-      supervisor);
-  ::posix_spawnattr_destroy(&attributes);
+  if (spec.supervised) ::posix_spawn_file_actions_adddup2(&files, report, kReport);
+  ::posix_spawn_file_actions_addclosefrom_np(&files, spec.supervised ? kReport + 1 : kReport);
+  const int error = Spawn(child, spec.supervised ? "/proc/self/exe" : spec.program.c_str(),
+                          Pointers(words).data(), Pointers(environment).data(), &files,
+                          spec.supervised ? SupervisorSignals() : SignalsOf({}));
   ::posix_spawn_file_actions_destroy(&files);
   return error;
 }
@@ -198,10 +199,12 @@ absl::StatusOr<ChildResult> RunChild(const ChildSpec& spec, const std::atomic<bo
   const auto deadline = steady_clock::now() + spec.limit;
   // Whoever started us may have ignored it: then no child's end can be awaited.
   ::signal(SIGCHLD, SIG_DFL);
-  Pipe output, errors;
-  if (!output.Open() || !errors.Open()) return absl::ErrnoToStatus(errno, "cannot be started");
-  pid_t supervisor = 0;
-  const int error = SpawnGroup(spec, output.write.get(), errors.write.get(), supervisor);
+  Pipe output, errors, report;
+  if (!output.Open() || !errors.Open() || !report.Open())
+    return absl::ErrnoToStatus(errno, "cannot be started");
+  pid_t child = 0;  // or its supervisor
+  int error =
+      SpawnChild(spec, output.write.get(), errors.write.get(), report.write.get(), child);
   if (error != 0) return absl::ErrnoToStatus(error, "cannot be started");
   output.write.Close();
   errors.write.Close();
@@ -214,8 +217,8 @@ absl::StatusOr<ChildResult> RunChild(const ChildSpec& spec, const std::atomic<bo
     // stays its own until it is awaited below.
     siginfo_t info{};
     const bool exited =
-        ::waitid(P_PID, static_cast<id_t>(supervisor), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        info.si_pid == supervisor;
+        ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == child;
     if (!Drain(output.read.get(), spec.most_output, result.output)) {
       ended = absl::ResourceExhaustedError(
           absl::StrCat("printed more than ", spec.most_output, " bytes and was killed"));
@@ -233,10 +236,12 @@ absl::StatusOr<ChildResult> RunChild(const ChildSpec& spec, const std::atomic<bo
         ((ready[0].revents | ready[1].revents) & POLLIN) == 0)
       ::poll(nullptr, 0, 1);
   }
-  ::kill(supervisor, SIGTERM);
-  while (::waitpid(supervisor, &state, 0) < 0 && errno == EINTR) {
+  ::kill(spec.supervised ? child : -child, spec.supervised ? SIGTERM : SIGKILL);
+  while (::waitpid(child, &state, 0) < 0 && errno == EINTR) {
   }
   if (!ended.ok()) return ended;
+  if (::read(report.read.get(), &error, sizeof error) == sizeof error)
+    return absl::ErrnoToStatus(error, "cannot be started");
   result.exit_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
   return result;
 }

@@ -60,7 +60,7 @@ struct NameLess {
 
 std::wstring EnvironmentBlock(const ChildSpec& spec) {
   std::map<std::wstring, std::wstring, NameLess> all;
-  wchar_t* const strings = ::GetEnvironmentStringsW();
+  wchar_t* const strings = spec.inherits_environment ? ::GetEnvironmentStringsW() : nullptr;
   for (const wchar_t* each = strings; each != nullptr && *each != 0;
        each += std::wcslen(each) + 1) {
     const std::wstring text = each;

@@ -26,17 +26,21 @@ constexpr int kLocked = 4;  // exit code: another program has the lock, or memor
 using Words = std::vector<std::string>;
 
 // proc(5): the tables that this network namespace has; the file exists once the module is loaded.
-// PermissionDenied: only root may read it.
+// PermissionDenied: only root may read it, or it is masked; flanneld cannot end that.
 absl::StatusOr<bool> HasTable(IpFamily family) {
   const absl::StatusOr<std::string> names =
       ReadSystemFile(family == IpFamily::kV4 ? "/proc/self/net/ip_tables_names"
                                              : "/proc/self/net/ip6_tables_names");
   if (absl::IsNotFound(names.status())) return false;
   if (names.ok()) return absl::StrContains(absl::StrCat("\n", *names), "\nfilter\n");
-  return absl::PermissionDeniedError(absl::StrCat(
-      "it is not known whether this host has tables of iptables-legacy, whose chain FORWARD may "
-      "drop the pods' packets: ",
-      names.status().message(), "; run flanneld as root, or accept the pods there yourself"));
+  const absl::Status& why = names.status();
+  const bool lasts = absl::IsPermissionDenied(why) || absl::IsUnavailable(why);
+  return absl::Status(
+      lasts ? absl::StatusCode::kPermissionDenied : why.code(),
+      absl::StrCat("it is not known whether this host has tables of iptables-legacy, whose chain "
+                   "FORWARD may drop the pods' packets: ",
+                   why.message(),
+                   lasts ? "; run flanneld as root, or accept the pods there yourself" : ""));
 }
 
 // `words`: a path and arguments. Its output is in the C locale.
@@ -47,7 +51,9 @@ absl::StatusOr<control::ChildResult> RunTool(const Words& words) {
                                 {words.begin() + 1, words.end()},
                                 {{"LC_ALL", "C"}, {"PATH", "/usr/sbin:/usr/bin:/sbin:/bin"}},
                                 kLimit,
-                                kMostOutput};
+                                kMostOutput,
+                                /*inherits_environment=*/false,
+                                /*supervised=*/false};
   const std::atomic<bool> never{false};
   absl::StatusOr<control::ChildResult> result = control::RunChild(spec, never);
   if (result.ok()) return result;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -316,6 +318,27 @@ TEST_F(PacketFilterLinuxTest, LegacyTablesThatMayNotBeReadAreNotNone) {
   int result = -1;
   ASSERT_EQ(::waitpid(child, &result, 0), child);
   EXPECT_EQ(WIFEXITED(result) ? WEXITSTATUS(result) : -1, 0);
+}
+
+// It may pass: no word of rights, and a condition while it lasts.
+TEST_F(PacketFilterLinuxTest, WithoutDescriptorsNoRightIsMissing) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const absl::Status status = HasLegacyForward(Forward(), "weft-forward").status();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("as root")));
+}
+
+// flanneld's would choose iptables' extensions and libraries.
+TEST_F(PacketFilterLinuxTest, IptablesGetsNothingOfTheEnvironment) {
+  EXPECT_EQ(Shell("iptables-legacy -P FORWARD DROP"), "");
+  ::setenv("XTABLES_LIBDIR", "/nonexistent", 1);
+  Put(FilterPart::kForwardLegacy, Forward());
+  ::unsetenv("XTABLES_LIBDIR");
+  EXPECT_TRUE(Has(FilterPart::kForwardLegacy, Forward()));
 }
 
 }  // namespace

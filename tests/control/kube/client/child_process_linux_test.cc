@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "control/child_process.h"
 #include "gmock/gmock.h"
@@ -71,6 +73,37 @@ TEST(ChildProcessLinuxTest, WhatItStartsInASessionOfItsOwnIsKilledToo) {
     EXPECT_EQ(result.status().code(),
               stopped ? absl::StatusCode::kCancelled : absl::StatusCode::kOk);
     EXPECT_TRUE(testing::IsReleased(file)) << (stopped ? "when it is killed" : "when it ends");
+  }
+  std::filesystem::remove(file);
+}
+
+// A fork copies the page tables and write-protects the pages, packets' too, until the child ends.
+TEST(ChildProcessLinuxTest, NoPageOfOursIsCopiedWhileItRuns) {
+  const std::string file = testing::TestPath().string();
+  std::vector<char> memory(std::size_t{64} << 20);
+  const auto faults_of_writing = [&memory] {
+    volatile char* const bytes = memory.data();
+    rusage before{}, after{};
+    ::getrusage(RUSAGE_THREAD, &before);
+    for (std::size_t i = 0; i < memory.size(); i += 4096) bytes[i] = 1;
+    ::getrusage(RUSAGE_THREAD, &after);
+    return after.ru_minflt - before.ru_minflt;
+  };
+  for (const bool supervised : {true, false}) {
+    std::filesystem::remove(file);
+    std::atomic<bool> stop{false};
+    ChildSpec spec{
+        "/bin/sh", {"-c", ": >" + file + "; exec sleep 1000"}, {}, std::chrono::minutes(1)};
+    spec.supervised = supervised;
+    faults_of_writing();
+    std::thread child([&] {
+      EXPECT_EQ(RunChild(spec, stop).status().code(), absl::StatusCode::kCancelled);
+    });
+    EXPECT_TRUE(
+        testing::Await(std::chrono::minutes(1), [&] { return std::filesystem::exists(file); }));
+    EXPECT_LT(faults_of_writing(), 1000) << "of 16384 pages; supervised: " << supervised;
+    stop = true;
+    child.join();
   }
   std::filesystem::remove(file);
 }

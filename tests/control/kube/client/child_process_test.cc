@@ -62,6 +62,9 @@ TEST_F(ChildProcessTest, VariablesAreAddedToOurs) {
   spec = Plugin({"variable", "PATH"});
   spec.env = {{"PATH", "ours"}};
   EXPECT_EQ(RunChild(spec, stop)->output, "ours");
+  spec.env = {{"WEFT_PLANTED", "alone"}};
+  spec.inherits_environment = false;
+  EXPECT_EQ(RunChild(spec, stop)->output, "(unset)");
 }
 
 TEST_F(ChildProcessTest, StandardInputIsEmpty) { EXPECT_EQ(Output({"input"}), "0"); }
@@ -91,19 +94,27 @@ TEST_F(ChildProcessTest, TimeIsLimited) {
 
 TEST_F(ChildProcessTest, AStopKillsItAndItsChildren) {
   const std::vector<std::string> words = testing::UnderAShell(file);
-  const ChildSpec spec{words[0], {words.begin() + 1, words.end()}, {}, kLong};
-  std::thread stopper([this] {
-    EXPECT_TRUE(testing::Await(kLong, [this] { return fs::exists(folder / "hangs"); }));
-    stop = true;
-  });
-  EXPECT_EQ(RunChild(spec, stop).status().code(), absl::StatusCode::kCancelled);
-  stopper.join();
-  EXPECT_TRUE(testing::Await(kLong, [this] { return testing::IsReleased(file); }));
+  ChildSpec spec{words[0], {words.begin() + 1, words.end()}, {}, kLong};
+  for (const bool supervised : {true, false}) {
+    spec.supervised = supervised;
+    fs::remove(folder / "hangs");
+    stop = false;
+    std::thread stopper([this] {
+      EXPECT_TRUE(testing::Await(kLong, [this] { return fs::exists(folder / "hangs"); }));
+      stop = true;
+    });
+    EXPECT_EQ(RunChild(spec, stop).status().code(), absl::StatusCode::kCancelled);
+    stopper.join();
+    EXPECT_TRUE(testing::Await(kLong, [this] { return testing::IsReleased(file); }));
+  }
 }
 
 TEST_F(ChildProcessTest, AProgramThatCannotBeStartedIsAnError) {
-  EXPECT_THAT(RunChild({testing::Utf8(folder / "none"), {}, {}, kLong}, stop).status().ToString(),
-              HasSubstr("cannot be started"));
+  ChildSpec spec{testing::Utf8(folder / "none"), {}, {}, kLong};
+  for (const bool supervised : {true, false}) {
+    spec.supervised = supervised;
+    EXPECT_THAT(RunChild(spec, stop).status().ToString(), HasSubstr("cannot be started"));
+  }
 }
 
 // ---- which file
