@@ -11,25 +11,36 @@ namespace weft::cni {
 namespace {
 
 constexpr auto kPause = std::chrono::seconds(1);
+constexpr auto kUnsaid = std::chrono::seconds(5), kLongestWait = std::chrono::seconds(30);
 constexpr std::size_t kMostFile = 64 * 1024;  // bytes; a larger sourceVip.json is not ours
 
 }  // namespace
 
-void SourceVipKeeper::Keep(const std::string& network, const IpPrefix& subnet, bool known,
-                           const std::optional<IpAddress>& used, control::TimePoint now) {
+void SourceVipKeeper::Keep(const std::string& network, const IpPrefix& subnet, const InHns& hns,
+                           control::TimePoint now) {
   const SourceVipSpec spec{store_, network, subnet};
   const bool same = spec_ == spec;
-  if (same && now < again_) return;
+  if (same && now < again_ && !(awaits_used_ && hns.known)) return;
+  again_ = now + kPause;
+  spec_ = spec;
   if (!used_) {
     const absl::StatusOr<std::optional<IpAddress>> reserved = FindSourceVip(spec);
-    awaits_used_ = !known && reserved.ok() && !*reserved;
-    if (awaits_used_) return;
-    used_ = reserved.ok() && *reserved ? *reserved : used;
+    if (hns.exists && !existed_since_) existed_since_ = now;
+    const auto waited = now - existed_since_.value_or(now);
+    awaits_used_ = !hns.known && reserved.ok() && !*reserved && waited < kLongestWait;
+    if (awaits_used_) {
+      if (waited < kUnsaid) return;
+      const auto left = std::chrono::ceil<std::chrono::seconds>(kLongestWait - waited);
+      return condition_.Set(
+          absl::StrCat("HNS does not list the endpoints of ", network,
+                       ", so which source VIP kube-proxy uses is not known: in ", left.count(),
+                       " s one is reserved all the same; if kube-proxy uses another, restart it"),
+          now);
+    }
+    used_ = reserved.ok() && *reserved ? *reserved : hns.used;
     // Of an earlier PodCIDR, if it changed while no flanneld ran.
     if (!used_) used_ = FindSourceVip(spec, /*or_former=*/true).value_or(std::nullopt);
   }
-  again_ = now + kPause;
-  spec_ = spec;
   if (!same || !address_ || !IsSourceVip(spec, *address_)) {
     const absl::StatusOr<IpAddress> reserved = ReserveSourceVip(spec, used_);
     condition_.Set(reserved.status().message(), now);

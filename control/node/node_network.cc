@@ -382,7 +382,8 @@ void NodeNetwork::KeepSourceVip(control::TimePoint now) {
                        context_.conf.type == control::BackendType::kVxlan;
   if (!overlay || options.source_vip_store.empty() || !plan_ || !plan_->v4) return;
   const backend::LeaseFacts facts = lease_facts().value_or(backend::LeaseFacts());
-  source_vip_.Keep(context_.conf.name, plan_->v4->subnet, facts.source_vip_known, facts.source_vip,
+  source_vip_.Keep(context_.conf.name, plan_->v4->subnet,
+                   {facts.management_ip.has_value(), facts.source_vip_known, facts.source_vip},
                    now);
   if (!source_vip_.awaits_used()) return;
   for (const auto& backend : backends_) backend->RequestSourceVip();

@@ -19,7 +19,7 @@ using ::testing::Not;
 class SourceVipKeeperTest : public StoreTest {
  protected:
   void Keep(const std::string& subnet = "10.244.1.0/24") {
-    keeper_.Keep("flannel.4096", *IpPrefix::Parse(subnet), known_, used_, now_);
+    keeper_.Keep("flannel.4096", *IpPrefix::Parse(subnet), hns_, now_);
   }
   // What Keep logs a second later.
   std::string LogOfKeep(const std::string& subnet = "10.244.1.0/24") {
@@ -34,8 +34,7 @@ class SourceVipKeeperTest : public StoreTest {
   const std::filesystem::path file_ = root_ / "out" / "sourceVip.json";
   SourceVipKeeper keeper_{root_.string(), file_.string()};
   control::TimePoint now_{};
-  bool known_ = true;
-  std::optional<IpAddress> used_;  // by kube-proxy's endpoint
+  SourceVipKeeper::InHns hns_{true, true};
 };
 
 TEST_F(SourceVipKeeperTest, ReservesAgainWhatAnotherProcessReleased) {
@@ -97,23 +96,49 @@ TEST_F(SourceVipKeeperTest, SoDoesOneThatMovedWhileNoFlanneldRan) {
 
 // Released while flanneld did not run.
 TEST_F(SourceVipKeeperTest, WithoutAReservationKubeProxysAddressIsTaken) {
-  known_ = false;
+  hns_.known = false;
   Keep();
   EXPECT_EQ(Address(), "");
   EXPECT_TRUE(keeper_.awaits_used());
-  known_ = true;
-  used_ = IpAddress::Parse("10.244.1.7");
+  hns_.known = true;
+  hns_.used = IpAddress::Parse("10.244.1.7");
   Keep();
   EXPECT_EQ(Address(), "10.244.1.7") << "at once";
   EXPECT_FALSE(keeper_.awaits_used());
 }
 
 TEST_F(SourceVipKeeperTest, AReservationOfBeforeNeedsNoAnswerOfHns) {
-  known_ = false;
+  hns_.known = false;
   Write("10.244.1.9", kReservation);
   Keep();
   EXPECT_EQ(Address(), "10.244.1.9");
   EXPECT_FALSE(keeper_.awaits_used());
+}
+
+// An endpoint that cannot be read must not leave the node without Services.
+TEST_F(SourceVipKeeperTest, AnHnsThatDoesNotAnswerIsSaidAndAwaitedForHalfAMinute) {
+  const auto pass = [this](int count) {
+    for (int i = 0; i < count; ++i) {
+      now_ += seconds(1);
+      Keep();
+    }
+  };
+  hns_ = {};
+  pass(120);
+  EXPECT_TRUE(keeper_.awaits_used()) << "without the network no kube-proxy runs";
+  EXPECT_EQ(keeper_.condition().text(), "");
+  hns_.exists = true;
+  pass(5);
+  EXPECT_EQ(keeper_.condition().text(), "");
+  pass(25);
+  EXPECT_TRUE(keeper_.awaits_used());
+  EXPECT_THAT(keeper_.condition().text(),
+              AllOf(HasSubstr("HNS does not list the endpoints of flannel.4096"),
+                    HasSubstr("in 1 s one is reserved"), HasSubstr("restart it")));
+  pass(1);
+  EXPECT_EQ(Address(), "10.244.1.2");
+  EXPECT_FALSE(keeper_.awaits_used());
+  EXPECT_EQ(keeper_.condition().text(), "");
 }
 
 TEST_F(SourceVipKeeperTest, AFailureIsAConditionUntilItIsOver) {
