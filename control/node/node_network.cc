@@ -105,9 +105,15 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control:
   const absl::StatusOr<backend::NodePlan> plan =
       backend::MakeNodePlan(*facts, context_.conf, *choice);
   const std::string narrow = plan.ok() ? plan->without_v6 : "";
-  mtu_condition_.Set(narrow.empty() ? underlay::MtuCondition(*choice, context_.conf)
-                                    : absl::StrCat("IPv6 cannot be set up: ", narrow));
   const bool keeps_v6 = !narrow.empty() && plan_ && plan_->v6;  // pods have it, in fragments
+  mtu_condition_.Set(narrow.empty()
+                         ? underlay::MtuCondition(*choice, context_.conf)
+                         : absl::StrCat("IPv6 cannot be set up: ", narrow,
+                                        keeps_v6 ? ""
+                                                 : "; until then what peers send to this node's "
+                                                   "IPv6 pods is lost: its lease has IPv6 all the "
+                                                   "same, because upstream's dual-stack peers take "
+                                                   "no lease without it, not even for IPv4"));
   const absl::Status status = keeps_v6    ? absl::FailedPreconditionError(narrow)
                               : plan.ok() ? Build(*plan, *host)
                                           : plan.status();

@@ -115,6 +115,26 @@ TEST_F(DaemonClusterTest, PublishesOnceAndCompleteThenSetsTheCondition) {
   EXPECT_FALSE(CheckNamed("published").ok) << "the watch has not shown the patched Node";
 }
 
+// Upstream's dual-stack peers take no lease without IPv6, not even for IPv4.
+TEST_F(DaemonClusterTest, ALinkTooNarrowForIpv6PublishesItAllTheSame) {
+  constexpr char kDual[] =
+      R"({"EnableIPv6":true,"Network":"10.244.0.0/16","IPv6Network":"fd00:244::/48",)"
+      R"("Backend":{"Type":"vxlan","VNI":4096,"Port":4789}})";
+  Write("net-conf.json", kDual);
+  config_.conf = control::ParseNetConf(kDual, "net-conf.json", control::kHnsDefaults).value();
+  AnswerStream({Bare().PodCidrs({"10.244.1.0/24", "fd00:244:0:1::/64"})});
+  Answer("200 OK", "{}");
+  auto host = weft::testing::HostWithDefaultRoute("192.168.1.1", "192.168.1.254");
+  host->adapters[0].addresses.push_back({*IpAddress::Parse("2001:db8::1"), 64});
+  host->adapters[0].mtu = 1280;
+  ASSERT_TRUE(Start(std::move(host)).ok());
+  ASSERT_TRUE(RunUntilRequests(2));
+  EXPECT_THAT(server_.requests()[1],
+              AllOf(HasSubstr(R"("flannel.alpha.coreos.com/public-ip":"192.168.1.1")"),
+                    HasSubstr(R"("flannel.alpha.coreos.com/public-ipv6":"2001:db8::1")"),
+                    HasSubstr(R"("flannel.alpha.coreos.com/backend-v6-data":)")));
+}
+
 TEST_F(DaemonClusterTest, ARestartOfAHealthyNodeWritesNothingButTheCondition) {
   AnswerStream({Published()});
   Answer("200 OK", "{}");

@@ -422,6 +422,7 @@ TEST_F(DaemonStateTest, ALinkTooNarrowForIpv6HasIpv4AndTakesNoIpv6Away) {
   ASSERT_TRUE(RunUntilReady());
   EXPECT_THAT(Read("subnet.env"), HasSubstr("FLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1230\n"));
   EXPECT_THAT(narrow(), HasSubstr("IPv6 cannot be set up: the MTU of eth0 leaves 1210 bytes"));
+  EXPECT_THAT(narrow(), HasSubstr("what peers send to this node's IPv6 pods is lost"));
   host_->adapters[0].mtu = 1500;
   ASSERT_TRUE(RunUntil(
       [this] { return Read("subnet.env").find("/64\nFLANNEL_MTU=1430\n") != std::string::npos; }));
@@ -429,6 +430,7 @@ TEST_F(DaemonStateTest, ALinkTooNarrowForIpv6HasIpv4AndTakesNoIpv6Away) {
   const std::string both = Read("subnet.env");
   host_->adapters[0].mtu = 1280;
   ASSERT_TRUE(RunUntil([&] { return !narrow().empty(); }));
+  EXPECT_THAT(narrow(), Not(HasSubstr("is lost"))) << "those pods keep it";
   EXPECT_EQ(Read("subnet.env"), both);
   EXPECT_THAT(CheckNamed("tunnels").text, HasSubstr("1210 bytes"));
 }
