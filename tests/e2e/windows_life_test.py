@@ -66,6 +66,7 @@ class Service(windows.Weft):
             if line.startswith("cd "):
                 self.here = line[3:]
                 continue
+            command.expect(not re.match(r"sc(\.exe)? (stop|start) ", line), f"{title!r}: {line!r} does not wait; type net")
             self.cluster.say(rf"C:\{self.here}> {line}")
             self.wine("cmd", "/c", rf"cd /d C:\{self.here} & {line}")
 
@@ -153,8 +154,8 @@ class InPlace(Service):
             return dict(line.split("=", 1) for line in file.read().splitlines())
 
     def wine(self, *words, **options):
-        """`sc` stops and starts what that program runs."""
-        service = re.search(r" & sc (stop|start) flanneld$", words[-1]) if words[0] == "cmd" else None
+        """`net` stops and starts what that program runs, and waits."""
+        service = re.search(r" & net (stop|start) flanneld$", words[-1]) if words[0] == "cmd" else None
         if not service:
             return super().wine(*words, **options)
         if service.group(1) == "stop":
