@@ -25,8 +25,9 @@ void BridgeMachine::SetSpec(const BridgeSpec& spec) {
   if (spec == spec_) return;
   spec_ = spec;
   adapter_.Forget();
-  inspected_ = synced_ = false;
+  inspected_ = false;
   recreation_ = Recreation();
+  endpoint_loss_ = Loss();
 }
 
 Sequence<BridgeOutcome> BridgeMachine::Round(TimePoint now) {
@@ -61,7 +62,6 @@ Sequence<BridgeMachine::Wait> BridgeMachine::Work(TimePoint now) {
   if (auto wait = co_await PutEndpoint(now)) co_return *wait;
   if (auto wait = co_await AwaitAdapter(now)) co_return *wait;
   if (!former_inspected_) co_await RemoveFormers();
-  synced_ = true;
   co_return Wait{BridgeState::kInSync,
                  absl::StrCat("the HNS network ", spec_.name, " and its endpoint ",
                               spec_.endpoint_name(), " are in place")};
@@ -88,17 +88,16 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::FindNetwork(TimePoint now) {
     co_return Wait{BridgeState::kNetwork, absl::StrCat(plan.reason, kNotReplacedAgain),
                    kRefusalPeriod};
   }
-  const bool makes =
-      plan.network == BridgeAction::kCreate || plan.network == BridgeAction::kRecreate;
-  if (makes && AdapterCandidates(spec_).empty())
-    co_return Wait{BridgeState::kNetwork, spec_.ambiguous, kRefusalPeriod};
   if (plan.network == BridgeAction::kRefuse)
     co_return Wait{BridgeState::kNetwork, plan.reason, kRefusalPeriod};
-  recreation_.Found(plan.network != BridgeAction::kCreate, now);
+  if (plan.network != BridgeAction::kAdopt && AdapterCandidates(spec_).empty())
+    co_return Wait{BridgeState::kNetwork, spec_.ambiguous, kRefusalPeriod};
+  recreation_.Found(plan.existing.has_value(), plan.network == BridgeAction::kAdopt, now);
   if (recreation_.IsAwaited(now)) co_return recreation_.Awaits<BridgeState>(spec_.name, now);
   if (plan.network == BridgeAction::kAdopt) {
     network_ = plan.existing;
     ledger_->Confirm(NetworkObject(), network_->id);
+    endpoint_loss_.Found(endpoint_right_);
     if (endpoint_right_) ledger_->Confirm(EndpointObject(), endpoint_->id);
   } else if (auto wait = co_await PutNetwork(plan, now)) {
     co_return wait;
@@ -110,6 +109,7 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::FindNetwork(TimePoint now) {
 Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutNetwork(const BridgePlan& plan,
                                                              TimePoint now) {
   if (plan.network == BridgeAction::kRecreate) {
+    recreation_.Deleted();  // also if the answer is lost
     const absl::Status status = co_await Delete(absl::StrCat("delete the network ", spec_.name),
                                                 BridgeNetworkPath(plan.existing->id));
     if (!status.ok()) co_return co_await Failed(BridgeState::kNetwork, status);
@@ -139,8 +139,8 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutNetwork(const BridgePlan& p
                               absl::DataLossError(absl::StrCat("HNS created the network ",
                                                                spec_.name, " and returned no id")));
   }
-  const bool was_lost = recreation_.Created(now);
-  if (std::exchange(synced_, false) || was_lost)
+  endpoint_loss_ = Loss();  // it went with the former network
+  if (recreation_.Created(now))
     repairs_->Add(Repairs::Kind::kNetwork, 1, absl::StrCat("the network ", spec_.name), now);
   network_ = made->front();
   made_shape_ = NetworkObject().shape;
@@ -218,7 +218,7 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::PutEndpoint(TimePoint now) {
       co_return co_await Failed(BridgeState::kEndpoint,
                                 absl::DataLossError(absl::StrCat(what, ": HNS returned no id")));
     }
-    if (std::exchange(synced_, false)) {
+    if (endpoint_loss_.Found(true)) {
       repairs_->Add(Repairs::Kind::kEndpoint, 1,
                     absl::StrCat("the endpoint ", spec_.endpoint_name()), now);
     }
@@ -252,6 +252,7 @@ Sequence<BridgeMachine::MaybeWait> BridgeMachine::AwaitAdapter(TimePoint now) {
   if (!again_at_) again_at_ = now + adapter_delay_.Next();
   if (now >= *again_at_) {
     again_at_ = now + adapter_delay_.Next();
+    endpoint_loss_ = Loss();  // we delete it
     const absl::Status status = co_await DeleteEndpoint();
     if (!status.ok()) co_return co_await Failed(BridgeState::kEndpoint, status);
     if (auto wait = co_await PutEndpoint(now)) co_return wait;

@@ -89,9 +89,9 @@ class BridgeMachine {
   const std::shared_ptr<ObjectLedger> ledger_;
   BridgeSpec spec_;
   std::shared_ptr<Repairs> repairs_ = std::make_shared<Repairs>();
-  bool synced_ = false;  // with this spec, and nothing was repaired since
   bool inspected_ = false;
   Recreation recreation_;
+  Loss endpoint_loss_;
   std::optional<BridgeNetwork> network_;
   std::optional<BridgeEndpoint> endpoint_;  // to be deleted unless endpoint_right_
   bool endpoint_right_ = false;

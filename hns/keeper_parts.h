@@ -41,6 +41,22 @@ class FailureDelay {
   RetryDelay delay_{std::chrono::milliseconds(500), std::chrono::seconds(10)};
 };
 
+// Whether an object was lost: it was as desired, and a read shows it missing or changed although we
+// did not delete it. Only what was lost is a repair, once HNS has it again.
+class Loss {
+ public:
+  bool lost() const { return lost_; }
+  // `right`: it exists as desired. Returns whether it was lost and no longer is.
+  bool Found(bool right) {
+    const bool was_lost = std::exchange(lost_, !right && (lost_ || had_));
+    had_ = right;
+    return right && was_lost;
+  }
+
+ private:
+  bool had_ = false, lost_ = false;
+};
+
 // Whether the network was lost, and when it is created again: the first three times at once, then
 // 5 s after its last creation, doubled each time up to a minute. Ten minutes without a loss start
 // over.
@@ -49,23 +65,23 @@ class Recreation {
   static constexpr int kAtOnce = 3;
   static constexpr Duration kQuiet = std::chrono::minutes(10);
 
-  // The network was looked for.
-  void Found(bool exists, TimePoint now) {
-    lost_now_ = had_ && !exists;
+  // The network was looked for. `right`: as in Loss.
+  void Found(bool exists, bool right, TimePoint now) {
+    loss_.Found(right);
+    lost_now_ = loss_.lost() && !exists && !missing_;
     missing_ = !exists;
-    had_ = exists;
-    lost_ = missing_ && (lost_ || lost_now_);
     if (!lost_now_) return;
     if (losses_ > 0 && now - due_ >= kQuiet) RetryNow();
     due_ = ++losses_ > kAtOnce ? std::max(now, created_at_ + delay_.Next()) : now;
   }
   // The round in which its loss is seen ends before it is created again, so that others see it.
   bool IsAwaited(TimePoint now) const { return lost_now_ || (missing_ && now < due_); }
-  // Returns whether it was lost before.
+  void Deleted() { missing_ = true; }  // by us
+  // Returns whether it was lost.
   bool Created(TimePoint now) {
-    had_ = true;
+    missing_ = false;
     created_at_ = now;
-    return std::exchange(lost_, false);
+    return loss_.Found(true);
   }
   void RetryNow() {
     delay_.Reset();
@@ -87,7 +103,8 @@ class Recreation {
 
  private:
   RetryDelay delay_{std::chrono::seconds(5), std::chrono::seconds(60)};
-  bool had_ = false, missing_ = false, lost_ = false, lost_now_ = false;
+  Loss loss_;
+  bool missing_ = false, lost_now_ = false;
   TimePoint created_at_{}, due_{};
   int losses_ = 0;  // none of them ten minutes after the one before
 };

@@ -29,8 +29,7 @@ void OverlayMachine::SetSpec(const OverlaySpec& spec) {
   if (spec == spec_) return;
   if (spec.name != spec_.name) MoveToFormer(spec.name);
   spec_ = spec;
-  synced_version_.reset();
-  lost_routes_ = 0;
+  synced_ = Synced();
   recreation_ = Recreation();
   Forget();
   reading_.reset();
@@ -103,7 +102,11 @@ Sequence<OverlayOutcome> OverlayMachine::Round(TimePoint now) {
   const Wait wait = co_await Work(now);
   if (!open_) co_await call::Close();
   if (!wait.failure) failures_.Reset();
-  if (!written_ && reading_ && reading_->Has(policy_type::kHostRoute)) host_route_ = Extra();
+  if (!written_ && reading_ && reading_->Has(policy_type::kHostRoute)) {
+    host_route_ = Extra();
+    if (synced_.host_route.Found(true))
+      repairs_->Add(Repairs::Kind::kHostRoute, 1, absl::StrCat("HostRoute of ", spec_.name), now);
+  }
   OverlayOutcome outcome;
   outcome.state = wait.state;
   outcome.sentence = wait.sentence;
@@ -220,8 +223,7 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::PutHostRoute(TimePoint now) 
     const bool gone = code && !lost && co_await call::IsGone(status);
     if (!code || lost || gone) co_return co_await Failed(OverlayState::kNetwork, status);
   }
-  if (status.ok() && synced_version_ && host_route_.note.empty())
-    repairs_->Add(Repairs::Kind::kHostRoute, 1, absl::StrCat("HostRoute of ", spec_.name), now);
+  if (status.ok()) synced_.host_route.Found(false);
   host_route_.again = now + host_route_.delay.Next();
   host_route_.note =
       absl::StrCat("this node may not reach its own pods, HostRoute is missing: ",
@@ -266,13 +268,12 @@ Sequence<OverlayMachine::Wait> OverlayMachine::WriteRoutes(TimePoint now) {
   }
   const std::vector<std::string> pending = writer_.Pending();
   if (pending.empty()) {
-    synced_version_ = planned_version_;
-    if (const std::size_t lost = std::exchange(lost_routes_, 0)) {
-      repairs_->Add(Repairs::Kind::kRoute, lost,
-                    absl::StrCat("the route to ", lost_route_,
-                                 lost > 1 ? absl::StrCat(" and ", lost - 1, " more") : "", " of ",
-                                 spec_.name),
-                    now);
+    synced_.version = planned_version_;
+    if (const auto lost = std::exchange(synced_.lost_routes, {}); !lost.empty()) {
+      std::string what = absl::StrCat("the route to ", lost.front().ToString());
+      if (lost.size() > 1) absl::StrAppend(&what, " and ", lost.size() - 1, " more");
+      absl::StrAppend(&what, " of ", spec_.name);
+      repairs_->Add(Repairs::Kind::kRoute, lost.size(), std::move(what), now);
     }
     co_return Wait{OverlayState::kInSync,
                    absl::StrCat("the HNS network ", spec_.name, " has ", desired_,
@@ -289,11 +290,15 @@ void OverlayMachine::Plan(TimePoint now) {
   const DesiredRoutes::Content desired = routes_->Copy();
   RoutePlan plan =
       PlanRoutes(desired.routes, reading_->policies, spec_.isolation_id, desired.may_remove);
-  if (synced_version_ == desired.version && !plan.changes.empty()) {
-    lost_routes_ = plan.changes.size();
-    lost_route_ = plan.changes.front().destination;
-    synced_version_.reset();
+  if (synced_.version == desired.version && !plan.changes.empty()) {
+    for (const RouteChange& change : plan.changes) {
+      const auto destination = IpPrefix::Parse(change.destination);
+      if (destination && change.addition) synced_.lost_routes.push_back(*destination);
+    }
+    synced_.version.reset();
   }
+  std::erase_if(synced_.lost_routes,
+                [&](const IpPrefix& lost) { return !desired.routes.contains(lost); });
   planned_version_ = desired.version;
   desired_ = desired.routes.size();
   in_sync_ = plan.in_sync;

@@ -157,13 +157,16 @@ class OverlayMachine {
 
   const std::shared_ptr<ObjectLedger> ledger_;
   std::shared_ptr<Repairs> repairs_ = std::make_shared<Repairs>();
-  // The desired routes (DesiredRoutes::Content::version) that were in sync with HNS last; empty:
-  // what differs now was not in sync before, or is counted already.
-  std::optional<std::uint64_t> synced_version_;
+  // What the network had as desired, and what of it was lost.
+  struct Synced {
+    // The desired routes (DesiredRoutes::Content::version) that were in sync with HNS last; empty:
+    // what differs now was not in sync before, or is in lost_routes.
+    std::optional<std::uint64_t> version;
+    std::vector<IpPrefix> lost_routes;  // still desired: a repair once all are in sync again
+    Loss host_route;
+  };
+  Synced synced_;
   std::uint64_t planned_version_ = 0;
-  // Routes that were in sync, were not any more, and are a repair once they are again.
-  std::size_t lost_routes_ = 0;
-  std::string lost_route_;  // the first one's destination
   Recreation recreation_;
   OverlaySpec spec_;
   const std::shared_ptr<DesiredRoutes> routes_;

@@ -54,10 +54,11 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::FindNetwork(TimePoint now) {
       co_await FillUnshown(spec_, ledger_->Objects(Kind::kNetwork), std::move(listing.networks));
   std::vector<Endpoint> endpoints;
   const Network* const existing = FindOverlay(spec_, listing.networks);
-  recreation_.Found(existing != nullptr, now);
+  const bool right = existing != nullptr && Differences(spec_, *existing).empty();
+  recreation_.Found(existing != nullptr, right, now);
   if (existing == nullptr) {
     reading_.reset();
-  } else if (!Differences(spec_, *existing).empty()) {
+  } else if (!right) {
     absl::StatusOr<std::vector<Endpoint>> found = co_await call::Endpoints(existing->id);
     if (!found.ok()) co_return co_await Failed(OverlayState::kNetwork, found.status());
     endpoints = *std::move(found);
@@ -77,14 +78,9 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::FindNetwork(TimePoint now) {
   if (recreation_.IsAwaited(now)) co_return recreation_.Awaits<OverlayState>(spec_.name, now);
   co_await InspectLedger(listing, now);
   if (auto wait = co_await PutBase(plan, listing, now)) co_return wait;
-  switch (plan.action) {
-    case NetworkAction::kAdopt:
-      co_return co_await Adopt(*plan.existing);
-    case NetworkAction::kRecreate:
-      co_return co_await Replace(plan);
-    default:
-      co_return co_await Create(plan);
-  }
+  if (plan.action == NetworkAction::kAdopt) co_return co_await Adopt(*plan.existing);
+  if (plan.action == NetworkAction::kRecreate) co_return co_await Replace(plan);
+  co_return co_await Create(plan);
 }
 
 OverlayMachine::Wait OverlayMachine::Refused(std::string reason) {
@@ -254,6 +250,7 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::Replace(const NetworkPlan& p
   open_ = false;
   co_await call::Close();
   reading_.reset();
+  recreation_.Deleted();  // also if the answer is lost
   const absl::Status status = co_await call::Delete(plan.existing->id, plan.existing->name);
   if (!status.ok()) co_return co_await Failed(OverlayState::kNetwork, status);
   ledger_->Forget(Kind::kNetwork, plan.existing->name);
@@ -281,10 +278,8 @@ Sequence<OverlayMachine::MaybeWait> OverlayMachine::Create(const NetworkPlan& pl
     co_return co_await Failed(OverlayState::kNetwork, created, CreateHint(created, spec_));
   }
   open_ = true;
-  const bool was_lost = recreation_.Created(clock_());
-  lost_routes_ = 0;
-  const bool was_synced = std::exchange(synced_version_, std::nullopt).has_value();
-  if (was_lost || was_synced)
+  synced_ = Synced();  // what it had before went with it
+  if (recreation_.Created(clock_()))
     repairs_->Add(Repairs::Kind::kNetwork, 1, absl::StrCat("the network ", spec_.name), clock_());
   writer_ = RouteWriter();
   made_shape_ = ShapeOf(plan.document);

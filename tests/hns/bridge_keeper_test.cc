@@ -192,6 +192,13 @@ TEST(BridgeKeeperTest, AnEndpointWithoutItsAdapterIsMadeAgain) {
   stage.clock.now += 29s;
   EXPECT_EQ(stage.Round().endpoint_id, before);
   stage.clock.now += 1s;
+  stage.api.before = [done = false](const Step& step) mutable -> MaybeRefused {
+    if (done || !step.document.starts_with("POST /endpoints/ {")) return std::nullopt;
+    done = true;
+    return hresult::kUnspecified;
+  };
+  EXPECT_THAT(stage.Round().sentence, StartsWith("create the endpoint cbr0_ep: E_FAIL"));
+  EXPECT_THAT(stage.Endpoints(), IsEmpty());
   outcome = stage.Round();
   EXPECT_NE(outcome.endpoint_id, before);
   EXPECT_EQ(outcome.endpoint_id, stage.Endpoints()[0].id);
@@ -199,8 +206,50 @@ TEST(BridgeKeeperTest, AnEndpointWithoutItsAdapterIsMadeAgain) {
   EXPECT_GT(*outcome.next, stage.Now() + 30s) << "with a growing delay";
   stage.keeper->SetAdapterPresent(true);
   EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
-  EXPECT_EQ(repairs->Count(Repairs::Kind::kNetwork), 0u);
+  EXPECT_EQ(repairs->ReadLast(stage.Now()).all, 0u) << "no other program deleted it";
+
+  ASSERT_TRUE(stage.stranger.DeleteEndpoint(stage.Endpoints()[0].id, "cbr0_ep").ok());
+  stage.keeper->Recheck();
+  EXPECT_EQ(stage.Drive().state, BridgeState::kInSync);
   EXPECT_EQ(repairs->Count(Repairs::Kind::kEndpoint), 1u);
+  EXPECT_EQ(repairs->ReadLast(stage.Now()).what, "the endpoint cbr0_ep");
+}
+
+TEST(BridgeKeeperTest, AChangedSpecIsNoLoss) {
+  BridgeStage stage({.settle = 15s});
+  const auto repairs = std::make_shared<Repairs>();
+  stage.keeper->SetRepairs(repairs);
+  stage.Drive();
+  stage.spec.subnet = Cidr("10.244.9.0/24");
+  stage.keeper->SetSpec(stage.spec);
+  for (const char* when : {"after the delete", "a round later"})
+    EXPECT_THAT(stage.Round().sentence, StartsWith("create the network cbr0: ")) << when;
+  EXPECT_EQ(stage.Drive().state, BridgeState::kInSync);
+  EXPECT_TRUE(stage.IsInSync());
+  EXPECT_EQ(repairs->ReadLast(stage.Now()).all, 0u);
+}
+
+// The keeper did not make the network, so that it replaces what another program put in its place.
+TEST(BridgeKeeperTest, ANetworkThatAnotherProgramReplacedIsRestored) {
+  BridgeStage stage({.settle = 15s});
+  stage.Drive();
+  stage.StartKeeper();
+  const auto repairs = std::make_shared<Repairs>();
+  stage.keeper->SetRepairs(repairs);
+  stage.Drive();
+  const BridgeNetwork before = stage.Networks()[0];
+  ASSERT_TRUE(stage.stranger.DeleteNetwork(before.id, before.name).ok());
+  stage.clock.now += 15s;
+  BridgeSpec other = stage.spec;
+  other.subnet = Cidr("10.244.9.0/24");
+  BridgeStage::Output(stage.hns.Call("POST", "/networks/", BridgeNetworkJson(other)));
+  stage.keeper->Recheck();
+  for (const char* when : {"after the delete", "a round later"})
+    EXPECT_THAT(stage.Round().sentence, StartsWith("create the network cbr0: ")) << when;
+  EXPECT_EQ(stage.Drive().state, BridgeState::kInSync);
+  EXPECT_TRUE(stage.IsInSync());
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kNetwork), 1u);
+  EXPECT_EQ(repairs->ReadLast(stage.Now()).all, 1u) << "with its endpoint";
 }
 
 TEST(BridgeKeeperTest, ALostNetworkIsMadeAgainWithItsEndpoint) {
@@ -353,6 +402,8 @@ TEST(BridgeKeeperTest, EachStepMayFail) {
 
 TEST(BridgeKeeperTest, AWrongEndpointIsReplacedOrReported) {
   BridgeStage stage;
+  const auto repairs = std::make_shared<Repairs>();
+  stage.keeper->SetRepairs(repairs);
   stage.Drive();
   const BridgeEndpoint ours = stage.Endpoints()[0];
   ASSERT_TRUE(stage.stranger.DeleteEndpoint(ours.id, ours.name).ok());
@@ -377,6 +428,7 @@ TEST(BridgeKeeperTest, AWrongEndpointIsReplacedOrReported) {
   stage.api.before = nullptr;
   EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
   EXPECT_TRUE(stage.IsInSync());
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kEndpoint), 1u) << "another program had replaced it";
 }
 
 TEST(BridgeKeeperTest, TheSameSpecCostsNoCall) {

@@ -649,6 +649,81 @@ TEST(OverlayKeeperTest, ARouteThatHnsDoesNotTakeBackIsNoRepair) {
             "the route to 10.244.1.0/24 and 1 more of flannel.4096");
 }
 
+TEST(OverlayKeeperTest, OnlyARouteThatIsWrittenAgainIsARepair) {
+  OverlayStage stage;
+  const auto repairs = std::make_shared<Repairs>();
+  stage.keeper->SetRepairs(repairs);
+  stage.Drive();
+  stage.AddPolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.9.0/24")));
+  stage.keeper->Recheck();
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kRoute), 0u) << "another program's was removed";
+
+  stage.AddPolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.0.0/24")));
+  stage.RemovePolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.2.0/24")));
+  stage.keeper->Recheck();
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kRoute), 1u);
+  EXPECT_EQ(repairs->ReadLast(stage.Now()).what, "the route to 10.244.2.0/24 of flannel.4096");
+
+  // The lease of the first one goes before HNS takes them back.
+  stage.RemovePolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24")));
+  stage.RemovePolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.2.0/24")));
+  stage.api.before = [](const Step& step) -> MaybeRefused {
+    if (step.function != "HcnModifyNetwork") return std::nullopt;
+    return hresult::kInvalidPolicy;
+  };
+  stage.keeper->Recheck();
+  EXPECT_EQ(stage.Round().state, OverlayState::kRoutes);
+  stage.api.before = nullptr;
+  stage.SetRoutes(RoutesTo({"10.244.2.0/24"}));
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kRoute), 2u);
+  EXPECT_EQ(repairs->ReadLast(stage.Now()).what, "the route to 10.244.2.0/24 of flannel.4096");
+}
+
+TEST(OverlayKeeperTest, AHostRouteIsARepairOnceHnsShowsIt) {
+  OverlayStage stage;
+  const auto repairs = std::make_shared<Repairs>();
+  stage.keeper->SetRepairs(repairs);
+  stage.Drive();
+  const auto count = [&] { return repairs->Count(Repairs::Kind::kHostRoute); };
+  const auto recheck = [&] {
+    stage.keeper->Recheck();
+    return stage.Round();
+  };
+  stage.RemovePolicy(HostRoutePolicy());
+  stage.api.answer = [](const Step& step, Reply& reply) {
+    if (step.function != "HcnQueryNetworkProperties") return;
+    absl::StrReplaceAll({{R"("HostRoute")", R"("Other")"}}, &reply.text);
+  };
+  EXPECT_THAT(recheck().notes, ElementsAre(HasSubstr("accepted it but does not show it")));
+  EXPECT_EQ(count(), 0u);
+  stage.api.answer = nullptr;
+  EXPECT_THAT(recheck().notes, IsEmpty());
+  EXPECT_EQ(count(), 1u);
+
+  stage.RemovePolicy(HostRoutePolicy());
+  stage.api.before = [](const Step& step) -> MaybeRefused {
+    if (!Says(step, "HcnModifyNetwork", "HostRoute")) return std::nullopt;
+    return hresult::kInvalidPolicyType;
+  };
+  EXPECT_THAT(recheck().notes, SizeIs(1));
+  EXPECT_EQ(count(), 1u) << "refused";
+  stage.api.before = nullptr;
+  stage.clock.now += 1s;
+  EXPECT_THAT(recheck().notes, IsEmpty());
+  EXPECT_EQ(count(), 2u);
+
+  stage.RemovePolicy(HostRoutePolicy());
+  stage.keeper->SetAdapterPresent(false);
+  EXPECT_TRUE(recheck().awaits_adapter);
+  stage.AddPolicy(HostRoutePolicy());
+  EXPECT_EQ(recheck().state, OverlayState::kInSync);
+  EXPECT_EQ(count(), 2u) << "another program's";
+}
+
 TEST(OverlayKeeperTest, ALostNetworkIsReportedBeforeItIsMadeAgain) {
   OverlayStage stage;
   stage.Drive();
@@ -699,8 +774,19 @@ TEST(OverlayKeeperTest, ANetworkThatIsDeletedAgainAndAgainIsMadeAgainAfterPauses
 }
 
 TEST(OverlayKeeperTest, AChangedSpecIsNoLoss) {
-  OverlayStage stage;
+  OverlayStage stage({.settle = 15s});
+  const auto repairs = std::make_shared<Repairs>();
+  stage.keeper->SetRepairs(repairs);
   stage.Drive();
+  // HNS refuses the new network for a while after our delete of the old one.
+  stage.spec.subnet = Cidr("10.244.9.0/24");
+  stage.keeper->SetSpec(stage.spec);
+  for (const char* when : {"after the delete", "a round later"})
+    EXPECT_THAT(stage.Round().sentence, HasSubstr("may still be finishing a delete")) << when;
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
+  EXPECT_EQ(stage.Overlay()->subnets[0].prefix, stage.spec.subnet);
+  EXPECT_EQ(repairs->ReadLast(stage.Now()).all, 0u);
+  stage.hns.Set({});
   stage.spec.name = "flannel.4097";
   stage.keeper->SetSpec(stage.spec);
   EXPECT_THAT(stage.Round().sentence, ::testing::Not(HasSubstr("is gone")));
@@ -715,6 +801,27 @@ TEST(OverlayKeeperTest, AChangedSpecIsNoLoss) {
   stage.spec.name = "flannel.4098";
   stage.keeper->SetSpec(stage.spec);
   EXPECT_THAT(stage.Round().sentence, ::testing::Not(HasSubstr("is gone")));
+}
+
+// The keeper did not make the network, so that it replaces what another program put in its place.
+TEST(OverlayKeeperTest, ANetworkThatAnotherProgramReplacedIsRestored) {
+  OverlayStage stage({.settle = 15s});
+  stage.Drive();
+  stage.StartKeeper();
+  const auto repairs = std::make_shared<Repairs>();
+  stage.keeper->SetRepairs(repairs);
+  stage.Drive();
+  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  stage.clock.now += 15s;
+  OverlaySpec other = stage.spec;
+  other.isolation_id = Vsid(4100);
+  ASSERT_TRUE(stage.stranger.Create(OverlayNetwork(other)).ok());
+  stage.keeper->Recheck();
+  for (const char* when : {"after the delete", "a round later"})
+    EXPECT_THAT(stage.Round().sentence, HasSubstr("may still be finishing a delete")) << when;
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kNetwork), 1u);
+  EXPECT_EQ(repairs->ReadLast(stage.Now()).all, 1u) << "with all that it had";
 }
 
 TEST(RepairsTest, TheLastDayIsCounted) {
