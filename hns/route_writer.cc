@@ -42,10 +42,8 @@ void RouteWriter::SetPlan(RoutePlan plan, TimePoint now) {
   Learn(not_shown);
   written_.clear();
   if (pending) WaitFrom(now);
-  if (plan.empty()) Reset();
+  if (plan.empty()) *this = RouteWriter();
 }
-
-void RouteWriter::Reset() { *this = RouteWriter(); }
 
 // Adapts limit_ to how many of the written changes a read does not show.
 void RouteWriter::Learn(std::size_t not_shown) {

@@ -78,7 +78,6 @@ class RouteWriter {
     Duration took{};
   };
 
-  void Reset();
   void StartOver();
   void Learn(std::size_t not_shown);
   void Took(const Timed& batch);
