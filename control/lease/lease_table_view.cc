@@ -102,6 +102,12 @@ std::vector<Peer> LeaseTable::Snapshot(IpFamily family) const {
   return peers;
 }
 
+std::optional<Peer> LeaseTable::PeerAt(const IpPrefix& subnet) const {
+  const RecordId holder = of(subnet.family()).subnets.Holder(subnet);
+  if (holder == kNoRecord) return std::nullopt;
+  return PeerOf(Read(holder), subnet.family());
+}
+
 std::vector<LeaseRow> LeaseTable::Rows() const {
   std::vector<LeaseRow> rows;
   rows.reserve(nodes_.size());

@@ -25,7 +25,9 @@ std::uint64_t HostRouteSink::Precedence(const host::Route& route) const {
 }
 
 bool HostRouteSink::Matters(const IpPrefix& destination) const {
-  if (config_.network.Contains(destination) || peers_.contains(destination)) return true;
+  if (config_.network.Contains(destination) || peers_.contains(destination) ||
+      left_.contains(destination) || DesiredWay(destination) != nullptr)
+    return true;
   const auto owned = owned_.lower_bound({destination, IpAddress()});
   return owned != owned_.end() && owned->first == destination;
 }
@@ -45,9 +47,8 @@ bool HostRouteSink::IsUpstreamRoute(const host::Route& route) const {
   if (!host_.is_windows() && route.metric != 0) return false;
   if (config_.tunnel && route.adapter_index == config_.tunnel->adapter_index) return true;
   if (upstream_ != 0 && route.adapter_index == upstream_) return true;
-  const auto peer = peers_.find(route.destination);
-  return underlay_ != 0 && route.adapter_index == underlay_ && peer != peers_.end() &&
-         route.gateway == peer->second.public_ip;
+  return underlay_ != 0 && route.adapter_index == underlay_ && route.gateway &&
+         *route.gateway == PeerOf(route.destination).public_ip;
 }
 
 bool HostRouteSink::WouldReplace(const Way& way, const host::Route& other) const {

@@ -22,8 +22,12 @@ RouteKey KeyOf(const host::Route& route) { return {route.destination, *route.gat
 }  // namespace
 
 HostRouteSink::HostRouteSink(host::Host& host, HostRouteConfig config, RouteLedger* ledger,
-                             std::function<TimePoint()> now)
-    : host_(host), config_(std::move(config)), ledger_(ledger), now_(std::move(now)) {}
+                             std::function<TimePoint()> now, PeerAt peer_at)
+    : host_(host),
+      config_(std::move(config)),
+      ledger_(ledger),
+      now_(std::move(now)),
+      peer_at_(std::move(peer_at)) {}
 
 std::string HostRouteSink::name() const {
   return absl::StrCat("routes on ", config_.direct ? config_.underlay.name : "",
@@ -33,17 +37,23 @@ std::string HostRouteSink::name() const {
 }
 
 lease::SinkReport HostRouteSink::Resync(std::span<const lease::Peer> all) {
+  Routes::Map desired;
   peers_.clear();
-  for (const lease::Peer& peer : all)
-    if (peer.subnet.family() == config_.family) peers_.emplace(peer.subnet, peer);
-  if (!config_.direct) PlaceAll();
+  for (const lease::Peer& peer : all) {
+    if (peer.subnet.family() != config_.family) continue;
+    if (config_.direct)
+      peers_.emplace(peer.subnet, peer);
+    else if (const std::optional<Way> way = Place(peer))
+      desired.emplace(*way, Form());
+  }
+  if (!config_.direct) routes_.ReplaceDesired(std::move(desired));
   return ReadApplyAndVerify();
 }
 
 lease::SinkReport HostRouteSink::Update(const lease::PeerChanges& changes) {
   for (const lease::Peer& peer : changes.upserts) {
     if (peer.subnet.family() != config_.family) continue;
-    peers_.insert_or_assign(peer.subnet, peer);
+    if (config_.direct) peers_.insert_or_assign(peer.subnet, peer);
     SetPeer(peer);
   }
   for (const IpPrefix& subnet : changes.removals) {
@@ -94,6 +104,12 @@ std::string HostRouteSink::Text(const ForeignRoute& other) {
       "a route", other.route.gateway ? absl::StrCat(" via ", other.route.gateway->ToString()) : "",
       " dev ", other.adapter,
       other.route.kind == host::RouteKind::kDerived ? " (made by the system)" : "");
+}
+
+lease::Peer HostRouteSink::PeerOf(const IpPrefix& subnet) const {
+  const auto peer = peers_.find(subnet);
+  if (peer != peers_.end()) return peer->second;
+  return (peer_at_ ? peer_at_(subnet) : std::nullopt).value_or(lease::Peer());
 }
 
 const HostRouteSink::Way* HostRouteSink::DesiredWay(const IpPrefix& subnet) const {
@@ -153,7 +169,7 @@ lease::SinkReport HostRouteSink::ApplyAndVerify() {
 void HostRouteSink::SyncLedger() {
   if (ledger_ == nullptr || !config_.direct) return;
   RouteKeys ours, gone = owned_;
-  left_.clear();
+  std::erase_if(left_, [&](const auto& each) { return !foreign_.contains(each.first); });
   for (const RouteKey& key : existing_owned_) gone.erase(key);
   for (const auto& [way, form] : routes_.desired()) {
     if (IsIntoTunnel(way)) continue;
@@ -163,9 +179,9 @@ void HostRouteSink::SyncLedger() {
   }
   for (const auto& [destination, gateway] : gone) {
     if (const auto other = foreign_.find(destination); other != foreign_.end())
-      left_.push_back(absl::StrCat("route ", destination.ToString(), " via ", gateway.ToString(),
-                                   " is no longer flanneld's: ", Text(other->second.front()),
-                                   " has its place and is left"));
+      left_[destination] = absl::StrCat("route ", destination.ToString(), " via ",
+                                        gateway.ToString(), " is no longer flanneld's: ",
+                                        Text(other->second.front()), " has its place and is left");
   }
   Disown(gone);
   if (!ours.empty()) ledger_->Intend(ours);
@@ -200,7 +216,7 @@ HostRouteSink::Step HostRouteSink::StepFor(const Way& way) {
                        [&](const ForeignRoute& other) { return IsUpstreamRoute(other.route); });
   failures_[way] = absl::StrCat(
       Text(*blocking), ", which is not flanneld's, has this destination, the subnet of node ",
-      Quoted(peers_.at(destination).node), "; remove it, or give that node another podCIDR");
+      Quoted(PeerOf(destination).node), "; remove it, or give that node another podCIDR");
   return Step::kWait;
 }
 
@@ -332,7 +348,7 @@ lease::SinkReport HostRouteSink::Report() {
   report.restored = std::exchange(restored_, 0);
   report.restored_one = std::exchange(restored_one_, "");
   if (!read_error_.empty()) {
-    report.desired = peers_.size();
+    report.desired = config_.direct ? peers_.size() : routes_.desired().size();
     report.pending.push_back(read_error_);
     return report;
   }
@@ -341,8 +357,13 @@ lease::SinkReport HostRouteSink::Report() {
   report.more = more_;
   report.settled = !more_;
   for (const auto& [subnet, why] : refused_) report.refused.push_back(why);
-  report.notes = left_;
   std::size_t unnamed = 0;
+  for (const auto& [destination, text] : left_) {
+    if (report.notes.size() == kMostNamed)
+      ++unnamed;
+    else
+      report.notes.push_back(text);
+  }
   for (const auto& [subnet, contest] : contests_) {
     if (now_() > contest.last + std::max(contest.pause, kShown)) continue;  // it may be over
     if (report.notes.size() == kMostNamed)

@@ -80,9 +80,12 @@ class HostRouteSink final : public lease::Sink {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::steady_clock::duration;
-  // `ledger` may be null.
+  // The peer that has a subnet, of which a sink without direct routes keeps no copy.
+  using PeerAt = std::function<std::optional<lease::Peer>(const IpPrefix& subnet)>;
+  // `ledger` and `peer_at` may be null.
   HostRouteSink(host::Host& host, HostRouteConfig config, RouteLedger* ledger = nullptr,
-                std::function<TimePoint()> now = &std::chrono::steady_clock::now);
+                std::function<TimePoint()> now = &std::chrono::steady_clock::now,
+                PeerAt peer_at = nullptr);
 
   std::string name() const override;
   std::string_view kind() const override { return "host-routes"; }
@@ -133,6 +136,7 @@ class HostRouteSink final : public lease::Sink {
 
   // Peers are reached directly or by the tunnel (DirectRouting).
   bool chooses() const { return config_.direct && config_.tunnel; }
+  lease::Peer PeerOf(const IpPrefix& subnet) const;
   // The desired way to `subnet`, or null.
   const Way* DesiredWay(const IpPrefix& subnet) const;
   bool Matters(const IpPrefix& destination) const;
@@ -172,14 +176,15 @@ class HostRouteSink final : public lease::Sink {
   HostRouteConfig config_;
   RouteLedger* const ledger_;
   const std::function<TimePoint()> now_;
-  absl::btree_map<IpPrefix, lease::Peer> peers_;
+  const PeerAt peer_at_;
+  absl::btree_map<IpPrefix, lease::Peer> peers_;  // empty unless routes are direct
   std::map<IpPrefix, std::string> refused_;  // the reasons of peers that have no way
   // As of the last reading.
   OnLink on_link_;
   std::uint32_t underlay_ = 0, upstream_ = 0;  // adapters
   RouteKeys owned_;                            // as in the ledger
   RouteKeys existing_owned_;                   // of the existing routes that are ours
-  std::vector<std::string> left_;  // routes in the place of ours, whose entries were just dropped
+  std::map<IpPrefix, std::string> left_;  // foreign routes in the place of ours that are disowned
   ForeignRoutes foreign_;
   std::map<Way, std::string> preceded_;  // our routes, and the foreign route before each
 

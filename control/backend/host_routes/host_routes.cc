@@ -2,6 +2,7 @@
 #include "control/backend/host_routes/host_routes.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -72,8 +73,12 @@ absl::Status HostRoutes::Open() {
     if (std::any_of(sinks_.begin(), sinks_.end(),
                     [&](const Opened& opened) { return opened.config == desired; }))
       continue;
-    sinks_.push_back({desired, std::make_unique<control::HostRouteSink>(context_.host, desired,
-                                                                        context_.ledger.get())});
+    const auto peer_at = [this](const IpPrefix& subnet) {
+      return context_.reconciler.table().PeerAt(subnet);
+    };
+    sinks_.push_back({desired, std::make_unique<control::HostRouteSink>(
+                                   context_.host, desired, context_.ledger.get(),
+                                   &std::chrono::steady_clock::now, peer_at)});
     control::HostRouteSink& sink = *sinks_.back().sink;
     if (!tunnels_) control::LogInfo(absl::StrCat("peers are reached by ", sink.name()));
     context_.reconciler.AddSink(sink, FamiliesOf(config.family));

@@ -67,6 +67,14 @@ TEST_F(LeaseTableTest, IdenticalIsNoChange) {
   EXPECT_EQ(table.generation(), generation);
 }
 
+TEST_F(LeaseTableTest, ThePeerOfASubnetIsFound) {
+  testing::ApplySnapshot(table, {a, b}, {});
+  const std::vector<Peer> all = table.Snapshot(IpFamily::kV4);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(table.PeerAt(all[1].subnet), all[1]);
+  EXPECT_EQ(table.PeerAt(Prefix("10.244.0.0/16")), std::nullopt);
+}
+
 TEST_F(LeaseTableTest, SameKeyNewValueIsAnUpdateByEvent) {
   table.Upsert(a);
   Changes();

@@ -2,6 +2,7 @@
 // Foreign routes in the place of a peer's route: which are kept, which are taken over, and which
 // one stays when two programs contend.
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "control/sinks/host_route_sink.h"
@@ -85,7 +86,11 @@ class ForeignRouteTest : public ::testing::Test {
     return config;
   }
   HostRouteSink Make(HostRouteConfig config) {
-    return HostRouteSink(host, std::move(config), &ledger, [this] { return now; });
+    return HostRouteSink(
+        host, std::move(config), &ledger, [this] { return now; },
+        [this](const IpPrefix& subnet) {
+          return subnet == a.subnet ? std::optional(a) : std::nullopt;
+        });
   }
   static RouteKey Key(std::string_view destination, std::string_view gateway) {
     return {Prefix(destination), Address(gateway)};
@@ -146,6 +151,16 @@ TEST_F(ForeignRouteTest, TheExistingRouteIsNamed) {
                   "\"a\"; remove it, or give that node another podCIDR",
                   HasSubstr("route 10.244.2.0/24 via 192.0.2.2 dev eth0: a blackhole or "
                             "unreachable route, which is not flanneld's, has this destination")));
+}
+
+// Of 100,000 peers a copy is 15 MB.
+TEST_F(ForeignRouteTest, ATunnelsSinkKeepsNoPeerAndAsksForTheOneThatItNames) {
+  host.routes = {To("10.244.1.0/24", "198.51.100.1", kOther)};
+  const lease::Peer reported = MakePeer("reported", "10.244.1.0/24", "192.0.2.1");
+  EXPECT_THAT(tunnel.Resync(std::vector{reported}).pending,
+              ElementsAre(HasSubstr("the subnet of node \"a\"")));
+  EXPECT_THAT(sink.Resync(std::vector{reported}).pending,
+              ElementsAre(HasSubstr("the subnet of node \"reported\"")));
 }
 
 // An Update reads nothing: the kernel reports it.
@@ -455,6 +470,8 @@ TEST_F(WindowsRouteTest, OfAFormerNetworkGoesWhatTheLedgerHasWithTheSameGateway)
                           "198.51.100.1 dev other has its place and is left"));
   EXPECT_THAT(host.routes, ElementsAre(replaced));
   EXPECT_THAT(ledger.routes, IsEmpty());
+  EXPECT_THAT(sink.Retry().notes, SizeIs(1)) << "while it is there";
+  host.routes.clear();
   EXPECT_THAT(sink.Retry().notes, IsEmpty());
 }
 
