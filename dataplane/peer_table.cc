@@ -54,6 +54,7 @@ struct PeerTable::Names {
     std::optional<Clock::time_point> at{};
   };
   std::vector<Heard> heard;
+  PeerId last = kNoPeer;  // in NoteReceived's turn
   Clock::time_point noted{};
 };
 
@@ -109,10 +110,13 @@ PeerCounts PeerTable::CountsOf(PeerId id) const {
 }
 
 void PeerTable::NoteReceived(Clock::time_point now) {
+  constexpr PeerId kFew = 4096, kCalls = 8;
   const std::lock_guard lock(names_->mutex);
   names_->noted = now;
   names_->heard.resize(names_->next);
-  for (PeerId id = kNoPeer; id < names_->next; ++id) {
+  const PeerId count = std::min(names_->next, std::max(kFew, names_->next / kCalls + 1));
+  for (PeerId i = 0; i < count; ++i) {
+    const PeerId id = names_->last = (names_->last + 1) % names_->next;
     const Slot* const each = slots(id);
     std::uint64_t packets = 0;
     for (std::size_t worker = 0; worker < workers_; ++worker)
