@@ -113,8 +113,19 @@ def test_icmp_errors_name_their_peer():
         text = a.host.run(lab.program("flannelctl"), "status", "--admin", a.path("admin.sock"), check=False)
         command.expect(f"one from {b.lease.public_ip}" in text and "port unreachable" in text, f"status does not say who: {text}")
         samples = scrape(a)
-        command.expect(total(samples, "weft_kernel_events_total", event="icmp-refused", family="ipv4") >= 1, "the kernel's count is no metric")
+        refused = total(samples, "weft_kernel_events_total", event="icmp-refused", family="ipv4")
+        command.expect(refused >= 1, "the kernel's count is no metric")
         command.expect(not any(b.lease.public_ip in str(key) or ("node", "b") in key for key in samples), "a metric names a peer")
+
+        a.host.ip(f"link delete {node.DEVICE}")
+        command.wait_until(lambda: node.DEVICE in a.host.devices() and a.health("/readyz")[0] == 200, "the tunnel is made again", timeout=15)
+
+        def again():
+            errors()
+            return next((each["value"] for each in a.tunnel()["kernel"] if each["name"] == "icmp-refused"), 0)
+        command.wait_until(lambda: again() >= refused, "the new tunnel has as many ICMP errors before the next scrape", timeout=30)
+        now = total(scrape(a), "weft_kernel_events_total", event="icmp-refused", family="ipv4")
+        command.expect(now >= 2 * refused, f"of both tunnels: {now}, of the first: {refused}")
 
 
 def test_promtool():

@@ -182,8 +182,8 @@ struct Tunnel::Parts {
   dataplane::RemoteTable remotes;
   control::DataplaneSink table_sink;
   std::uint32_t adapter_index = 0;
-  std::optional<std::uint64_t> overflows_before;  // of the host
-  std::unique_ptr<Superframes> superframes;       // null: they are cut
+  std::optional<std::uint64_t> overflows_before, overflows;  // of the host; last read
+  std::unique_ptr<Superframes> superframes;                  // null: they are cut
   std::vector<std::unique_ptr<OfWorker>> workers;
   std::vector<std::jthread> threads;
 };
@@ -222,7 +222,7 @@ absl::StatusOr<std::unique_ptr<Tunnel>> Tunnel::Open(
   const absl::StatusOr<std::uint32_t> index = PrepareDevice(config, host);
   if (!index.ok()) return index.status();
   parts.adapter_index = *index;
-  parts.overflows_before = overflows;
+  parts.overflows_before = parts.overflows = overflows;
   parts.superframes = std::move(superframes);
   if (parts.superframes) parts.superframes->Poll();
   for (const auto& each : parts.workers) {
@@ -287,10 +287,10 @@ admin::TunnelStatus Tunnel::ReadStatus() const {
     AddCounts(each->pods->Counts(), status.kernel);
   }
   // The kernel counts datagrams with wrong checksums at their socket, too.
-  const auto overflows = HostOverflows(config_.family);
+  if (const auto now = HostOverflows(config_.family)) parts_->overflows = now;
   for (admin::KernelCount& each : status.kernel) {
-    if (each.name == "socket-overflow" && overflows && parts_->overflows_before)
-      each.value = std::min(each.value, *overflows - *parts_->overflows_before);
+    if (each.name == "socket-overflow" && parts_->overflows_before)
+      each.value = std::min(each.value, *parts_->overflows - *parts_->overflows_before);
   }
   AddCounts(KernelCounts(config_.device, config_.family), status.kernel);
   return status;

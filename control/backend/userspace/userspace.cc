@@ -192,6 +192,7 @@ absl::Status Userspace::OpenTunnel(const TunnelConfig& config) {
   }
   if (!tunnel.ok()) return tunnel.status();
   tunnels_.push_back(*std::move(tunnel));
+  SumKernelCounts(*tunnels_.back());  // before those that begin again pass what they were
   context_.reconciler.AddSink(tunnels_.back()->sink(), FamiliesOf(config.family));
   control::LogInfo(absl::StrCat(config.device, pcap ? " is captured: " : " is up: ",
                                 config.pod_device.kind == config::PodDevice::Kind::kTun
@@ -235,6 +236,16 @@ void Userspace::AppendChecks(std::vector<admin::Check>& out) const {
   if (context_.host.is_windows()) out.push_back({"hns", true, kWithoutHns});
 }
 
+void Userspace::SumKernelCounts(const Tunnel& tunnel) const {
+  const admin::TunnelStatus status = tunnel.ReadStatus();
+  for (const admin::KernelCount& count : status.kernel) {
+    if (count.name == "neighbours") continue;  // a gauge
+    KernelSum& sum = kernel_sums_[{status.family, count.name}];
+    if (count.value < sum.now) sum.before += sum.now;  // it began again with the tunnel
+    sum.now = count.value;
+  }
+}
+
 void Userspace::AddMetrics(metrics::Exposition& exposition) const {
   using dataplane::Verdict;
   using metrics::Metric;
@@ -249,15 +260,7 @@ void Userspace::AddMetrics(metrics::Exposition& exposition) const {
                      counts.packets[i]);
     }
   };
-  for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) {
-    const admin::TunnelStatus status = tunnel->ReadStatus();
-    for (const admin::KernelCount& count : status.kernel) {
-      if (count.name == "neighbours") continue;  // a gauge
-      KernelSum& sum = kernel_sums_[{status.family, count.name}];
-      if (count.value < sum.now) sum.before += sum.now;  // it began again with the tunnel
-      sum.now = count.value;
-    }
-  }
+  for (const std::unique_ptr<Tunnel>& tunnel : tunnels_) SumKernelCounts(*tunnel);
   for (const auto& [key, sum] : kernel_sums_)
     exposition.Add(Metric::kKernelEvents, {key.first, key.second}, sum.before + sum.now);
   for (const auto& [family, counters] : {std::pair(std::string_view("ipv4"), v4_counters_.get()),
