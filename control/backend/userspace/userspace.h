@@ -59,8 +59,8 @@ class Userspace final : public Backend {
   std::vector<std::unique_ptr<Tunnel>> tunnels_;  // after Inspect each has one of `configs_`
   // By family: they outlive the tunnels, so that they never decrease. Null: there was no tunnel.
   std::shared_ptr<dataplane::Counters> v4_counters_, v6_counters_;
-  // Likewise, by family and name: counts of the kernel and the ports as SumKernelCounts saw them, of
-  // this tunnel and of those before it.
+  // Likewise, by family and name: counts of the kernel and the ports, as SumKernelCounts saw them:
+  // of this tunnel, and of those before it.
   struct KernelSum {
     std::uint64_t now = 0, before = 0;
   };
