@@ -244,7 +244,11 @@ absl::StatusOr<InstalledConfig> InstallConfig(const InstallRequest& request) {
   const bool has_record = !absl::IsUnimplemented(files.status());
   if (!has_record) {
     result.left.emplace_back(files.status().message());
-    if (FindFile(request.path) != Found::kNothing) return result;  // perhaps the later weft's
+    if (FindFile(request.path) != Found::kNothing) {  // perhaps the later weft's
+      const auto text = control::ReadFileText(request.path, kMostConfigText);
+      result.differs = !text.ok() || *text != request.text;
+      return result;
+    }
     files = std::vector<ConfigFile>();
   }
   if (!files.ok()) return files.status();

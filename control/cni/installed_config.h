@@ -41,7 +41,8 @@ struct InstallRequest {
 };
 
 struct InstalledConfig {
-  bool written = false;              // false: the file had this content already
+  bool written = false;              // false: the file had this content already, or differs
+  bool differs = false;              // and may be that of a later weft, whose record there is
   std::vector<std::string> removed;  // our files of earlier runs, in other places
   // Those that were changed since, and a record of a later weft: a sentence each.
   std::vector<std::string> left;

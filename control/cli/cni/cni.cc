@@ -158,7 +158,11 @@ ExitCode RunInstall(CniOptions options, Io& io) {
   const auto installed = cni::InstallConfig(
       {control::WithoutEndSlash(options.state_dir), path, *text, options.overwrite});
   if (!installed.ok()) return Fail(io, kVerb, installed.status());
-  io.out << (installed->written ? "wrote " : "unchanged: ") << path << "\n";
+  io.out << (installed->written   ? "wrote "
+             : installed->differs ? "left with another content: "
+                                  : "unchanged: ")
+         << path << "\n";
+  if (installed->differs) code = ExitCode::kFinding;
   for (const std::string& each : installed->removed)
     io.out << "removed " << each << ", which an earlier run wrote\n";
   for (const std::string& each : installed->left)

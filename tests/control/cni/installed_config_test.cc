@@ -124,7 +124,10 @@ TEST_F(InstalledConfigTest, ARecordOfALaterVersionIsLeftAndStopsNothing) {
     ASSERT_TRUE(installed.ok()) << installed.status();
     EXPECT_TRUE(installed->written);
     EXPECT_THAT(installed->left, ElementsAre(AllOf(HasSubstr(record), HasSubstr("has version 2"))));
-    EXPECT_FALSE(InstallConfig(Request("b"))->written) << "perhaps the later program's";
+    EXPECT_FALSE(InstallConfig(Request("a"))->differs);
+    const auto other = InstallConfig(Request("b"));
+    EXPECT_FALSE(other->written) << "perhaps the later program's";
+    EXPECT_TRUE(other->differs);
     EXPECT_EQ(Read(ours_), "a");
     EXPECT_EQ(Read(record), text);
     EXPECT_EQ(RemoveInstalledConfig((root_ / "state").string()).status().code(),

@@ -172,6 +172,17 @@ TEST_F(CniTest, InstallsOnceAndSaysWhatIsInTheWay) {
   EXPECT_EQ(Text("net.d/00-flannel.conflist"), "mine");
 }
 
+TEST_F(CniTest, AFileBesideALaterWeftsRecordIsNotCalledUnchanged) {
+  Write("state/cni.json", R"({"apiVersion": "weft/cni/v2", "version": 2, "files": []})");
+  Write("net.d/10-flannel.conflist", "the later weft's");
+  const Outcome outcome = RunWithServices("install");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.out,
+            "left with another content: " + Path("net.d/10-flannel.conflist") + "\n");
+  EXPECT_THAT(outcome.err, HasSubstr("has version 2"));
+  EXPECT_EQ(Text("net.d/10-flannel.conflist"), "the later weft's");
+}
+
 TEST_F(CniTest, InstallWaitsForSubnetEnv) {
   const std::string text = Text("subnet.env");
   std::filesystem::remove(folder_ / "subnet.env");
