@@ -134,12 +134,16 @@ ExitCode AddEndpoint(const EndpointOptions& options, Io& io) {
     const auto all = client.Endpoints(made->network, &others, &documents);
     if (!all.ok()) return Refused(io, kVerb, all.status());
     for (std::size_t i = 0; i < documents.size(); ++i) {
-      if ((*all)[i].id == made->id)
-        io.out << nlohmann::ordered_json::parse(documents[i]).dump(2) << "\n";
+      if ((*all)[i].id != made->id) continue;
+      io.out << nlohmann::ordered_json::parse(documents[i]).dump(2) << "\n";
+      return ExitCode::kOk;
     }
-  } else {
-    io.out << made->id.ToString() << "\n";
+    ReportUnread(io, kVerb, others);
+    return Found(io, kVerb,
+                 absl::StrCat("the endpoint ", made->id.ToString(),
+                              " was made, and HNS does not show it"));
   }
+  io.out << made->id.ToString() << "\n";
   return ExitCode::kOk;
 }
 

@@ -213,6 +213,20 @@ TEST_F(HnsEndpointTest, AnUnreadableOneIsSkippedAndNamed) {
   EXPECT_EQ(List(), "");
 }
 
+TEST_F(HnsEndpointTest, ANewOneThatIsNotListedIsAFinding) {
+  hns::emulator::Fault fault;
+  fault.function = "HcnQueryEndpointProperties";
+  fault.first = 2;  // not the reading of what was made
+  fault.code = hns::hresult::kUnspecified;
+  hns_.Add(fault);
+  const Outcome outcome = Add("10.244.9.8", {"-o", "json"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("omitted: list the endpoints"),
+                                 HasSubstr(" was made, and HNS does not show it")));
+  EXPECT_THAT(List(), HasSubstr("weft-10.244.9.8"));
+}
+
 TEST_F(HnsEndpointTest, ANetworkWithoutAddressOrMacIsShown) {
   const hns::Reply made =
       hns_.Create(hns::Kind::kNetwork, hns::Handle::kNone, hns::Guid(),
