@@ -84,6 +84,7 @@ absl::StatusOr<InterfaceChoice> UnderlayKeeper::Keep(const InterfaceRequest& req
   if (!fresh.choice.ok()) fresh.reasons.named.clear();
   if (!current) {
     request_ = request;
+    adapters_ = facts.adapters;
     return fresh.choice;
   }
   const bool named = !fresh.reasons.named.empty();
@@ -102,7 +103,10 @@ absl::StatusOr<InterfaceChoice> UnderlayKeeper::Keep(const InterfaceRequest& req
   // While the address is gone, another one that was named before is no reason: the list of flags or
   // of InternalIPs has it for a start without this one.
   const bool requested = !gone || request != request_;
-  if (!gone) request_ = request;
+  if (!gone) {
+    request_ = request;
+    adapters_ = facts.adapters;
+  }
   if (requested && !(first_ && named && HaveSameAddresses(*fresh.choice, *first_)))
     if (auto moved = MoveToNamed(request, facts, *current, fresh)) return *moved;
   // A public address that this host lacks, and no interface is named.
@@ -178,9 +182,15 @@ absl::StatusOr<InterfaceChoice> UnderlayKeeper::Follow(const InterfaceRequest& r
       lost = address.ToString();
     }
   }
-  // A bridge or a switch that took the NIC over has its MAC, and may have got another address.
+  // A bridge or a switch that took the NIC over has its MAC, and may have got another address. A
+  // VLAN's adapter has that MAC, too, but had its address before.
+  const auto is_new = [&](const std::optional<ChosenFamily>& family) {
+    const Adapter* const before = family ? OwnerOf(family->address, adapters_) : nullptr;
+    return !before || before->index == current.index;
+  };
   const bool other_end = home && !lost.empty() && fresh.choice.ok() &&
-                         fresh.choice->mac == current.mac && current.mac != MacAddress();
+                         fresh.choice->mac == current.mac && current.mac != MacAddress() &&
+                         is_new(fresh.choice->v4) && is_new(fresh.choice->v6);
   const bool named_elsewhere = lost.empty() && !reason_.empty() && !fresh.reasons.named.empty();
   if (gone && (other_end || named_elsewhere)) {
     if (other_end) reason_ = absl::StrCat(lost, " is gone");

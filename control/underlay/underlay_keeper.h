@@ -15,6 +15,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "control/clock.h"
@@ -59,6 +60,7 @@ class UnderlayKeeper {
                                          bool gone, const Fresh& fresh);
 
   InterfaceRequest request_;              // of the last call that found the address
+  std::vector<host::Adapter> adapters_;   // the same
   std::optional<InterfaceChoice> first_;  // before its adapter was missing
   std::optional<control::TimePoint> gone_since_, missing_since_, back_since_;
   std::string reason_;

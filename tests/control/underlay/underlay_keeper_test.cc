@@ -493,6 +493,27 @@ TEST(UnderlayKeeperTest, WithoutLinkNothingReplacesTheAddress) {
   }
 }
 
+// A VLAN of the NIC has its MAC, as a bridge that took the NIC over has.
+TEST(UnderlayKeeperTest, AnAdapterWithTheMacThatHadItsAddressBeforeIsNotFollowed) {
+  Node node;
+  node.Plug(11, "eth0.100", "02:00:00:00:00:a0", {"192.168.50.5"});
+  node.AddDefault(11, 400);
+  node.Read();
+  ASSERT_EQ(node.underlay(), "eth0, 10.9.0.1");
+  node.Named("eth0").link = node.Named("eth0.100").link = false;
+  node.Lose("eth0", "10.9.0.1");
+  node.facts.routes_v4 = {Node::Route(11, 400)};
+  node.Read();
+  node.Pass(minutes(2));
+  node.Named("eth0").link = node.Named("eth0.100").link = true;
+  node.Pass(seconds(60));
+  EXPECT_THAT(node.waits, HasSubstr("eth0 exists but has lost its address 10.9.0.1"));
+  node.Add("eth0", "10.9.0.1");
+  node.Read();
+  EXPECT_EQ(node.underlay(), "eth0, 10.9.0.1");
+  EXPECT_THAT(node.reasons, IsEmpty());
+}
+
 TEST(UnderlayKeeperTest, WithoutAnotherAddressTheNodeWaits) {
   Node node;
   node.Read();
