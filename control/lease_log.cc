@@ -23,7 +23,7 @@ LeaseLog::LeaseLog(const lease::LeaseTable& table, OnNotice on_notice)
     : table_(table), on_notice_(std::move(on_notice)) {}
 
 void LeaseLog::LogAll() {
-  logged_generation_ = table_.generation();
+  logged_generation_ = table_.lease_generation();
   const Logged before = std::exchange(logged_, {});
   std::size_t lines = 0;
   table_.ForEachRemarkable([&](const lease::LeaseRow& row) { LogRow(row, before, lines); });
@@ -42,7 +42,7 @@ void LeaseLog::LogNode(const lease::NodeKey& node) {
 }
 
 void LeaseLog::LogGone(const lease::NodeKey& node) {
-  for (const lease::LeaseRow& row : table_.RowsOf(node)) {
+  for (const lease::LeaseRow& row : table_.RowsOf(node, /*explained=*/false)) {
     logged_.erase(KeyOf(node, row.family));
     Notice(Severity::kInfo,
            absl::StrCat("the lease of node ", Quoted(node.name), " (", row.lease.subnet.ToString(),

@@ -28,8 +28,8 @@ class LeaseLog {
   void LogNode(const lease::NodeKey& node);
   // The table is about to lose this node's lease: if it comes back, it is judged again.
   void LogGone(const lease::NodeKey& node);
-  // The table has not changed since LogAll.
-  bool logged_all() const { return table_.generation() == logged_generation_; }
+  // The table's leases have not changed since LogAll.
+  bool logged_all() const { return table_.lease_generation() == logged_generation_; }
 
   void LogRefused(const lease::RefusedNode& node);
   void LogNotJoined(const lease::NotJoinedNode& node);

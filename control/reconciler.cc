@@ -313,7 +313,7 @@ void Reconciler::OnSnapshotEnd() {
 }
 
 void Reconciler::OnUpsert(const lease::Lease& lease) {
-  const std::uint64_t before = table_.generation();
+  const std::uint64_t before = table_.lease_generation();
   if (table_.Upsert(lease)) {
     // A snapshot may change all leases: they are logged together at its end.
     if (!in_snapshot_ && own_known_) log_.LogNode(lease.node);
@@ -323,7 +323,7 @@ void Reconciler::OnUpsert(const lease::Lease& lease) {
 }
 
 void Reconciler::OnDelete(const lease::NodeKey& node) {
-  const std::uint64_t before = table_.generation();
+  const std::uint64_t before = table_.lease_generation();
   log_.LogGone(node);
   if (table_.Remove(node)) FlushSoon();
   ChangedSince(before);

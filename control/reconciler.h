@@ -42,7 +42,7 @@ struct ReconcilerOptions {
 // report, but must not call anything else of it, except that on_own_node may call SetOwn and
 // AddSink.
 struct ReconcilerHooks {
-  std::function<void()> on_change;  // report() may differ
+  std::function<void()> on_change;  // report() may differ, but for a generation of readiness alone
   std::function<void(const std::optional<lease::OwnNode>&)>
       on_own_node;     // our Node changed, or was deleted (empty)
   OnNotice on_notice;  // for the log
@@ -166,7 +166,7 @@ class Reconciler final : public lease::SourceListener {
     if (hooks_.on_change) hooks_.on_change();
   }
   void ChangedSince(std::uint64_t generation) const {
-    if (table_.generation() != generation) Changed();
+    if (table_.lease_generation() != generation) Changed();
   }
   // Logs notes and refusals when they change, as soon as the limit allows.
   void LogItems(Attached& at, const std::vector<std::string>& items, bool& logged) const;

@@ -259,7 +259,7 @@ bool LeaseTable::Put(const Lease& reported) {
     const PackedLease known = Read(slot.record);
     if (known.value() == desired.value()) {
       if (in_snapshot_) Mark(slot.record, true);
-      if (SetReadiness(store_.At(slot.record), lease.readiness)) ++generation_;
+      if (SetReadiness(store_.At(slot.record), lease.readiness)) ++readiness_changes_;
       return false;
     }
     used = Unindex(slot.record);
@@ -336,7 +336,12 @@ LeaseTable::Used LeaseTable::Unindex(RecordId record) {
     Family& mine = of(family);
     const PeerState alone = lease.alone(family);
     --mine.alone[static_cast<std::size_t>(alone)];
-    if (const auto address = lease.public_ip(family)) mine.public_ips.Remove(*address);
+    if (const auto address = lease.public_ip(family)) {
+      mine.public_ips.Remove(*address);
+      const auto twins = mine.twins.find(*address);
+      if (twins != mine.twins.end() && std::ranges::count(twins->second, record) > 0)
+        mine.twins.erase(twins);
+    }
     if (IsComplete(alone)) {
       used[static_cast<std::size_t>(family)] = lease.subnet(family);
       Drop(record, family);

@@ -114,20 +114,22 @@ class LeaseTable {
   std::optional<Peer> PeerAt(const IpPrefix& subnet) const;
 
   std::size_t size() const { return nodes_.size(); }
-  // Increases with every change of the leases, the refused nodes or our identity.
-  std::uint64_t generation() const { return generation_; }
+  // Increases with every change of what Rows and Refused return.
+  std::uint64_t generation() const { return generation_ + readiness_changes_; }
+  // The same without changes of Nodes' readiness, of which a large cluster always has some.
+  std::uint64_t lease_generation() const { return generation_; }
   // Ordered by node and family. O(n log n).
   std::vector<LeaseRow> Rows() const;
   // The halves in use of each other node, without the time of creation, in no order. The lease
   // lives until `visit` returns. O(n).
   void ForEachInUse(absl::FunctionRef<void(const Lease&)> visit) const;
-  // The rows of one node: none, one or two.
-  std::vector<LeaseRow> RowsOf(const NodeKey& node) const;
+  // The rows of one node: none, one or two; with or without their details.
+  std::vector<LeaseRow> RowsOf(const NodeKey& node, bool explained = true) const;
   // Visits the rows that are remarkable (IsRemarkable). O(1) when there are none, else O(n). The
   // row lives until `visit` returns.
   void ForEachRemarkable(absl::FunctionRef<void(const LeaseRow&)> visit) const;
-  // O(1) while all subnets have one length and no public IP is shared; else O(n), cached until the
-  // next change.
+  // O(1) while all subnets have one length and no public IP is shared; else O(n), cached until a
+  // lease changes.
   StateCounts Counts(IpFamily family) const;
   // Counts nodes, including refused ones without a lease. O(n).
   PeerCounts Peers() const;
@@ -144,6 +146,7 @@ class LeaseTable {
   std::string DuplicateMac() const;
   // The name of a Node that differs from `name` only in case; empty: none. O(n).
   std::string NameInOtherCase(std::string_view name) const;
+  std::size_t scans() const { return scans_; }  // over all leases so far; for tests
 
  private:
   static constexpr std::array kFamilies = {IpFamily::kV4, IpFamily::kV6};
@@ -153,6 +156,8 @@ class LeaseTable {
     Family(const RecordStore& store, IpFamily family) : subnets(store, family) {}
     SubnetIndex subnets;  // leases in use
     AddressUses public_ips;
+    // Two nodes' leases of each shared public IP, as TwinOf found them.
+    absl::flat_hash_map<IpAddress, std::array<RecordId, 2>> twins;
     // Public IPs of leases in use that lie in Network: where a pod subnet may lie, too.
     absl::btree_set<std::pair<IpAddress, RecordId>> inner_ips;
     std::vector<RecordId> waiting;
@@ -190,6 +195,7 @@ class LeaseTable {
 
   PackedLease Read(RecordId lease) const { return PackedLease(store_.At(lease)); }
   void ForEach(const auto& visit) const {
+    ++scans_;
     store_.ForEach([](const char* at) { return PackedLease(at).size(); }, visit);
   }
   RecordId Find(const NodeKey& node) const;
@@ -232,7 +238,10 @@ class LeaseTable {
   PeerState JudgeAlone(const PackedLease& lease, const IpPrefix& subnet) const;
   PeerState Judge(RecordId lease, IpFamily family) const;
   std::vector<RecordId> InOrder(std::vector<RecordId> leases) const;
-  LeaseRow RowOf(RecordId lease, IpFamily family, PeerState state) const;
+  // A lease of another node with the public IP of `lease`, or kNoRecord. O(n) at the first call,
+  // and after one of the two leases in `twins` changed.
+  RecordId TwinOf(const PackedLease& lease, IpFamily family) const;
+  LeaseRow RowOf(RecordId lease, IpFamily family, bool explained = true) const;
   std::string Explain(const PackedLease& lease, const FamilyLease& half, PeerState state) const;
   std::string ExplainOverlap(const PackedLease& lease, const FamilyLease& half) const;
   std::string ExplainPublicIp(const PackedLease& lease, const FamilyLease& half) const;
@@ -250,7 +259,8 @@ class LeaseTable {
   bool in_snapshot_ = false;
   mutable std::array<Family, 2> families_;
   Remarks refused_, not_joined_;
-  std::uint64_t generation_ = 1;
+  std::uint64_t generation_ = 1, readiness_changes_ = 0;
+  mutable std::size_t scans_ = 0;
   std::string packed_;  // the lease that was reported last; kept for its memory
 };
 

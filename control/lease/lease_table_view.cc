@@ -20,10 +20,11 @@ std::string TimeText(std::int64_t unix_seconds) {
                           absl::UTCTimeZone());
 }
 
-// `node "a" (Ready since 2026-11-19 00:00:00 UTC)`
-std::string Named(const PackedLease& lease) {
+// `node "a" (Ready since 2026-11-19 00:00:00 UTC)`. Conditions are without its readiness, which
+// changes often.
+std::string Named(const PackedLease& lease, bool with_readiness = true) {
   const auto readiness = lease.readiness();
-  if (!readiness) return absl::StrCat("node ", Quoted(lease.name()));
+  if (!readiness || !with_readiness) return absl::StrCat("node ", Quoted(lease.name()));
   return absl::StrCat("node ", Quoted(lease.name()), readiness->ready ? " (Ready" : " (NotReady",
                       readiness->since == 0 ? "" : " since ",
                       readiness->since == 0 ? "" : TimeText(readiness->since), ")");
@@ -116,7 +117,7 @@ std::vector<LeaseRow> LeaseTable::Rows() const {
   ForEach([&all](RecordId lease) { all.push_back(lease); });
   for (const RecordId lease : InOrder(std::move(all))) {
     for (const IpFamily family : kFamilies)
-      if (Read(lease).has(family)) rows.push_back(RowOf(lease, family, Judge(lease, family)));
+      if (Read(lease).has(family)) rows.push_back(RowOf(lease, family));
   }
   return rows;
 }
@@ -136,12 +137,12 @@ void LeaseTable::ForEachInUse(absl::FunctionRef<void(const Lease&)> visit) const
   });
 }
 
-std::vector<LeaseRow> LeaseTable::RowsOf(const NodeKey& node) const {
+std::vector<LeaseRow> LeaseTable::RowsOf(const NodeKey& node, bool explained) const {
   std::vector<LeaseRow> rows;
   const RecordId lease = Find(node);
   if (lease == kNoRecord) return rows;
   for (const IpFamily family : kFamilies)
-    if (Read(lease).has(family)) rows.push_back(RowOf(lease, family, Judge(lease, family)));
+    if (Read(lease).has(family)) rows.push_back(RowOf(lease, family, explained));
   return rows;
 }
 
@@ -163,7 +164,7 @@ void LeaseTable::ForEachRemarkable(absl::FunctionRef<void(const LeaseRow&)> visi
   });
   for (const RecordId lease : InOrder(std::move(some))) {
     for (const IpFamily family : kFamilies)
-      if (remarkable(lease, family)) visit(RowOf(lease, family, Judge(lease, family)));
+      if (remarkable(lease, family)) visit(RowOf(lease, family));
   }
 }
 
@@ -285,11 +286,32 @@ std::vector<RecordId> LeaseTable::InOrder(std::vector<RecordId> leases) const {
   return leases;
 }
 
-LeaseRow LeaseTable::RowOf(RecordId record, IpFamily family, PeerState state) const {
+RecordId LeaseTable::TwinOf(const PackedLease& lease, IpFamily family) const {
+  Family& mine = families_[static_cast<std::size_t>(family)];
+  const IpAddress address = *lease.public_ip(family);
+  if (!mine.twins.contains(address)) {
+    ForEach([&](RecordId record) {
+      const PackedLease each = Read(record);
+      const auto shared = each.has(family) ? each.public_ip(family) : std::nullopt;
+      if (!shared || mine.public_ips.Count(*shared) < 2) return;
+      auto& [one, other] =
+          mine.twins.try_emplace(*shared, std::array{record, kNoRecord}).first->second;
+      if (other == kNoRecord && Read(one).name() != each.name()) other = record;
+    });
+    absl::erase_if(mine.twins, [](const auto& each) { return each.second[1] == kNoRecord; });
+  }
+  const auto found = mine.twins.find(address);
+  if (found == mine.twins.end()) return kNoRecord;
+  const auto& [first, second] = found->second;
+  return Read(first).name() == lease.name() ? second : first;
+}
+
+LeaseRow LeaseTable::RowOf(RecordId record, IpFamily family, bool explained) const {
   const PackedLease lease = Read(record);
   const FamilyLease half = lease.half(family);
+  const PeerState state = Judge(record, family);
   return {lease.node(), std::string(lease.backend_type()), family, half,
-          state,        Explain(lease, half, state)};
+          state,        explained ? Explain(lease, half, state) : ""};
 }
 
 std::string LeaseTable::Explain(const PackedLease& lease, const FamilyLease& half,
@@ -310,13 +332,7 @@ std::string LeaseTable::Explain(const PackedLease& lease, const FamilyLease& hal
                           ": check the cluster's podCIDRs");
     }
     case PeerState::kDuplicatePublicIp: {
-      RecordId other = kNoRecord;
-      ForEach([&](RecordId record) {
-        const PackedLease twin = Read(record);
-        if (other == kNoRecord && twin.name() != lease.name() && twin.has(family) &&
-            twin.public_ip(family) == half.public_ip)
-          other = record;
-      });
+      const RecordId other = TwinOf(lease, family);
       return absl::StrCat(
           "used, but ", mine.public_ips.Count(*half.public_ip), " leases name public IP ",
           half.public_ip->ToString(), ", those of ", Named(lease), " and ",
@@ -416,31 +432,34 @@ std::string LeaseTable::ExplainSelf(const PackedLease& lease, const FamilyLease&
   }
   if (ReservedRange(half.subnet))
     return refused("all nodes", "its subnet ", half.subnet.ToString(), " is reserved");
-  if (const RecordId around = SubnetOf(address); around != kNoRecord && !half.node_address) {
-    return refused("nodes", "its public IP ", address.ToString(), " lies in ",
-                   Read(around).subnet(family).ToString(), " of ", Named(Read(around)),
-                   " and is not among our Node's status.addresses; correct --public-ip or --iface, "
-                   "or give that Node another podCIDR");
-  }
-  // Leases that conflict with our subnet are not in use here.
+  // Leases that conflict with our subnet or with an address of this host are not in use here.
   const StateCounts& alone = of(family).alone;
-  if (alone[static_cast<std::size_t>(PeerState::kOverlap)] +
-          alone[static_cast<std::size_t>(PeerState::kBadPublicIp)] ==
-      0)
+  if (SubnetOf(address) == kNoRecord &&
+      alone[static_cast<std::size_t>(PeerState::kOverlap)] +
+              alone[static_cast<std::size_t>(PeerState::kHostConflict)] +
+              alone[static_cast<std::size_t>(PeerState::kBadPublicIp)] ==
+          0)
     return "";
   std::string why;
   ForEach([&](RecordId record) {
     const PackedLease other = Read(record);
     if (!why.empty() || !other.has(family) || other.name() == lease.name()) return;
     const auto public_ip = other.public_ip(family);
-    if (other.alone(family) == PeerState::kBadPublicIp && half.subnet.Contains(*public_ip) &&
-        other.is_node_address(family)) {
+    const PeerState state = other.alone(family);
+    if ((IsUsable(state) || state == PeerState::kHostConflict) && !half.node_address &&
+        other.subnet(family).Contains(address)) {
+      why = refused("nodes", "its public IP ", address.ToString(), " lies in ",
+                    other.subnet(family).ToString(), " of ", Named(other, false),
+                    " and is not among our Node's status.addresses; correct --public-ip or "
+                    "--iface, or give that Node another podCIDR");
+    } else if (state == PeerState::kBadPublicIp && half.subnet.Contains(*public_ip) &&
+               other.is_node_address(family)) {
       why = refused("nodes", "its subnet ", half.subnet.ToString(), " contains public IP ",
-                    public_ip->ToString(), " of ", Named(other),
+                    public_ip->ToString(), " of ", Named(other, false),
                     ", which is an address of that Node; give our Node another podCIDR");
-    } else if (other.alone(family) == PeerState::kOverlap && other.subnet(family) == half.subnet &&
+    } else if (state == PeerState::kOverlap && other.subnet(family) == half.subnet &&
                Precedes(other, lease)) {
-      why = refused("nodes", Named(other), " is older and has the same subnet, ",
+      why = refused("nodes", Named(other, false), " is older and has the same subnet, ",
                     half.subnet.ToString(), "; give one of the two another podCIDR");
     }
   });

@@ -87,6 +87,10 @@ TEST_F(LeaseLogTest, KnowsWhetherAnythingChangedSinceTheLastReport) {
   EXPECT_TRUE(log.logged_all());
   table.Upsert(a);
   EXPECT_FALSE(log.logged_all());
+  log.LogAll();
+  a.readiness = {true, 1};
+  table.Upsert(a);
+  EXPECT_TRUE(log.logged_all()) << "no line follows from a Node's readiness";
 }
 
 TEST_F(LeaseLogTest, OfManyRefusedNodesTwentyAreNamed) {
@@ -165,6 +169,7 @@ TEST_F(LeaseLogTest, OfManyLeasesThatGoTwentyAreNamed) {
   EXPECT_EQ(Take().size(), 20u);
   log.LogGathered();
   EXPECT_THAT(Take(), ElementsAre("and 5 more leases are gone; see: flannelctl leases"));
+  EXPECT_EQ(table.scans(), 0u) << "who else has the public IP is not looked for";
 }
 
 TEST_F(LeaseLogTest, WorksWithoutAListener) {

@@ -384,6 +384,11 @@ TEST_F(ReconcilerTest, AnUnchangedLeaseIsNotReported) {
   EXPECT_EQ(changes, 1);
   source.Delete({"bad", ""});
   EXPECT_EQ(changes, 2) << "a refusal that ends";
+  const std::uint64_t generation = reconciler.generation();
+  a.readiness = {true, 1};  // flannelctl shows it, too, but it is no lease's
+  source.Put(a);
+  EXPECT_EQ(changes, 2);
+  EXPECT_GT(reconciler.generation(), generation);
 }
 
 TEST_F(ReconcilerTest, ConditionKeepsWhatWasKnown) {

@@ -503,9 +503,10 @@ TEST_F(LeaseTableTest, OfTwoNodesItIsSaidWhichIsReadyAndSinceWhen) {
                                    "same subnet as node \"a\" (Ready since 2026-11-19 00:00:00 "
                                    "UTC), which is in use"));
   Changes();
-  const std::uint64_t generation = table.generation();
+  const std::uint64_t generation = table.generation(), of_leases = table.lease_generation();
   b.readiness = {true, 1'795'046'520};
   EXPECT_FALSE(table.Upsert(b)) << "no lease changes";
+  EXPECT_EQ(table.lease_generation(), of_leases);
   EXPECT_GT(table.generation(), generation) << "but what is said of it";
   EXPECT_THAT(Detail(b), HasSubstr("node \"b\" (Ready since 2026-11-19 00:02:00 UTC)"));
   EXPECT_EQ(Changes(), "");
@@ -536,6 +537,7 @@ struct SelfRow {
   const char* public_ip;
   bool node_address;
   const char* detail;
+  bool own_address = false;  // this host has it
 };
 
 // a has 10.244.1.0/24, the others conflict with our own subnet 10.244.0.0/24.
@@ -548,6 +550,10 @@ const SelfRow kSelfRows[] = {
     {"in a's subnet", "10.244.0.0/24", "10.244.1.9", false,
      "its public IP 10.244.1.9 lies in 10.244.1.0/24 of node \"a\" and is not among our Node's"},
     {"in a's subnet, but ours", "10.244.0.0/24", "10.244.1.9", true, ""},
+    {"in a's subnet, which is not in use here because of it", "10.244.0.0/24", "10.244.1.9", false,
+     "its public IP 10.244.1.9 lies in 10.244.1.0/24 of node \"a\" and is not among our Node's",
+     true},
+    {"the same, but ours", "10.244.0.0/24", "10.244.1.9", true, "", true},
 };
 
 TEST_F(LeaseTableTest, OurOwnLeaseIsHeldToTheRulesForOthers) {
@@ -555,6 +561,7 @@ TEST_F(LeaseTableTest, OurOwnLeaseIsHeldToTheRulesForOthers) {
     SCOPED_TRACE(row.description);
     OwnIdentity own = Us();
     own.v4.network = Prefix("10.0.0.0/8");
+    if (row.own_address) own.v4.claims = {{Prefix("10.244.1.9/32"), "this node's address"}};
     LeaseTable mine(own);
     Lease us = MakeLease("us", row.subnet, "192.0.2.9", 100);
     us.v4->public_ip.reset();
@@ -1145,6 +1152,43 @@ TEST_F(LeaseTableTest, ASharedPublicIpIsNamedAndUsed) {
   EXPECT_EQ(table.Snapshot(IpFamily::kV4).size(), 2u);
   table.Remove(b.node);
   EXPECT_EQ(State(a), "usable");
+}
+
+// Each sentence names another lease, and none of them looks through all leases.
+TEST_F(LeaseTableTest, ManyBehindOneAddressAreExplainedInOneScan) {
+  std::vector<Lease> all;
+  for (int i = 1; i <= 200; ++i) {
+    const std::string number = std::to_string(i);
+    all.push_back(MakeLease("n" + number, "10.244." + number + ".0/24", "192.0.2.1"));
+  }
+  testing::ApplySnapshot(table, all, {});
+  std::size_t scans = table.scans(), named = 0;
+  const auto count = [&](const LeaseRow& row) {
+    named += row.detail.find("200 leases name public IP 192.0.2.1, those of node \"" +
+                             row.node.name + "\" and node \"n") != std::string::npos;
+  };
+  table.ForEachRemarkable(count);
+  EXPECT_EQ(named, 200u);
+  EXPECT_EQ(table.scans(), scans + 2) << "one for the rows, one for the addresses";
+  scans = table.scans();
+  for (const LeaseRow& row : table.Rows()) count(row);
+  EXPECT_EQ(named, 400u);
+  EXPECT_EQ(table.scans(), scans + 1);
+  // A change of one that no sentence names.
+  scans = table.scans();
+  all[100].v4->vtep_mac = testing::Mac("02:00:00:00:00:77");
+  table.Upsert(all[100]);
+  EXPECT_THAT(Detail(all[100]), HasSubstr("200 leases"));
+  EXPECT_EQ(table.scans(), scans);
+  // Those that go are named no more.
+  for (int i = 0; i < 198; ++i) table.Remove(all[static_cast<std::size_t>(i)].node);
+  EXPECT_THAT(Detail(all[198]), HasSubstr("those of node \"n199\" and node \"n200\""));
+  EXPECT_THAT(Detail(all[199]), HasSubstr("those of node \"n200\" and node \"n199\""));
+  Lease again = all[199];
+  again.node.uid = "another";
+  table.Upsert(again);
+  table.Remove(all[198].node);
+  EXPECT_THAT(Detail(again), HasSubstr("node \"n200\" and its former self"));
 }
 
 TEST_F(LeaseTableTest, AFamilyThatALeaseDoesNotHaveHasNoState) {
