@@ -255,12 +255,12 @@ std::optional<IpAddress> NodeNetwork::public_ip(IpFamily family) const {
   const std::optional<IpAddress>& ip = facts->management_ip;
   if (!ip || *ip == chosen.address) return ip;
   // HNS reports the first address of its adapter, be it a load balancer's that all nodes have, or
-  // keeps one that the host has lost: then what is published stays.
+  // keeps one that the host has lost: then what is published stays, and a note of HNS names both.
   const host::Adapter* const bound = underlay::OwnerOf(*ip, host_facts_.adapters);
   const host::Adapter* const home = underlay::OwnerOf(chosen.address, host_facts_.adapters);
   const std::optional<lease::OwnNode>& node = context_.reconciler.own_node();
-  const bool waits = !bound && (!was_in_sync_ || (node && node->v4.published_public_ip));
-  if (underlay::IsUnset(*ip) || !home || waits) return std::nullopt;
+  if (underlay::IsUnset(*ip) || !home || (!bound && !was_in_sync_)) return std::nullopt;
+  if (!bound && node && node->v4.published_public_ip) return node->v4.published_public_ip;
   return bound && bound != home ? ip : std::optional(chosen.public_ip);
 }
 

@@ -167,9 +167,14 @@ TEST_F(DaemonWindowsNodeTest, AnHnsThatKeepsTheOldAddressIsReported) {
       daemon_->ReadStatus().hns->notes,
       Contains(AllOf(HasSubstr("HNS sends from 192.168.1.10"),
                      HasSubstr("this node's address is 192.168.1.20"), HasSubstr("reboot"))));
+  const auto published = [this](const char* address) {
+    return RunUntil([&] { return daemon_->ReadStatus().v4->public_ip == Address(address); });
+  };
+  EXPECT_TRUE(published("192.168.1.10")) << "it stays, and with it the check \"published\"";
   // It follows late, without a notification.
   node_->emulated.hns().Set({});
   EXPECT_TRUE(RunUntil([this] { return daemon_->ReadStatus().hns->notes.empty(); }));
+  EXPECT_TRUE(published("192.168.1.20"));
 }
 
 // An agent gives a load balancer's address to the NIC of every node, and HNS reports the first one.
