@@ -128,8 +128,7 @@ control::ReconcilerHooks Daemon::Hooks() {
 
 absl::Status Daemon::Start() {
   options_condition_.Set(config_.unprotected);
-  CheckCni();
-  if (config_.cluster) credentials_condition_.Set(config_.cluster->servers.front().exposed);
+  CheckFiles();
   if (absl::Status status = OpenHealth(); !status.ok()) return status;
   if (absl::Status status = OpenAdmin(); !status.ok()) return status;
   Recall();
@@ -230,7 +229,7 @@ void Daemon::Identify() {
 
 void Daemon::DeriveFacts() {
   const std::optional<lease::OwnNode>& node = reconciler_.own_node();
-  if (!node && !reconciler_.source_synced()) return;  // it is not known to be missing yet
+  if (!node && !facts_.ok() && !reconciler_.source_synced()) return;  // not known to be missing
   facts_ = control::DeriveOwnFacts(
       node_name_, node, config_.conf, published_facts_,
       node ? std::string() : reconciler_.table().NameInOtherCase(node_name_));
@@ -284,7 +283,9 @@ void Daemon::ArmSourcePoll() {
   });
 }
 
-void Daemon::CheckCni() {
+void Daemon::CheckFiles() {
+  if (config_.cluster && config_.cluster->servers.front().exposed)
+    credentials_condition_.Set(config_.cluster->servers.front().exposed());
   cni::NodeFacts node;
   if (config_.options.data_plane == config::DataPlane::kHns &&
       config_.conf.type != control::BackendType::kAlloc) {
@@ -319,7 +320,7 @@ void Daemon::ArmHousekeeping() {
     OpenHealth().IgnoreError();
     OpenAdmin().IgnoreError();
     net_conf_.Poll();
-    if (rounds_ % kHostRounds == 0) CheckCni();
+    if (rounds_ % kHostRounds == 0) CheckFiles();
     Identify();
     CheckLeases();
     if (member_) member_->Poll(reconciler_.report().condition.has_value());
@@ -377,7 +378,7 @@ void Daemon::RecheckRoutes() {
 }
 
 void Daemon::CheckLeases() {
-  const std::pair<bool, std::uint64_t> now{reconciler_.source_synced(), generation()};
+  const std::pair now{reconciler_.source_synced(), reconciler_.table().lease_generation()};
   const steady_clock::time_point begin = steady_clock::now();
   if (now == leases_seen_ || begin < next_check_) return;
   leases_seen_ = now;

@@ -86,7 +86,7 @@ class Daemon final : public admin::StateProvider {
   std::vector<admin::Check> Checks() const { return Checks(reconciler_.report()); }
   admin::Status ReadStatus() override;
   admin::LeaseList ReadLeases() override;
-  // The body of /metrics. Its cost does not grow with the number of leases.
+  // The body of /metrics. Its cost grows with the number of leases where LeaseTable::Counts's does.
   std::string ReadMetrics() const;
   std::optional<absl::StatusOr<admin::Plan>> RequestPlan(const std::string& name,
                                                          bool repair) override;
@@ -141,8 +141,8 @@ class Daemon final : public admin::StateProvider {
   std::string RecalledText() const;
   // Conditions that follow from the leases; at most a fiftieth of the time is spent on them.
   void CheckLeases();
-  // Whether what `flannelctl cni install` wrote is for the node's network.
-  void CheckCni();
+  // Whether the CNI configuration is for the node's network, and who may change our credentials.
+  void CheckFiles();
   // Logs what HNS lost and flanneld restored.
   void LogRestored();
   // Reports the state of the sinks to the node's network, the API server and admin clients; logs

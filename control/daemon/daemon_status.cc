@@ -40,7 +40,7 @@ std::optional<std::uint64_t> HeardOf(const std::vector<admin::PeerStatus>& peers
   return heard ? std::optional(heard->size()) : std::nullopt;
 }
 
-// The conditions that last; those with the same subject become one: its text is the first, its
+// The conditions that last; those with the same subject become one: its text is all of theirs, its
 // count the sum.
 std::vector<admin::ConditionStatus> Aggregate(
     const std::vector<backend::NamedCondition>& conditions) {
@@ -48,7 +48,8 @@ std::vector<admin::ConditionStatus> Aggregate(
   for (const auto& [subject, condition] : conditions) {
     if (condition.text().empty()) continue;
     auto same = std::ranges::find(out, subject, &admin::ConditionStatus::subject);
-    if (same == out.end()) same = out.insert(out.end(), {std::string(subject), condition.text()});
+    if (same == out.end()) same = out.insert(out.end(), {std::string(subject), std::string()});
+    absl::StrAppend(&same->condition, same->condition.empty() ? "" : "; ", condition.text());
     same->times += condition.times();
   }
   return out;

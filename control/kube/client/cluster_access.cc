@@ -81,13 +81,12 @@ absl::StatusOr<std::string> AbsolutePath(const std::string& path) {
 }
 
 // Who else can decide what the kubeconfig says, or what runs as its exec plugin.
-std::string Exposed(const ClusterAccess& access, const std::string& path,
+std::string Exposed(const std::optional<ExecPlugin>& exec, const std::string& path,
                     const Environment& environment) {
   std::string found = control::WhoElseMayChange(path);
-  if (access.exec) {
-    const auto program =
-        control::FindProgram(access.exec->command, environment("PATH").value_or(""),
-                             environment("PATHEXT").value_or(""));
+  if (exec) {
+    const auto program = control::FindProgram(exec->command, environment("PATH").value_or(""),
+                                              environment("PATHEXT").value_or(""));
     const std::string of_program = program.ok() ? control::WhoElseMayChange(*program) : "";
     absl::StrAppend(&found, found.empty() || of_program.empty() ? "" : "; ", of_program);
   }
@@ -107,7 +106,7 @@ absl::StatusOr<ClusterAccess> OfKubeconfig(const std::string& file, const std::s
                                      "; put it there or correct --kubeconfig-file"));
   }
   auto access = ParseKubeconfig(*text, *path, api_url);
-  if (access.ok()) access->exposed = Exposed(*access, *path, environment);
+  if (access.ok()) access->exposed = std::bind_front(Exposed, access->exec, *path, environment);
   return access;
 }
 

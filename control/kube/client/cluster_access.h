@@ -46,9 +46,9 @@ struct ClusterAccess {
   std::optional<Proxy> proxy;
   std::string origin;                 // for people: "kubeconfig /etc/x (context y)", "in-cluster"
   std::vector<std::string> warnings;  // each one sentence
-  // Of a kubeconfig: which other users may change it, its exec plugin or a folder of theirs, as a
-  // sentence; empty: none.
-  std::string exposed;
+  // Of a kubeconfig: returns which other users may change it, its exec plugin or a folder of theirs
+  // now, as a sentence; empty: none. Null: there is no kubeconfig.
+  std::function<std::string()> exposed;
 };
 
 // Looks up a variable of the process's environment.

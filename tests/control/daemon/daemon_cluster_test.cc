@@ -148,14 +148,21 @@ TEST_F(DaemonClusterTest, ARestartOfAHealthyNodeWritesNothingButTheCondition) {
   EXPECT_EQ(CheckNamed("published").text, "");
 }
 
-TEST_F(DaemonClusterTest, WhoElseMayChangeTheCredentialsIsACondition) {
-  config_.cluster->servers[0].exposed = "/etc/kubernetes belongs to user 999";
+TEST_F(DaemonClusterTest, WhoElseMayChangeTheCredentialsIsAConditionUntilItIsCorrected) {
+  const auto exposed = std::make_shared<std::string>("/etc/kubernetes belongs to user 999");
+  config_.cluster->servers[0].exposed = [exposed] { return *exposed; };
   AnswerStream({Published()});
   ASSERT_TRUE(StartDefault().ok());
   const auto conditions = daemon_->ReadStatus().conditions;
   ASSERT_FALSE(conditions.empty());
   EXPECT_EQ(conditions[0].subject, "credentials");
   EXPECT_EQ(conditions[0].condition, "/etc/kubernetes belongs to user 999");
+  exposed->clear();
+  EXPECT_TRUE(RunUntil([this] {
+    for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
+      if (each.subject == "credentials") return false;
+    return true;
+  }));
 }
 
 // The journal of an earlier process of this boot confirms nothing to the cluster: until the server
@@ -240,6 +247,18 @@ TEST_F(DaemonClusterTest, OurNodeIsKnownBeforeTheListHasEnded) {
   ASSERT_TRUE(RunUntil([&] { return CheckNamed("own-node").ok; }));
   EXPECT_FALSE(CheckNamed("source").ok);
   EXPECT_EQ(Read("subnet.env"), "");
+}
+
+TEST_F(DaemonClusterTest, OurNodeDeletedBeforeTheListHasEndedIsMissing) {
+  server_.Answer({.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
+                           weft::testing::NodeEventJson("ADDED", Published()) +
+                           weft::testing::NodeEventJson("DELETED", Published()),
+                  .ending = Ending::kHold});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_TRUE(RunUntil([&] {
+    return CheckNamed("own-node").text.find("node \"a\" is not among the Nodes") == 0;
+  }));
+  EXPECT_FALSE(CheckNamed("source").ok);
 }
 
 // Upstream ends here; our pods keep their addresses.

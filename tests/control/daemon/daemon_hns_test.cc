@@ -122,6 +122,24 @@ TEST_F(DaemonHnsTest, AStoreThatIsNoFolderIsAConditionAndNothingElse) {
                                      &admin::ConditionStatus::subject, "source-vip")));
 }
 
+TEST_F(DaemonHnsTest, BothOfTwoConditionsOfOneSubjectAreShown) {
+  config_.options.source_vip_file = Path("none") + "/sourceVip.json";
+  WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns().ok());
+  const auto shows = [this](std::string_view text) {
+    return RunUntil([&] {
+      for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
+        if (each.subject == "source-vip" && each.condition.find(text) != std::string::npos)
+          return true;
+      return false;
+    });
+  };
+  ASSERT_TRUE(shows("the file of the source VIP, "));
+  std::filesystem::remove_all(Path("networks"));
+  std::ofstream(Path("networks")) << "a file";
+  EXPECT_TRUE(shows("; the file of the source VIP, "));
+}
+
 TEST_F(DaemonHnsTest, WithoutAStoreNoSourceVipIsReserved) {
   config_.options.source_vip_store.clear();
   WriteNodes({Own(), Peer()});

@@ -240,7 +240,7 @@ TEST_F(ExecCredentialsTest, WhoElseMayChangeTheCredentialsIsNamedAtTheStart) {
   const auto none = [](const std::string&) { return std::nullopt; };
   const auto exposed = [&](const char* name) {
     const auto access = ReadClusterAccess(Path(name), "", none);
-    return access.ok() ? access->exposed : access.status().ToString();
+    return access.ok() ? access->exposed() : access.status().ToString();
   };
   const std::string text =
       "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
@@ -274,8 +274,10 @@ TEST_F(ExecCredentialsTest, AFolderAboveThatOthersMayChangeIsNamedAndThePluginRu
   const auto access =
       ReadClusterAccess(Path("config"), "", [](const std::string&) { return std::nullopt; });
   ASSERT_TRUE(access.ok()) << access.status();
-  EXPECT_THAT(access->exposed, HasSubstr("plugins belongs to "));
+  EXPECT_THAT(access->exposed(), HasSubstr("plugins belongs to "));
   EXPECT_TRUE(CheckExecFiles(*access->exec, plugin).ok());
+  fs::rename(folder / "plugins", folder / "former");
+  EXPECT_THAT(access->exposed(), Not(HasSubstr("plugins belongs to "))) << "as it is now";
 }
 
 }  // namespace
