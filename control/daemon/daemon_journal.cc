@@ -127,7 +127,8 @@ void Daemon::KeepJournal(bool last) {
     return;
   next_journal_ = begin + kPause;
   const bool with_leases = RecallsLeases();
-  std::pair<std::uint64_t, journal::Header> now(with_leases ? generation() : 0, {});
+  std::pair<std::uint64_t, journal::Header> now(
+      with_leases ? reconciler_.table().lease_generation() : 0, {});
   journal::Header& header = now.second;
   header.scope = JournalScope(node_name_);
   header.own = OwnOf(*own, *facts_);

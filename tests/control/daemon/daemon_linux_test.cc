@@ -176,6 +176,39 @@ TEST_F(DaemonJournalTest, TheSourceReplacesIt) {
               ::testing::AllOf(HasSubstr("peer4"), ::testing::Not(HasSubstr("peer2"))));
 }
 
+// It was deleted while no flanneld ran, and another Node has its subnet.
+TEST_F(DaemonJournalTest, OurNodeThatTheSourceDoesNotHaveIsMissing) {
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(CheckNamed("own-node").ok);
+  WriteNodes({Peer(3), Node("x").Leased("10.244.1.0/24", "10.9.0.7", "02:00:00:00:00:07")});
+  ASSERT_TRUE(RunUntil([this] { return !CheckNamed("own-node").ok; }));
+  EXPECT_THAT(CheckNamed("own-node").text, HasSubstr("node \"a\" is not among the Nodes"));
+  EXPECT_TRUE(RunUntil([this] {
+    for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
+      if (each.condition.find("names 10.244.1.0/24, which is node \"x\"'s") != std::string::npos)
+        return true;
+    return false;
+  }));
+}
+
+// In a large cluster some Node's readiness changes all the time, and the journal has none.
+TEST_F(DaemonJournalTest, ReadinessDoesNotWriteIt) {
+  const std::filesystem::path file = Path("state/journal.json");
+  std::filesystem::remove(file);
+  std::string nodes = weft::testing::NodeListJson({Own(), Peer(2), Peer(3)});
+  Write("nodes.json", nodes);
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntil([&] { return std::filesystem::exists(file); }));
+  const auto written = std::filesystem::last_write_time(file);
+  const std::uint64_t generation = daemon_->generation();
+  const std::string none = "\"conditions\":[";
+  nodes.insert(nodes.rfind(none) + none.size(), R"({"type":"Ready","status":"False"})");
+  Write("nodes.json", nodes);
+  ASSERT_TRUE(RunUntil([&] { return daemon_->generation() != generation; }));
+  End();
+  EXPECT_EQ(std::filesystem::last_write_time(file), written);
+}
+
 // In a cluster: the Node's InternalIP, by which the interface is chosen, is not known yet.
 TEST_F(DaemonJournalTest, TheAddressOfBeforeChoosesTheInterface) {
   config_.options.kube_subnet_mgr = true;
