@@ -24,6 +24,7 @@ EVERYTHING = {"linux.enabled": True, "windows.kubeProxy.enabled": True, "podMoni
 # VALUE: another than in EVERYTHING or the defaults, what then appears, and the only places that change; None: a part is gone, and nothing else.
 LINUX, WINDOWS, PROXY = "DaemonSet/weft-linux/*", "DaemonSet/weft-windows/*", "DaemonSet/kube-proxy-windows/*"
 NET_CONF = "ConfigMap/kube-flannel-cfg/data/net-conf.json/"
+STARTED = ("initContainers/install-cni", "containers/kube-flannel")  # both before kube-proxy, so without Services
 VALUES = {
     "global.imagePullSecrets": ([{"name": "my-secret"}], "my-secret", "*/template/spec/imagePullSecrets/my-secret/name"),
     "podCidr": ("10.9.0.0/16", "10.9.0.0/16", NET_CONF + "Network"),
@@ -51,8 +52,8 @@ VALUES = {
     "windows.image.repository": ("example/windows", "example/windows:", "DaemonSet/*-windows/*/image", "Job/*/image"),
     "windows.image.tag": ("v9", "localhost/weft-windows:v9", "DaemonSet/*-windows/*/image", "Job/*/image"),
     "windows.args": (["--iface=10.0.0.8"], "--iface=10.0.0.8", WINDOWS + "/containers/kube-flannel/args"),
-    "windows.apiServer.host": ("10.0.0.9", "10.0.0.9", WINDOWS + "/env/KUBERNETES_SERVICE_HOST/value"),
-    "windows.apiServer.port": (7443, "7443", WINDOWS + "/env/KUBERNETES_SERVICE_PORT/value"),
+    "windows.apiServer.host": ("10.0.0.9", "10.0.0.9", *(f"{WINDOWS}/{each}/env/KUBERNETES_SERVICE_HOST/value" for each in STARTED)),
+    "windows.apiServer.port": (7443, "7443", *(f"{WINDOWS}/{each}/env/KUBERNETES_SERVICE_PORT/value" for each in STARTED)),
     "windows.runAsUserName": ("NT AUTHORITY\\Local service", "Local service", "*/windowsOptions/runAsUserName"),
     "windows.priorityClassName": ("my-class", "my-class", "DaemonSet/*-windows/*/priorityClassName"),
     "windows.maxUnavailable": ("25%", "25%", "DaemonSet/*-windows/*/maxUnavailable"),

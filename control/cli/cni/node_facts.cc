@@ -79,11 +79,18 @@ void CompareServices(const FactOptions& options, Known& known) {
   }
 }
 
-bool IsHere(const IpAddress& address) {
+// `address` if this host has it, or the first IPv4 address of the adapter that has this IPv6 one,
+// as the status.hostIP of a pod may be.
+std::optional<IpAddress> HereInIpv4(const IpAddress& address) {
   const auto host = host::OpenHost();
-  if (!host.ok()) return false;
+  if (!host.ok()) return std::nullopt;
   const auto adapters = (*host)->Adapters();
-  return adapters.ok() && underlay::OwnerOf(address, *adapters);
+  const host::Adapter* const owner =
+      adapters.ok() ? underlay::OwnerOf(address, *adapters) : nullptr;
+  if (owner == nullptr || address.is_v4()) return owner ? std::optional(address) : std::nullopt;
+  for (const host::AssignedAddress& each : owner->addresses)
+    if (each.address.is_v4()) return each.address;
+  return std::nullopt;
 }
 
 absl::Status ReadAddress(const FactOptions& options, NodeFacts& facts) {
@@ -91,8 +98,8 @@ absl::Status ReadAddress(const FactOptions& options, NodeFacts& facts) {
     const std::string& text = options.node_address;
     const std::size_t slash = text.find('/');  // the length is not needed
     facts.node = IpAddress::Parse(text.substr(0, slash));
-    if (facts.node && facts.node->is_v4() && (slash == text.npos || IpPrefix::Parse(text)))
-      return absl::OkStatus();
+    if (facts.node && !facts.node->is_v4()) facts.node = HereInIpv4(*facts.node);
+    if (facts.node && (slash == text.npos || IpPrefix::Parse(text))) return absl::OkStatus();
     facts.node.reset();
     return absl::InvalidArgumentError(
         absl::StrCat("--node-address=", text, " is no IPv4 address; write 10.0.0.8"));
@@ -106,7 +113,7 @@ absl::Status ReadAddress(const FactOptions& options, NodeFacts& facts) {
         status.ok() ? "flanneld's network has none yet" : std::string(status.status().message()),
         "; start flanneld, or give --node-address=10.0.0.8"));
   // HNS reports the first address of its adapter, be it a load balancer's that all nodes have.
-  const bool is_own = status->v4 && status->v4->public_ip && IsHere(*status->v4->public_ip);
+  const bool is_own = status->v4 && status->v4->public_ip && HereInIpv4(*status->v4->public_ip);
   facts.node = is_own ? status->v4->public_ip : status->hns->management_ip;
   return absl::OkStatus();
 }

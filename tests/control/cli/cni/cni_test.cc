@@ -15,6 +15,7 @@
 #include "control/admin/admin_server.h"
 #include "control/cli/cni/service_cidrs.h"
 #include "control/cni/containerd_folders.h"
+#include "control/host/host.h"
 #include "tests/control/admin/running_server.h"
 #include "tests/control/admin/samples.h"
 #include "tests/control/cli/call.h"
@@ -139,6 +140,25 @@ TEST_F(CniTest, TheAddressIsThatOfFlannelsNetwork) {
     admin::RunningServer server{AdminHandler(state)};
     EXPECT_THAT(Run("render", words, server.endpoint()).out,
                 HasSubstr(absl::StrCat("\"ProviderAddress\": \"", row.address, "\"")));
+  }
+}
+
+// A pod's status.hostIP, where the kubelet lists IPv6 first.
+TEST_F(CniTest, AnIpv6NodeAddressStandsForTheIpv4OneOfItsAdapter) {
+  const auto render = [this](const std::string& address) {
+    return RunWithServices("render", {"--plugin=sdnoverlay", "--node-address=" + address});
+  };
+  EXPECT_THAT(render("2001:db8::8").err, HasSubstr("=2001:db8::8 is no IPv4 address"));
+  const auto adapters = (*host::OpenHost())->Adapters();
+  ASSERT_TRUE(adapters.ok()) << adapters.status();
+  for (const host::Adapter& adapter : *adapters) {
+    std::string v4, v6;
+    for (const host::AssignedAddress& each : adapter.addresses) {
+      std::string& first = each.address.is_v4() ? v4 : v6;
+      if (first.empty()) first = each.address.ToString();
+    }
+    if (v4.empty() || v6.empty()) continue;
+    EXPECT_THAT(render(v6).out, HasSubstr("\"ProviderAddress\": \"" + v4 + "\""));
   }
 }
 
