@@ -11,11 +11,8 @@
 #include "control/own_files.h"
 
 namespace weft::control {
-namespace {
 
 constexpr std::string_view kMark = ".weft-";
-
-}  // namespace
 
 std::filesystem::path PathOf(std::string_view utf8) {
   return std::u8string(utf8.begin(), utf8.end());
@@ -39,6 +36,16 @@ std::string TemporaryOf(const std::string& path) { return absl::StrCat(path, kMa
 bool IsTemporaryOf(std::string_view file, std::string_view name) {
   return absl::ConsumePrefix(&file, name) && absl::ConsumePrefix(&file, kMark) &&
          IsRandomName(file);
+}
+
+void RemoveTemporariesOf(const std::string& path) {
+  const std::filesystem::path file = PathOf(path);
+  std::error_code error, ignored;
+  for (std::filesystem::directory_iterator each(file.parent_path(), error), end;
+       !error && each != end; each.increment(error)) {
+    if (IsTemporaryOf(each->path().filename().string(), file.filename().string()))
+      std::filesystem::remove(each->path(), ignored);
+  }
 }
 
 absl::StatusOr<std::string> ReadFileText(const std::string& path, std::size_t most) {

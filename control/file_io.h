@@ -49,6 +49,8 @@ absl::Status ReplaceFileText(const std::string& path,
 // folders.
 std::string TemporaryOf(const std::string& path);
 bool IsTemporaryOf(std::string_view file, std::string_view name);
+// Removes what killed writes left next to `path` (UTF-8), which no other process writes now.
+void RemoveTemporariesOf(const std::string& path);
 
 // Truncates `path` (UTF-8) to `size` bytes and appends `text`; with size zero it also creates the
 // file, whose folder must exist. Mode and error as above; `text` is on disk when this returns.

@@ -13,6 +13,13 @@
 namespace weft::control {
 namespace {
 
+// ResourceExhausted is a full disk alone: room there gives this process no descriptor or memory.
+absl::Status Failure(int error, std::string_view what) {
+  const absl::Status status = absl::ErrnoToStatus(error, what);
+  if (!absl::IsResourceExhausted(status) || error == ENOSPC || error == EDQUOT) return status;
+  return absl::UnavailableError(status.message());
+}
+
 int WriteAll(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());
@@ -50,14 +57,14 @@ absl::Status ReplaceFileText(const std::string& path,
   const std::string folder = FolderOf(path);
   const std::string temporary = TemporaryOf(path);
   const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a file in ", folder));
+  if (file < 0) return Failure(errno, absl::StrCat("cannot make a file in ", folder));
   int error = 0;
   absl::Status status = write([&](std::string_view piece) {
     if (error == 0) error = WriteAll(file, piece);
   });
   error = Sync(file, error);
   if (error == 0 && status.ok() && ::rename(temporary.c_str(), path.c_str()) < 0) error = errno;
-  if (error != 0) status = absl::ErrnoToStatus(error, "cannot write it");
+  if (error != 0) status = Failure(error, "cannot write it");
   if (status.ok())
     SyncFolder(folder);
   else
@@ -67,7 +74,7 @@ absl::Status ReplaceFileText(const std::string& path,
 
 absl::Status AppendFileText(const std::string& path, std::size_t size, const std::string& text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (file < 0) return absl::ErrnoToStatus(errno, "cannot open it");
+  if (file < 0) return Failure(errno, "cannot open it");
   const auto at = static_cast<off_t>(size);
   struct stat info {};
   if (::fstat(file, &info) == 0 && info.st_size < at) {
@@ -76,7 +83,7 @@ absl::Status AppendFileText(const std::string& path, std::size_t size, const std
   }
   const bool placed = ::ftruncate(file, at) == 0 && ::lseek(file, at, SEEK_SET) == at;
   const int error = Sync(file, placed ? WriteAll(file, text) : errno);
-  if (error != 0) return absl::ErrnoToStatus(error, "cannot write it");
+  if (error != 0) return Failure(error, "cannot write it");
   if (size == 0) SyncFolder(FolderOf(path));
   return absl::OkStatus();
 }

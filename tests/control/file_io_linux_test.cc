@@ -97,6 +97,18 @@ TEST(FileIoLinuxTest, AnAppendCutByAFullDiskIsTruncatedByTheNext) {
   std::filesystem::remove(path);
 }
 
+TEST(FileIoLinuxTest, WithoutDescriptorsTheDiskIsNotFull) {
+  const std::string path = weft::testing::TestPath().string();
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const rlimit none{0, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const absl::Status status = AppendFileText(path, 0, "one\n");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+  EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("cannot open it"));
+  EXPECT_THAT(StepToWrite(status, "--state-dir"), ::testing::Not(::testing::HasSubstr("room")));
+}
+
 // A link to itself: opening it fails, and that is not absence.
 TEST(FileIoLinuxTest, WhatCannotBeReadIsNotMissing) {
   const std::filesystem::path path = weft::testing::TestPath();

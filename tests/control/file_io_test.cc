@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <thread>
 
@@ -138,6 +139,16 @@ TEST_F(FileIoTest, OnlyOurMarkMakesATemporaryName) {
   const std::string temporary = TemporaryOf(path_);
   EXPECT_TRUE(IsTemporaryOf(temporary.substr(folder_.size() + 1), "subnet.env")) << temporary;
   EXPECT_NE(temporary, TemporaryOf(path_));
+}
+
+TEST_F(FileIoTest, WhatKilledWritesLeftIsRemoved) {
+  ASSERT_TRUE(Replace(1));
+  for (const char* const mark : {".weft-0123456789abcdef", ".weft-fedcba9876543210", ".backup"})
+    std::ofstream(PathOf(path_ + mark)) << "half";
+  RemoveTemporariesOf(path_);
+  EXPECT_TRUE(std::filesystem::exists(PathOf(path_ + ".backup")));
+  EXPECT_EQ(FilesInFolder(), 2u);
+  RemoveTemporariesOf(folder_ + "/none/subnet.env");
 }
 
 TEST_F(FileIoTest, AMissingFolderIsAnErrorAndNotCreated) {
