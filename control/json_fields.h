@@ -124,6 +124,7 @@ class JsonReader {
     Optional(name, value, std::move(otherwise));
   }
   void OptionalTime(const char* name, std::optional<std::int64_t>& seconds) {
+    seconds.reset();
     if (Find(name)) Time(name, seconds.emplace());
   }
   void Time(const char* name, std::int64_t& seconds) {

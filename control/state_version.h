@@ -13,15 +13,17 @@
 
 namespace weft::control {
 
-// In the head of each file, as "version". A file without one is of version 1.
+// In the first 64 KiB of each file, as "version" of its first object. A file without one is of
+// version 1.
 inline constexpr std::int64_t kStateVersion = 1;
 
 // `head`: an object of nlohmann's, from the file `path`; of a later version all but "version" may
 // differ, so this comes before anything else is read. Unimplemented: it is of a later version.
 absl::Status CheckStateVersion(std::string_view path, const auto& head) {
   const auto version = head.find("version");
-  if (version == head.end() || !version->is_number() ||
-      version->template get<double>() <= static_cast<double>(kStateVersion))
+  if (version == head.end() ||
+      (version->is_number() &&
+       version->template get<double>() <= static_cast<double>(kStateVersion)))
     return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(
       path, " has version ", version->dump(), ", and this weft knows only ", kStateVersion,
@@ -29,7 +31,8 @@ absl::Status CheckStateVersion(std::string_view path, const auto& head) {
       "again, or move the file away"));
 }
 
-// The same of the file `path` (UTF-8), which may be missing.
+// The same of the file `path` (UTF-8), which may be missing, from its head alone: what follows may
+// have any form. Unavailable: it cannot be read, and may be of any version.
 absl::Status CheckStateFile(const std::string& path);
 
 }  // namespace weft::control

@@ -105,7 +105,7 @@ void Fields(auto& visit, control::Is<Header> auto& header) {
   visit.Always("apiVersion", format);
   visit.Always("saved", header.saved);
   auto& scope = header.scope;
-  lease::Text(visit, "boot", scope.boot);
+  visit.Optional("boot", scope.boot);
   visit.Optional("node", scope.node);
   visit.Optional("pod", scope.pod);
   lease::Text(visit, "source", scope.source);
@@ -173,7 +173,6 @@ absl::StatusOr<Header> Read(std::istream& text, std::optional<Visit> visit) {
     if (!json.is_object()) return OfLine(number, "it is no JSON object");
     control::JsonReader reader(json, "");
     if (!header) {
-      if (absl::Status known = control::CheckStateVersion("it", json); !known.ok()) return known;
       if (!json.contains("version") && json.value("apiVersion", Json()) != kFormat)
         return OfLine(1, "it is no journal of weft");
       Fields(reader, header.emplace());
@@ -222,9 +221,7 @@ absl::StatusOr<std::optional<Header>> Journal::Load(std::optional<Visit> visit) 
   const auto refused = [this](const absl::Status& why) {
     return absl::Status(why.code(),
                         absl::StrCat("the journal ", path_, " is not used: ", why.message(),
-                                     absl::IsUnimplemented(why)
-                                         ? ""
-                                         : "; it is replaced once the source of leases answers"));
+                                     "; it is replaced once the source of leases answers"));
   };
   // Before it is opened: opening a FIFO would wait for its writer.
   std::error_code error;
@@ -238,7 +235,8 @@ absl::StatusOr<std::optional<Header>> Journal::Load(std::optional<Visit> visit) 
   for (const std::string& each : {folder_, path_}) {
     if (const absl::Status own = control::CheckOwn(each); !own.ok()) return refused(own);
   }
-  if (std::filesystem::file_size(path, error) > kMostText)
+  if (absl::Status known = control::CheckStateFile(path_); !known.ok()) return known;
+  if (const auto size = std::filesystem::file_size(path, error); !error && size > kMostText)
     return refused(absl::ResourceExhaustedError("it is too large"));
   std::ifstream file(path, std::ios::binary);
   if (!file) return refused(absl::NotFoundError("it cannot be opened"));
@@ -255,11 +253,12 @@ absl::Status Journal::Save(const Header& header, std::optional<ForEachLease> lea
                      "; a restart without the source of leases would start without peers; ",
                      control::StepToWrite(why, "--state-dir")));
   };
-  // Also one that was put there while this process ran.
-  if (absl::Status found = Load().status(); absl::IsUnimplemented(found)) return found;
+  if (header.scope.boot.empty()) return absl::OkStatus();  // no start could use it
   if (const auto made = control::MakeOwnFolder(folder_); !made.ok()) return failed(made.status());
   if (const auto aside = control::SetForeignAside(path_); !aside.ok())
     return failed(aside.status());
+  // Also one that was put there while this process ran.
+  if (absl::Status known = control::CheckStateFile(path_); !known.ok()) return known;
   const absl::Status written = control::ReplaceFileText(path_, [&](control::TextSink append) {
     std::size_t size = 0;
     Write(header, leases, [&](std::string_view piece) {

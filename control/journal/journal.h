@@ -55,7 +55,7 @@ using ForEachLease = absl::FunctionRef<void(Visit)>;
 // they are not kept.
 void Write(const Header& header, std::optional<ForEachLease> leases, control::TextSink append);
 // Reads the header and, if there is a `visit`, the leases; those that it received before an error
-// are void. The error names line, member and cause. Unimplemented: of a later version.
+// are void. The error names line, member and cause.
 absl::StatusOr<Header> Read(std::istream& text, std::optional<Visit> visit = std::nullopt);
 
 // How `state` differs from what is desired, as a sentence; empty: it may be used.
@@ -72,10 +72,10 @@ class Journal {
   explicit Journal(const std::string& folder);
   const std::string& path() const { return path_; }
 
-  // As Read. Empty: there is no file.
+  // As Read. Empty: there is no file. Unimplemented: of a later version.
   absl::StatusOr<std::optional<Header>> Load(std::optional<Visit> visit = std::nullopt) const;
-  // As Write. Replaces the file atomically; one of another user is set aside first, one of a later
-  // version stays: Unimplemented.
+  // As Write, but nothing of an unknown boot. Replaces the file atomically; one of another user is
+  // set aside first, one of a later version (Unimplemented) or that cannot be read stays.
   absl::Status Save(const Header& header, std::optional<ForEachLease> leases = std::nullopt) const;
 
  private:

@@ -67,13 +67,11 @@ std::optional<Entry> ReadEntry(const Json& json) {
   return EntryFrom(std::move(row));
 }
 
-// DataLoss: not a ledger. Unimplemented: of a later weft.
+// DataLoss: not a ledger.
 absl::StatusOr<std::vector<Entry>> ReadEntries(const std::string& path, const std::string& text) {
   const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   const absl::Status broken = absl::DataLossError(absl::StrCat(path, " is not a ledger of weft"));
   if (!file.is_object()) return broken;
-  if (const absl::Status version = control::CheckStateVersion(path, file); !version.ok())
-    return version;
   if (file.value("format", Json()) != kFormat) return broken;
   const Json rows = file.value("entries", Json());
   if (!rows.is_array()) return broken;
@@ -90,7 +88,8 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   absl::StatusOr<std::string> text = control::ReadFileText(path, kMostText);
   if (text.ok()) return text;
   return absl::UnavailableError(
-      absl::StrCat("the ledger ", path, " cannot be read; let this account read it"));
+      absl::StrCat("the ledger ", path, " cannot be read: ", text.status().message(),
+                   "; let this account read it, or move it away"));
 }
 
 // Renames a file that is not a ledger of ours.
@@ -197,13 +196,14 @@ absl::Status Ledger::Load() {
 
 absl::Status Ledger::LoadWhole() {
   if (!MayExist(path_)) return absl::OkStatus();
+  if (const absl::Status known = control::CheckStateFile(path_); !known.ok())
+    return absl::Status(known.code(), absl::StrCat("the ledger ", known.message()));
   const absl::StatusOr<std::string> text = ReadText(path_);
   if (!text.ok()) return text.status();
   const absl::StatusOr<std::vector<Entry>> entries = ReadEntries(path_, *text);
   if (absl::IsDataLoss(entries.status()) && open_) return SetAside(path_, "what it listed");
   if (!entries.ok())
-    return absl::Status(entries.status().code(),
-                        absl::StrCat("the ledger ", entries.status().message()));
+    return absl::DataLossError(absl::StrCat("the ledger ", entries.status().message()));
   for (const Entry& entry : *entries) Put(entry);
   return absl::OkStatus();
 }
@@ -273,8 +273,7 @@ void Ledger::Merge(const Entry& entered, std::string_view boot) {
 
 absl::Status Ledger::Write() {
   if (unwritten_.empty() || !open_) return absl::OkStatus();
-  const absl::StatusOr<std::string> made = control::MakeOwnFolder(FolderOf(path_));
-  absl::Status status = made.status();
+  absl::Status status = control::MakeOwnFolder(FolderOf(path_)).status();
   // Whole only while ledger.changes is empty: a ledger.changes that lacks changes which could not
   // be appended must not be applied to a newer ledger.json.
   const bool whole = changes_size_ == 0 && (entries_.size() < kFew || !MayExist(path_) ||

@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Require(!header.status().message().empty(), "a cause");
     return 0;
   }
-  Require(!header->scope.boot.empty() && !header->own.node.name.empty(), "what it belongs to");
+  Require(!header->scope.source.empty() && !header->own.node.name.empty(), "what it belongs to");
   for (const Lease& lease : leases) {
     Require(!lease.node.name.empty(), "a name");
     for (const auto& half : {lease.v4, lease.v6})

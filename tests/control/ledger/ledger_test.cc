@@ -135,6 +135,8 @@ TEST_F(LedgerTest, ALedgerOfALaterVersionIsLeftAsItIs) {
   const std::pair<const char*, const char*> rows[] = {
       {"2", R"({"format": "weft/ledger/v1", "version": 2, "entries": [{"kind": "a new one"}]})"},
       {"3", R"({"format": "weft/ledger/v3", "version": 3, "rows": {}})"},
+      {"2", "{\"format\": \"weft/ledger/v2\", \"version\": 2}\n{\"kind\": \"a line each\"}\n"},
+      {R"("2")", R"({"version": "2", "entries": []})"},
       {"18446744073709551615", R"({"version": 18446744073709551615})"}};
   for (const auto& [version, text] : rows) {
     SCOPED_TRACE(text);
@@ -239,7 +241,7 @@ TEST_F(LedgerTest, AnUnreadableLedgerIsNamedAndKept) {
   std::filesystem::create_directories(folder_ / "ledger.json");
   const absl::Status status = ledger_.Load();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("ledger.json cannot be read"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("ledger.json cannot be read: it "));
   EXPECT_TRUE(std::filesystem::is_directory(folder_ / "ledger.json"));
 }
 
