@@ -44,6 +44,7 @@ class Ledger {
 
   const std::string& path() const { return path_; }
   const std::string& changes_path() const { return changes_path_; }
+  bool is_open() const { return open_; }
   // Without files the ledger is empty. DataLoss: a file could not be parsed; it is renamed to
   // "….broken-RANDOM", so that nothing is lost, and the entries that were parsed are used. An
   // incomplete last line of the changes is ignored. Unavailable: a file cannot be read or renamed.

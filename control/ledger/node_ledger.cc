@@ -15,20 +15,16 @@ namespace {
 
 constexpr std::chrono::seconds kFirstRetry{1}, kLastRetry{60};
 
-std::string OrDefault(std::string folder) {
-  return folder.empty() ? control::DefaultStateFolder()
-                        : control::WithoutEndSlash(std::move(folder));
-}
-
 }  // namespace
 
 NodeLedger::NodeLedger(std::string state_dir, std::string boot)
-    : folder_(OrDefault(std::move(state_dir))),
+    : folder_(state_dir.empty() ? control::DefaultStateFolder()
+                                : control::WithoutEndSlash(std::move(state_dir))),
       boot_(std::move(boot)),
       ledger_(folder_, /*open=*/false) {}
 
 NodeLedger::~NodeLedger() {
-  if (lock_) static_cast<void>(ledger_.Fold());  // if it fails, the next process does it
+  static_cast<void>(ledger_.Fold());  // if it fails, the next process does it
 }
 
 // A foreign file that was set aside is reported for as long as the process runs.
@@ -38,20 +34,22 @@ absl::Status NodeLedger::SetAside(const absl::StatusOr<std::string>& aside) {
   return absl::OkStatus();
 }
 
-// Opens the ledger; retried at each use until it succeeds.
-bool NodeLedger::IsOpen() {
-  if (lock_) return true;
+// Takes the lock and opens the ledger. Tried at each use until it succeeds, but only with `again`
+// for one of a later version: each try merges all entries.
+bool NodeLedger::IsOpen(bool again) {
+  if (ledger_.is_open() || (is_later_ && !again)) return ledger_.is_open();
   used_ = true;
   absl::Status status = SetAside(control::MakeOwnFolder(folder_));
   const std::string lock_path = LedgerLockPath(folder_);
-  if (status.ok()) status = SetAside(control::SetForeignAside(lock_path));
-  std::optional<control::ProcessLock> lock;
-  if (status.ok()) {
+  if (status.ok() && !lock_) status = SetAside(control::SetForeignAside(lock_path));
+  if (status.ok() && !lock_) {
     auto taken = control::ProcessLock::TryTake(lock_path);
     status = taken.status();
-    if (taken.ok()) lock.emplace(*std::move(taken));
+    if (taken.ok()) lock_.emplace(*std::move(taken));
+    for (const char* const name : {"/ledger.json", "/journal.json"})
+      if (lock_) control::RemoveTemporariesOf(folder_ + name);
   }
-  if (!lock) {
+  if (!lock_) {
     condition_ = absl::StrCat("flannelctl reset will not know what is made now: ", status.message(),
                               "; give each flanneld a folder of its own that it may write to with "
                               "--state-dir");
@@ -67,32 +65,32 @@ bool NodeLedger::IsOpen() {
   for (const std::string& path : {ledger_.path(), ledger_.changes_path()})
     if (status.ok()) status = SetAside(control::SetForeignAside(path));
   if (status.ok()) status = ledger_.Open(boot_);
+  is_later_ = absl::IsUnimplemented(status);
   if (absl::IsDataLoss(status)) {
     lost_ = status.message();
   } else if (!status.ok()) {
     condition_ = status.message();
     return false;
   }
-  lock_.emplace(*std::move(lock));
   condition_ = ledger_.Write().message();
   return true;
 }
 
 void NodeLedger::Open() {
   const std::lock_guard lock(mutex_);
-  IsOpen();
+  IsOpen(/*again=*/true);
 }
 
 void NodeLedger::Use(const std::function<Written(Ledger&)>& use) {
   const std::lock_guard lock(mutex_);
-  const bool open = IsOpen();
+  const bool open = IsOpen(/*again=*/false);
   const Written written = use(ledger_);
   if (open && written) condition_ = written->message();
 }
 
 void NodeLedger::Retry(TimePoint now) {
   const std::lock_guard lock(mutex_);
-  if (!used_ || (lock_ && ledger_.written())) {
+  if (!used_ || (ledger_.is_open() && ledger_.written())) {
     retry_at_.reset();
     delay_ = kFirstRetry;
     return;
@@ -104,7 +102,7 @@ void NodeLedger::Retry(TimePoint now) {
   if (now < *retry_at_) return;
   delay_ = std::min(2 * delay_, kLastRetry);
   retry_at_ = now + delay_;
-  if (IsOpen()) condition_ = ledger_.Write().message();
+  if (IsOpen(/*again=*/true)) condition_ = ledger_.Write().message();
 }
 
 std::string NodeLedger::condition() const {

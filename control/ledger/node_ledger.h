@@ -77,12 +77,13 @@ class NodeLedger final : public hns::ObjectLedger, public control::RouteLedger {
   void RememberStaticIps(const std::vector<StaticIp>& all);
 
  private:
-  bool IsOpen();
+  bool IsOpen(bool again);
   absl::Status SetAside(const absl::StatusOr<std::string>& aside);
 
   const std::string folder_, boot_;
   mutable std::mutex mutex_;  // guards all members below
   std::optional<control::ProcessLock> lock_;
+  bool is_later_ = false;  // the ledger's version
   Ledger ledger_;
   // By key: the entry of an object before it was intended.
   std::map<std::string, std::optional<HnsObject>> before_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "control/own_files.h"
+#include "control/process_lock.h"
 #include "tests/support/files/foreign_file.h"
 #include "tests/support/ledger_rows.h"
 #include "tests/support/test_path.h"
@@ -26,6 +27,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 const Row kNetwork{"hns-network", "flannel.4096", "55fedb88-4b11-4da4-8cd1-59970718a804"};
 const Row kRoute{"host-route", "10.244.1.0/24", "172.16.0.11", false};
@@ -81,9 +83,43 @@ TEST_F(NodeLedgerTest, ALedgerOfALaterVersionIsNamedAndKept) {
   Put(kRoute);
   for (int i = 0; i < 3; ++i) ledger_->Retry(now_ += seconds(60));
   EXPECT_THAT(ledger_->condition(), AllOf(HasSubstr(folder_), HasSubstr("a later weft wrote it")));
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(control::ProcessLock::TryTake(LedgerLockPath(folder_)).status()))
+      << "this process runs";
   ledger_.reset();
   std::ifstream in(folder_ + "/ledger.json");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), text);
+}
+
+// Each try merges all entries, of which there may be thousands.
+TEST_F(NodeLedgerTest, ALaterVersionIsReadAgainByRetryAlone) {
+  fs::create_directories(folder_);
+  std::ofstream(folder_ + "/ledger.json") << R"({"version": 3})";
+  Start();
+  Put(kNetwork);
+  fs::remove(folder_ + "/ledger.json");
+  Put(kRoute);
+  EXPECT_THAT(ledger_->condition(), HasSubstr("a later weft wrote it"));
+  EXPECT_THAT(OnDisk(), IsEmpty());
+  for (int i = 0; i < 3; ++i) ledger_->Retry(now_ += seconds(1));
+  EXPECT_EQ(ledger_->condition(), "");
+  EXPECT_THAT(OnDisk(), ElementsAre(kNetwork, kRoute));
+}
+
+TEST_F(NodeLedgerTest, WhatAKilledProcessLeftIsRemoved) {
+  fs::create_directories(folder_);
+  for (const char* const name :
+       {"journal.json.weft-0123456789abcdef", "ledger.json.weft-0123456789abcdef",
+        "cni.json.weft-0123456789abcdef", "journal.json.backup"})
+    std::ofstream(folder_ + "/" + name) << "half";
+  Start();
+  ledger_->Open();
+  std::vector<std::string> names;
+  for (const auto& file : fs::directory_iterator(folder_))
+    names.push_back(file.path().filename().string());
+  EXPECT_THAT(names, UnorderedElementsAre("cni.json.weft-0123456789abcdef", "journal.json.backup",
+                                          "lock"))
+      << "cni install may run now";
 }
 
 TEST_F(NodeLedgerTest, AFailedWriteIsRetriedUntilItSucceeds) {
