@@ -47,8 +47,8 @@ absl::StatusOr<std::string> SetForeignAside(const std::string& path);
 absl::StatusOr<std::string> SetForeignFolderAside(const std::string& folder);
 
 // SetForeignFolderAside, then creates `folder` and its parents; on Windows the new folder, and
-// \run, are accessible to SYSTEM, Administrators and the owner only. Returns
-// SetForeignFolderAside's sentence.
+// \run, are accessible to SYSTEM, Administrators and the owner only. Returns the former's sentence;
+// PermissionDenied also of a foreign \run, in which the folder is created nevertheless.
 absl::StatusOr<std::string> MakeOwnFolder(const std::string& folder);
 
 struct CloseStream {

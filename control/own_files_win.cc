@@ -243,18 +243,14 @@ absl::StatusOr<std::string> MakeOwnFolder(const std::string& folder) {
   // Other parents are shared: access lists of ours would be inherited, in \var by pods' volumes.
   const std::filesystem::path above = PathOf(folder).parent_path();
   const bool in_run = above.relative_path() == L"run";
-  absl::StatusOr<std::string> aside = std::string();
-  if (in_run) aside = SetForeignAside(GenericText(above));
+  absl::StatusOr<std::string> aside = SetForeignFolderAside(folder);
   if (!aside.ok()) return aside;
-  if (aside->empty()) aside = SetForeignFolderAside(folder);
-  if (!aside.ok()) return aside;
-  std::error_code error;
-  if (!in_run) error = MakeFolders(above);
-  DWORD code = static_cast<DWORD>(error.value());
-  if (in_run) code = MakeClosed(above);
+  DWORD code = in_run ? MakeClosed(above) : static_cast<DWORD>(MakeFolders(above).value());
   if (code == NO_ERROR) code = MakeClosed(PathOf(folder));
   if (code != NO_ERROR)
     return absl::UnavailableError(absl::StrCat("cannot make the folder: ", Message(code)));
+  // Another user's \run is only reported: it may have other programs' files.
+  if (in_run && aside->empty()) return SetForeignFolderAside(GenericText(above));
   return aside;
 }
 

@@ -9,11 +9,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "control/file_io.h"
 #include "control/own_files.h"
 #include "control/process_lock.h"
+#include "tests/support/files/foreign_file.h"
 #include "tests/support/test_path.h"
 
 namespace weft::control {
@@ -140,6 +142,21 @@ TEST(MakeOwnFolderWindowsTest, ClosesTheFolderAndNotThoseAbove) {
   EXPECT_EQ(AccessOf(deep.parent_path()), AccessOf(root / "plain"));
   EXPECT_NE(AccessOf(deep), AccessOf(root / "plain"));
   std::filesystem::remove_all(root);
+}
+
+// Windows has no such folder, but another program may. Without subnet.env no pod starts.
+TEST(MakeOwnFolderWindowsTest, AnotherUsersRunStaysAndIsUsed) {
+  const std::string run = OnSystemDrive("/run"), folder = run + "/weft-test";
+  if (std::filesystem::exists(run)) GTEST_SKIP() << run << " is in use";
+  std::filesystem::create_directory(run);
+  std::ofstream(run + "/other.pid") << "theirs";
+  EXPECT_TRUE(weft::testing::GiveAway(run));
+  const absl::Status made = MakeOwnFolder(folder).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(made)) << made;
+  EXPECT_THAT(std::string(made.message()), ::testing::StartsWith(run + " belongs to "));
+  EXPECT_TRUE(std::filesystem::exists(run + "/other.pid"));
+  EXPECT_TRUE(std::filesystem::is_directory(folder));
+  std::filesystem::remove_all(run);
 }
 
 TEST(MakeOwnFolderWindowsTest, AFolderOfADeviceOrOfAServersRootIsAnError) {
