@@ -78,7 +78,10 @@ class Finder {
     const absl::StatusOr<std::string> text = control::ReadFileText(path, kMostText);
     if (!text.ok()) return Keep(path, text.status().message());
     if (!content(*text)) return Keep(path, kNotOurs);
-    Add(path, [path] { return Remove(path); });
+    Add(path, [path] {
+      control::RemoveTemporariesOf(path);
+      return Remove(path);
+    });
   }
 
   // The folder's files of which `is_ours` accepts the name, then the folder, unless something stays
@@ -256,7 +259,8 @@ std::vector<std::string> ContainersIn(const NodeFiles& files) {
 bool Delete(const Deletions& deletions, bool dry_run, std::string_view verb, Io& io) {
   for (const Deletion& each : deletions.rows) {
     if (const absl::Status status = dry_run ? absl::OkStatus() : each.apply(); !status.ok()) {
-      io.err << "flannelctl " << verb << ": " << status.message() << "\n";
+      io.err << "flannelctl " << verb << ": " << status.message() << "\n"
+             << "flannelctl " << verb << ": not complete; run it again\n";
       return false;
     }
     io.out << (dry_run ? "would delete " : "deleted ") << each.what << "\n";

@@ -41,7 +41,7 @@ Deletions FindStateDeletions(const NodeFiles& files);
 std::vector<std::string> ContainersIn(const NodeFiles& files);
 
 // Deletes, or with `dry_run` prints what would be; a line for each on `io`.out. The first failure
-// ends it, is on `io`.err as `verb`'s, and gives false.
+// ends it, is on `io`.err as `verb`'s with the next step, and gives false.
 bool Delete(const Deletions& deletions, bool dry_run, std::string_view verb, Io& io);
 
 }  // namespace weft::cli

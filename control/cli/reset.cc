@@ -76,14 +76,13 @@ absl::Status CheckFolder(const ResetOptions& options) {
 
 // The leases of a network that no longer exists must not come back at the next start.
 void RemoveJournal(const ResetOptions& options, Io& io) {
-  const journal::Journal journal(options.files.state_dir);
+  const std::string path = journal::Journal(options.files.state_dir).path();
   std::error_code error;
-  if (options.undo.dry_run) return;
-  const bool removed = std::filesystem::remove(control::PathOf(journal.path()), error);
-  if (removed) io.out << "deleted the journal " << journal.path() << "\n";
+  if (!options.undo.dry_run && std::filesystem::remove(control::PathOf(path), error))
+    io.out << "deleted the journal " << path << "\n";
   if (error)
-    io.err << "flannelctl reset: the journal " << journal.path()
-           << " cannot be deleted: " << error.message() << "; delete it\n";
+    io.err << "flannelctl reset: the journal " << path << " cannot be deleted: " << error.message()
+           << "; delete it\n";
 }
 
 // The file of `flannelctl cni install`, before subnet.env: no pod starts without it.
@@ -247,10 +246,7 @@ ExitCode RunReset(ResetOptions options, std::string_view verb, Io& io) {
     if (!removed.ok()) return Fail(io, verb, removed.status());
     nothing = !*removed;
     deletions = FindDeletions(files);
-    if (!Delete(deletions, dry_run, verb, io)) {
-      io.err << "flannelctl " << verb << ": not complete; run it again\n";
-      return ExitCode::kFinding;
-    }
+    if (!Delete(deletions, dry_run, verb, io)) return ExitCode::kFinding;
   }
   const ledger::Undone undone = ledger::Undo(undo_places, ledger, options.undo);
   if (!undone.refused.empty() && !dry_run)
@@ -271,10 +267,7 @@ ExitCode RunReset(ResetOptions options, std::string_view verb, Io& io) {
     const Deletions state = FindStateDeletions(files);
     if (nothing && deletions.rows.empty() && state.rows.empty() && undone.lines.empty())
       io.out << "nothing to do\n";
-    if (!Delete(state, dry_run, verb, io)) {
-      io.err << "flannelctl " << verb << ": not complete; run it again\n";
-      return ExitCode::kFinding;
-    }
+    if (!Delete(state, dry_run, verb, io)) return ExitCode::kFinding;
   }
   return refused.empty() ? ExitCode::kOk : ExitCode::kFinding;
 }

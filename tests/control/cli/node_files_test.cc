@@ -38,6 +38,7 @@ class NodeFilesTest : public ::testing::Test {
     fs::remove_all(root_);
     const std::string subnet = "10.244.1.0/24";
     Write("run/subnet.env", kSubnetEnv);
+    Write("run/subnet.env.weft-0123456789abcdef", "");
     Write("vip/sourceVip.json",
           cni::SourceVipJson(*IpAddress::Parse("10.244.1.2"), *IpPrefix::Parse(subnet)));
     Write("cni/flannel.4096/10.244.1.2", "kube-proxy\r\nsource-vip");
@@ -220,7 +221,7 @@ TEST_F(NodeFilesTest, NothingOfHostLocalsIsDeletedWhileItWorks) {
   Io io{in, out, err};
   EXPECT_FALSE(Delete(FindDeletions(Files()), /*dry_run=*/false, "reset", io));
   EXPECT_TRUE(fs::exists(root_ / "cni/flannel.4096/10.244.1.7"));
-  EXPECT_THAT(err.str(), HasSubstr("flannelctl reset: "));
+  EXPECT_THAT(err.str(), HasSubstr("flannelctl reset: not complete; run it again\n"));
 }
 
 TEST_F(NodeFilesTest, ADryRunDeletesNothing) {
