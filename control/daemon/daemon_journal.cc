@@ -66,12 +66,14 @@ bool Daemon::RecallsLeases() const {
 void Daemon::Recall() {
   const absl::StatusOr<std::optional<journal::Header>> found = journal_.Load();
   journal_condition_.Set(found.status().message());
-  if (!found.ok() || !*found) return;
-  const journal::Header& header = **found;
+  const journal::Scope here = JournalScope(node_name_);
   const auto ignore = [this](std::string_view why) {
     control::LogInfo(absl::StrCat("the journal ", journal_.path(), " is not used: ", why));
   };
-  if (const std::string other = Difference(header.scope, JournalScope(node_name_)); !other.empty())
+  if (here.boot.empty()) return ignore("which boot this is cannot be read; none is kept");
+  if (!found.ok() || !*found) return;
+  const journal::Header& header = **found;
+  if (const std::string other = Difference(header.scope, here); !other.empty())
     return ignore(other);
   const auto facts = control::DeriveOwnFacts(header.scope.node, header.own, config_.conf);
   if (!facts.ok()) return ignore(facts.status().message());

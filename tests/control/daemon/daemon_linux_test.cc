@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon with its userspace data plane against the kernel, in its own network namespace. u0
 // 10.9.0.1/24 and fd09::1/64 is the underlay (its veth peer p0 is up); there is no other device.
+#include <sched.h>
+#include <sys/mount.h>
+
 #include "control/host/host.h"
+#include "control/log.h"
 #include "tests/control/daemon/daemon_fixture.h"
 #include "tests/support/netns.h"
 
@@ -240,6 +244,29 @@ TEST_F(DaemonJournalTest, ItLastsOverSeveralRestarts) {
 TEST_F(DaemonJournalTest, OfAnotherBootItIsNotUsed) {
   EditJournal("\"boot\":\"", "\"boot\":\"x");
   ExpectNotUsed();
+}
+
+// A masked /proc: one note at the start, no condition, and nothing is written that no start could
+// use.
+TEST_F(DaemonJournalTest, WhereTheBootCannotBeReadThereIsNone) {
+  constexpr char kBootId[] = "/proc/sys/kernel/random/boot_id";
+  ASSERT_EQ(::unshare(CLONE_NEWNS), 0);
+  ASSERT_EQ(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+  ASSERT_EQ(::mount("/dev/null", kBootId, nullptr, MS_BIND, nullptr), 0);
+  std::filesystem::remove(Path("state/journal.json"));
+  WriteNodes({Own(), Peer(2)});
+  for (int start = 0; start < 2; ++start) {
+    ::testing::internal::CaptureStderr();
+    control::StartLog(control::LogFormat::kKlog, 0);
+    EXPECT_TRUE(StartHere().ok());
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                HasSubstr("journal.json is not used: which boot this is cannot be read"));
+    EXPECT_TRUE(RunUntilReady());
+    EXPECT_EQ(Reported(), "");
+    End();
+    EXPECT_FALSE(std::filesystem::exists(Path("state/journal.json")));
+  }
+  EXPECT_EQ(::umount2(kBootId, MNT_DETACH), 0);
 }
 
 TEST_F(DaemonJournalTest, OfAnotherNodeItIsNotUsed) {
