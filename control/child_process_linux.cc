@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <initializer_list>
+#include <fstream>
 #include <map>
 #include <utility>
 
@@ -85,19 +85,9 @@ std::vector<char*> Pointers(std::vector<std::string>& words) {
 
 // Of this process, which has one thread. False: it has none, or the kernel does not list them.
 bool KillChildren() {
-  std::array<char, 4096> text;
-  const int list = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-  const ssize_t size = list < 0 ? 0 : ::read(list, text.data(), text.size());
-  if (list >= 0) ::close(list);
   bool any = false;
-  pid_t child = 0;
-  for (ssize_t i = 0; i < size; ++i) {
-    const char c = text[static_cast<std::size_t>(i)];
-    if (c == ' ')
-      any = ::kill(std::exchange(child, 0), SIGKILL) == 0 || any;
-    else
-      child = 10 * child + (c - '0');
-  }
+  std::ifstream list("/proc/thread-self/children");
+  for (pid_t child = 0; list >> child;) any = ::kill(child, SIGKILL) == 0 || any;
   return any;
 }
 
@@ -120,15 +110,14 @@ int Spawn(pid_t& child, const char* program, char* const* words, char* const* en
   return error;
 }
 
-sigset_t SignalsOf(const std::initializer_list<int>& numbers) {
+// Those that are blocked in the supervisor, of its children and to end the program; or none.
+sigset_t BlockedIn(bool supervisor) {
   sigset_t signals;
   ::sigemptyset(&signals);
-  for (const int number : numbers) ::sigaddset(&signals, number);
+  for (const int number : {SIGCHLD, SIGTERM})
+    if (supervisor) ::sigaddset(&signals, number);
   return signals;
 }
-
-// Blocked in the supervisor: of its children, and to end the program.
-sigset_t SupervisorSignals() { return SignalsOf({SIGCHLD, SIGTERM}); }
 
 // The supervisor, if this process is one (SpawnChild): the program's parent until it ends, and its
 // reaper, also of what it starts in a session of its own. Exits with the program's exit code.
@@ -138,14 +127,13 @@ sigset_t SupervisorSignals() { return SignalsOf({SIGCHLD, SIGTERM}); }
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // of the thread that started this process, which waits
   pid_t child = 0;
-  const int error = Spawn(child, words[1], words + 1, environment, nullptr, SignalsOf({}));
+  const int error = Spawn(child, words[1], words + 1, environment, nullptr, BlockedIn(false));
   if (error != 0) ::_exit(::write(kReport, &error, sizeof error) == sizeof error ? 0 : 1);
   ::closefrom(0);
-  const sigset_t awaited = SupervisorSignals();
+  const sigset_t awaited = BlockedIn(true);
   int state = 0;
   for (bool ended = false; !ended;) {
-    const int signal = ::sigwaitinfo(&awaited, nullptr);
-    if (signal > 0 && signal != SIGCHLD) break;
+    if (::sigwaitinfo(&awaited, nullptr) == SIGTERM) break;
     int its = 0;
     for (pid_t gone; (gone = ::waitpid(-1, &its, WNOHANG)) > 0;) {
       if (gone != child) continue;
@@ -175,7 +163,7 @@ int SpawnChild(const ChildSpec& spec, int output, int errors, int report, pid_t&
   ::posix_spawn_file_actions_addclosefrom_np(&files, spec.supervised ? kReport + 1 : kReport);
   const int error = Spawn(child, spec.supervised ? "/proc/self/exe" : spec.program.c_str(),
                           Pointers(words).data(), Pointers(environment).data(), &files,
-                          spec.supervised ? SupervisorSignals() : SignalsOf({}));
+                          BlockedIn(spec.supervised));
   ::posix_spawn_file_actions_destroy(&files);
   return error;
 }

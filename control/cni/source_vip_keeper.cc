@@ -25,16 +25,15 @@ void SourceVipKeeper::Keep(const std::string& network, const IpPrefix& subnet, c
   spec_ = spec;
   if (!used_) {
     const absl::StatusOr<std::optional<IpAddress>> reserved = FindSourceVip(spec);
-    if (hns.exists && !existed_since_) existed_since_ = now;
-    const auto waited = now - existed_since_.value_or(now);
+    if (hns.exists && !exists_since_) exists_since_ = now;
+    const auto waited = now - exists_since_.value_or(now);
     awaits_used_ = !hns.known && reserved.ok() && !*reserved && waited < kLongestWait;
     if (awaits_used_) {
       if (waited < kUnsaid) return;
-      const auto left = std::chrono::ceil<std::chrono::seconds>(kLongestWait - waited);
       return condition_.Set(
           absl::StrCat("HNS does not list the endpoints of ", network,
-                       ", so which source VIP kube-proxy uses is not known: in ", left.count(),
-                       " s one is reserved all the same; if kube-proxy uses another, restart it"),
+                       ", so which source VIP kube-proxy uses is not known: one is reserved after ",
+                       kLongestWait.count(), " s; if kube-proxy uses another, restart it"),
           now);
     }
     used_ = reserved.ok() && *reserved ? *reserved : hns.used;

@@ -18,19 +18,17 @@ class SourceVipKeeper {
   SourceVipKeeper(std::string store, std::string file)
       : store_(std::move(store)), file_(std::move(file)) {}
 
-  // Of HNS: whether it has the network, whether the network's endpoints were read, and the address
-  // of kube-proxy's.
   struct InHns {
-    bool exists = false, known = false;
-    std::optional<IpAddress> used{};
+    bool exists = false, known = false;  // the network; its endpoints were read
+    std::optional<IpAddress> used{};     // of kube-proxy's endpoint
   };
   // Reserves the address for `network` and `subnet`, and the same one again when another process
   // released it (host-local's GC); does something about once a second, and at once for another
-  // network or subnet. Kube-proxy's is preferred where this process has reserved none yet, and
-  // waited for; for half a minute of an existing network that HNS does not read.
+  // network or subnet. Where this process has reserved none yet, the one in use is waited for while
+  // the network does not exist and half a minute more, and preferred.
   void Keep(const std::string& network, const IpPrefix& subnet, const InHns& hns,
             control::TimePoint now);
-  // The last Keep has reserved nothing until HNS's endpoints are known.
+  // The last Keep has reserved nothing until `known`.
   bool awaits_used() const { return awaits_used_; }
 
   // Empty: not reserved yet.
@@ -46,8 +44,7 @@ class SourceVipKeeper {
   std::optional<IpAddress> address_;
   std::optional<IpAddress> used_;  // by kube-proxy, as far as is known
   bool awaits_used_ = false;
-  // Since when the network exists and its endpoints are not known.
-  std::optional<control::TimePoint> existed_since_;
+  std::optional<control::TimePoint> exists_since_;
   control::TimePoint again_{};  // not before
   control::Condition condition_, file_condition_;
 };

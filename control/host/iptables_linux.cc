@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <set>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -26,21 +27,19 @@ constexpr int kLocked = 4;  // exit code: another program has the lock, or memor
 using Words = std::vector<std::string>;
 
 // proc(5): the tables that this network namespace has; the file exists once the module is loaded.
-// PermissionDenied: only root may read it, or it is masked; flanneld cannot end that.
+// PermissionDenied: only root may read it, or it is masked, and flanneld cannot end that.
 absl::StatusOr<bool> HasTable(IpFamily family) {
   const absl::StatusOr<std::string> names =
       ReadSystemFile(family == IpFamily::kV4 ? "/proc/self/net/ip_tables_names"
                                              : "/proc/self/net/ip6_tables_names");
   if (absl::IsNotFound(names.status())) return false;
   if (names.ok()) return absl::StrContains(absl::StrCat("\n", *names), "\nfilter\n");
-  const absl::Status& why = names.status();
-  const bool lasts = absl::IsPermissionDenied(why) || absl::IsUnavailable(why);
-  return absl::Status(
-      lasts ? absl::StatusCode::kPermissionDenied : why.code(),
-      absl::StrCat("it is not known whether this host has tables of iptables-legacy, whose chain "
-                   "FORWARD may drop the pods' packets: ",
-                   why.message(),
-                   lasts ? "; run flanneld as root, or accept the pods there yourself" : ""));
+  if (!absl::IsPermissionDenied(names.status()) && !absl::IsUnavailable(names.status()))
+    return names.status();
+  return absl::PermissionDeniedError(absl::StrCat(
+      "it is not known whether this host has tables of iptables-legacy, whose chain FORWARD may "
+      "drop the pods' packets: ",
+      names.status().message(), "; run flanneld as root, or accept the pods there yourself"));
 }
 
 // `words`: a path and arguments. Its output is in the C locale.
@@ -140,11 +139,7 @@ bool Holds(const Words& rules, const std::string& rule) {
 
 // All rules accept, so order and duplicates do not matter.
 bool AreSame(const Words& one, const Words& other) {
-  const auto in = [](const Words& rules) {
-    return [&rules](const std::string& rule) { return Holds(rules, rule); };
-  };
-  return std::all_of(one.begin(), one.end(), in(other)) &&
-         std::all_of(other.begin(), other.end(), in(one));
+  return std::set(one.begin(), one.end()) == std::set(other.begin(), other.end());
 }
 
 // Adds the desired rules first, because another program may take the lock between two steps.

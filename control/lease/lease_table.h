@@ -110,8 +110,7 @@ class LeaseTable {
   void DropChanges();
   // All usable peers, ordered by subnet. Leaves the pending changes of DrainChanges as they are.
   std::vector<Peer> Snapshot(IpFamily family) const;
-  // The one whose subnet this is.
-  std::optional<Peer> PeerAt(const IpPrefix& subnet) const;
+  Peer PeerAt(const IpPrefix& subnet) const;  // of these; without a name: none has it
 
   std::size_t size() const { return nodes_.size(); }
   // Increases with every change of what Rows and Refused return.

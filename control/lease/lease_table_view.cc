@@ -103,10 +103,9 @@ std::vector<Peer> LeaseTable::Snapshot(IpFamily family) const {
   return peers;
 }
 
-std::optional<Peer> LeaseTable::PeerAt(const IpPrefix& subnet) const {
+Peer LeaseTable::PeerAt(const IpPrefix& subnet) const {
   const RecordId holder = of(subnet.family()).subnets.Holder(subnet);
-  if (holder == kNoRecord) return std::nullopt;
-  return PeerOf(Read(holder), subnet.family());
+  return holder == kNoRecord ? Peer() : PeerOf(Read(holder), subnet.family());
 }
 
 std::vector<LeaseRow> LeaseTable::Rows() const {

@@ -23,6 +23,10 @@ constexpr std::chrono::seconds kTakenTime{60};
 // routes.
 constexpr auto kHostPause = std::chrono::seconds(2);
 
+constexpr char kPublishedV6[] =
+    "; until then what peers send to this node's IPv6 pods is lost: its lease has IPv6 all the "
+    "same, because upstream's dual-stack peers take none without it, not even for IPv4";
+
 std::optional<SubnetEnvFamily> FamilyOf(const std::optional<backend::FamilyPlan>& plan) {
   if (!plan) return std::nullopt;
   return SubnetEnvFamily{plan->network, plan->subnet};
@@ -106,14 +110,9 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control:
       backend::MakeNodePlan(*facts, context_.conf, *choice);
   const std::string narrow = plan.ok() ? plan->without_v6 : "";
   const bool keeps_v6 = !narrow.empty() && plan_ && plan_->v6;  // pods have it, in fragments
-  mtu_condition_.Set(narrow.empty()
-                         ? underlay::MtuCondition(*choice, context_.conf)
-                         : absl::StrCat("IPv6 cannot be set up: ", narrow,
-                                        keeps_v6 ? ""
-                                                 : "; until then what peers send to this node's "
-                                                   "IPv6 pods is lost: its lease has IPv6 all the "
-                                                   "same, because upstream's dual-stack peers take "
-                                                   "no lease without it, not even for IPv4"));
+  mtu_condition_.Set(narrow.empty() ? underlay::MtuCondition(*choice, context_.conf)
+                                    : absl::StrCat("IPv6 cannot be set up: ", narrow,
+                                                   keeps_v6 ? "" : kPublishedV6));
   const absl::Status status = keeps_v6    ? absl::FailedPreconditionError(narrow)
                               : plan.ok() ? Build(*plan, *host)
                                           : plan.status();

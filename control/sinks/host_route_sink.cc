@@ -108,8 +108,7 @@ std::string HostRouteSink::Text(const ForeignRoute& other) {
 
 lease::Peer HostRouteSink::PeerOf(const IpPrefix& subnet) const {
   const auto peer = peers_.find(subnet);
-  if (peer != peers_.end()) return peer->second;
-  return (peer_at_ ? peer_at_(subnet) : std::nullopt).value_or(lease::Peer());
+  return peer != peers_.end() ? peer->second : peer_at_(subnet);
 }
 
 const HostRouteSink::Way* HostRouteSink::DesiredWay(const IpPrefix& subnet) const {
@@ -358,12 +357,7 @@ lease::SinkReport HostRouteSink::Report() {
   report.settled = !more_;
   for (const auto& [subnet, why] : refused_) report.refused.push_back(why);
   std::size_t unnamed = 0;
-  for (const auto& [destination, text] : left_) {
-    if (report.notes.size() == kMostNamed)
-      ++unnamed;
-    else
-      report.notes.push_back(text);
-  }
+  for (const auto& [destination, text] : left_) report.notes.push_back(text);
   for (const auto& [subnet, contest] : contests_) {
     if (now_() > contest.last + std::max(contest.pause, kShown)) continue;  // it may be over
     if (report.notes.size() == kMostNamed)

@@ -81,11 +81,11 @@ class HostRouteSink final : public lease::Sink {
   using TimePoint = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::steady_clock::duration;
   // The peer that has a subnet, of which a sink without direct routes keeps no copy.
-  using PeerAt = std::function<std::optional<lease::Peer>(const IpPrefix& subnet)>;
-  // `ledger` and `peer_at` may be null.
+  using PeerAt = std::function<lease::Peer(const IpPrefix& subnet)>;
+  // `ledger` may be null.
   HostRouteSink(host::Host& host, HostRouteConfig config, RouteLedger* ledger = nullptr,
                 std::function<TimePoint()> now = &std::chrono::steady_clock::now,
-                PeerAt peer_at = nullptr);
+                PeerAt peer_at = [](const IpPrefix&) { return lease::Peer(); });
 
   std::string name() const override;
   std::string_view kind() const override { return "host-routes"; }

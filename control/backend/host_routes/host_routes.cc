@@ -73,12 +73,11 @@ absl::Status HostRoutes::Open() {
     if (std::any_of(sinks_.begin(), sinks_.end(),
                     [&](const Opened& opened) { return opened.config == desired; }))
       continue;
-    const auto peer_at = [this](const IpPrefix& subnet) {
-      return context_.reconciler.table().PeerAt(subnet);
-    };
     sinks_.push_back({desired, std::make_unique<control::HostRouteSink>(
                                    context_.host, desired, context_.ledger.get(),
-                                   &std::chrono::steady_clock::now, peer_at)});
+                                   &std::chrono::steady_clock::now, [this](const IpPrefix& subnet) {
+                                     return context_.reconciler.table().PeerAt(subnet);
+                                   })});
     control::HostRouteSink& sink = *sinks_.back().sink;
     if (!tunnels_) control::LogInfo(absl::StrCat("peers are reached by ", sink.name()));
     context_.reconciler.AddSink(sink, FamiliesOf(config.family));

@@ -134,7 +134,7 @@ TEST_F(SourceVipKeeperTest, AnHnsThatDoesNotAnswerIsSaidAndAwaitedForHalfAMinute
   EXPECT_TRUE(keeper_.awaits_used());
   EXPECT_THAT(keeper_.condition().text(),
               AllOf(HasSubstr("HNS does not list the endpoints of flannel.4096"),
-                    HasSubstr("in 1 s one is reserved"), HasSubstr("restart it")));
+                    HasSubstr("one is reserved after 30 s; "), HasSubstr("restart it")));
   pass(1);
   EXPECT_EQ(Address(), "10.244.1.2");
   EXPECT_FALSE(keeper_.awaits_used());

@@ -72,7 +72,7 @@ TEST_F(LeaseTableTest, ThePeerOfASubnetIsFound) {
   const std::vector<Peer> all = table.Snapshot(IpFamily::kV4);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(table.PeerAt(all[1].subnet), all[1]);
-  EXPECT_EQ(table.PeerAt(Prefix("10.244.0.0/16")), std::nullopt);
+  EXPECT_EQ(table.PeerAt(Prefix("10.244.0.0/16")), Peer());
 }
 
 TEST_F(LeaseTableTest, SameKeyNewValueIsAnUpdateByEvent) {

@@ -2,7 +2,6 @@
 // Foreign routes in the place of a peer's route: which are kept, which are taken over, and which
 // one stays when two programs contend.
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "control/sinks/host_route_sink.h"
@@ -88,9 +87,7 @@ class ForeignRouteTest : public ::testing::Test {
   HostRouteSink Make(HostRouteConfig config) {
     return HostRouteSink(
         host, std::move(config), &ledger, [this] { return now; },
-        [this](const IpPrefix& subnet) {
-          return subnet == a.subnet ? std::optional(a) : std::nullopt;
-        });
+        [this](const IpPrefix& subnet) { return subnet == a.subnet ? a : lease::Peer(); });
   }
   static RouteKey Key(std::string_view destination, std::string_view gateway) {
     return {Prefix(destination), Address(gateway)};
