@@ -33,32 +33,24 @@ constexpr std::size_t kMostErrors = std::size_t{4} << 10;
 constexpr char kSupervisor[] = "weft-supervisor";
 constexpr int kReport = STDERR_FILENO + 1;
 
-class Descriptor {
+class Pipe {
  public:
-  Descriptor() = default;
-  ~Descriptor() { Close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  void Set(int fd) { fd_ = fd; }
-  void Close() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
+  Pipe() = default;
+  ~Pipe() {
+    for (const int end : ends_)
+      if (end >= 0) ::close(end);
   }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  bool Open() {
+    return ::pipe2(ends_.data(), O_CLOEXEC) == 0 && ::fcntl(read(), F_SETFL, O_NONBLOCK) == 0;
+  }
+  int read() const { return ends_[0]; }
+  int write() const { return ends_[1]; }
+  void CloseWrite() { ::close(std::exchange(ends_[1], -1)); }
 
  private:
-  int fd_ = -1;
-};
-
-struct Pipe {
-  Descriptor read, write;
-  bool Open() {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-    read.Set(ends[0]);
-    write.Set(ends[1]);
-    return ::fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
-  }
+  std::array<int, 2> ends_{-1, -1};
 };
 
 std::vector<std::string> MergedEnvironment(const ChildSpec& spec) {
@@ -191,11 +183,10 @@ absl::StatusOr<ChildResult> RunChild(const ChildSpec& spec, const std::atomic<bo
   if (!output.Open() || !errors.Open() || !report.Open())
     return absl::ErrnoToStatus(errno, "cannot be started");
   pid_t child = 0;  // or its supervisor
-  int error =
-      SpawnChild(spec, output.write.get(), errors.write.get(), report.write.get(), child);
+  int error = SpawnChild(spec, output.write(), errors.write(), report.write(), child);
   if (error != 0) return absl::ErrnoToStatus(error, "cannot be started");
-  output.write.Close();
-  errors.write.Close();
+  output.CloseWrite();
+  errors.CloseWrite();
 
   ChildResult result;
   absl::Status ended;
@@ -207,18 +198,18 @@ absl::StatusOr<ChildResult> RunChild(const ChildSpec& spec, const std::atomic<bo
     const bool exited =
         ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         info.si_pid == child;
-    if (!Drain(output.read.get(), spec.most_output, result.output)) {
+    if (!Drain(output.read(), spec.most_output, result.output)) {
       ended = absl::ResourceExhaustedError(
           absl::StrCat("printed more than ", spec.most_output, " bytes and was killed"));
     }
-    Drain(errors.read.get(), kMostErrors, result.errors);
+    Drain(errors.read(), kMostErrors, result.errors);
     if (ended.ok() && !exited && stop) ended = absl::CancelledError("was killed");
     if (ended.ok() && !exited && steady_clock::now() >= deadline) {
       ended = absl::DeadlineExceededError(
           absl::StrCat("did not end within ", spec.limit.count(), " ms and was killed"));
     }
     if (exited || !ended.ok()) break;
-    std::array<pollfd, 2> ready{{{output.read.get(), POLLIN, 0}, {errors.read.get(), POLLIN, 0}}};
+    std::array<pollfd, 2> ready{{{output.read(), POLLIN, 0}, {errors.read(), POLLIN, 0}}};
     // A closed pipe is always ready; only its end is awaited then.
     if (::poll(ready.data(), ready.size(), kPollMilliseconds) > 0 &&
         ((ready[0].revents | ready[1].revents) & POLLIN) == 0)
@@ -228,7 +219,7 @@ absl::StatusOr<ChildResult> RunChild(const ChildSpec& spec, const std::atomic<bo
   while (::waitpid(child, &state, 0) < 0 && errno == EINTR) {
   }
   if (!ended.ok()) return ended;
-  if (::read(report.read.get(), &error, sizeof error) == sizeof error)
+  if (::read(report.read(), &error, sizeof error) == sizeof error)
     return absl::ErrnoToStatus(error, "cannot be started");
   result.exit_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
   return result;

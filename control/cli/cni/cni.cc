@@ -162,7 +162,6 @@ ExitCode RunInstall(CniOptions options, Io& io) {
              : installed->differs ? "left with another content: "
                                   : "unchanged: ")
          << path << "\n";
-  if (installed->differs) code = ExitCode::kFinding;
   for (const std::string& each : installed->removed)
     io.out << "removed " << each << ", which an earlier run wrote\n";
   for (const std::string& each : installed->left)
@@ -172,7 +171,7 @@ ExitCode RunInstall(CniOptions options, Io& io) {
   const auto obstacles = Obstacles(*folders, options.file_name, *text);
   if (!obstacles.ok()) return Fail(io, kVerb, obstacles.status());
   for (const std::string& each : *obstacles) io.err << "flannelctl cni install: " << each << "\n";
-  return obstacles->empty() ? code : ExitCode::kFinding;
+  return obstacles->empty() && !installed->differs ? code : ExitCode::kFinding;
 }
 
 // ---- validate, explain
