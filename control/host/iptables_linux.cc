@@ -127,9 +127,7 @@ Words Desired(IpFamily family, const std::vector<FilterRule>& rules, std::string
 }
 
 absl::Status Change(IpFamily family, const char* verb, const std::string& rule) {
-  Words words = {verb, "FORWARD"};
-  const Words rest = absl::StrSplit(rule, ' ', absl::SkipEmpty());
-  words.insert(words.end(), rest.begin(), rest.end());
+  const Words words = absl::StrSplit(absl::StrCat(verb, " FORWARD ", rule), ' ', absl::SkipEmpty());
   return Run(family, words).status();
 }
 

@@ -121,17 +121,14 @@ std::shared_ptr<dataplane::Counters>& Userspace::CountersOf(IpFamily family) {
   return counters;
 }
 
-bool Userspace::IsOpen(const TunnelConfig& config) const {
-  return std::any_of(tunnels_.begin(), tunnels_.end(),
-                     [&](const auto& tunnel) { return tunnel->config() == config; });
-}
-
 absl::Status Userspace::Open() {
   if (context_.host.is_windows() && !std::exchange(said_without_hns_, true))
     control::LogWarning(kWithoutHns);
   if (!context_.options.trace.empty() && !trace_) OpenTrace();
   for (const TunnelConfig& config : configs_) {
-    if (IsOpen(config)) continue;
+    if (std::any_of(tunnels_.begin(), tunnels_.end(),
+                    [&](const auto& tunnel) { return tunnel->config() == config; }))
+      continue;
     if (absl::Status status = OpenTunnel(config); !status.ok()) return status;
   }
   return absl::OkStatus();

@@ -50,7 +50,6 @@ class Userspace final : public Backend {
   void OpenTrace();
   absl::Status OpenTunnel(const TunnelConfig& config);
   std::shared_ptr<dataplane::Counters>& CountersOf(IpFamily family);
-  bool IsOpen(const TunnelConfig& config) const;
   void SumKernelCounts(const Tunnel& tunnel) const;
 
   const Context& context_;
