@@ -207,8 +207,7 @@ std::string WhyUnfit(const std::string& state_dir, const NodeFacts& facts) {
     const auto text = control::ReadFileText(file.path, kMostConfigText);
     const auto remarks = text.ok() ? ExplainConfig(*text, facts, file.path)
                                    : absl::StatusOr<std::vector<Remark>>(text.status());
-    if (!remarks.ok())
-      return std::string(OfFile(file.path, remarks.status(), kNext).message());
+    if (!remarks.ok()) return std::string(OfFile(file.path, remarks.status(), kNext).message());
     for (const Remark& each : *remarks) {
       // Whatever else an operator changed in it may be meant so.
       if (each.finding.empty() || !(each.member == "name" || each.member.ends_with("type") ||

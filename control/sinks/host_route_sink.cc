@@ -178,9 +178,9 @@ void HostRouteSink::SyncLedger() {
   }
   for (const auto& [destination, gateway] : gone) {
     if (const auto other = foreign_.find(destination); other != foreign_.end())
-      left_[destination] = absl::StrCat("route ", destination.ToString(), " via ",
-                                        gateway.ToString(), " is no longer flanneld's: ",
-                                        Text(other->second.front()), " has its place and is left");
+      left_[destination] = absl::StrCat(
+          "route ", destination.ToString(), " via ", gateway.ToString(),
+          " is no longer flanneld's: ", Text(other->second.front()), " has its place and is left");
   }
   Disown(gone);
   if (!ours.empty()) ledger_->Intend(ours);

@@ -83,9 +83,10 @@ class HostRouteSink final : public lease::Sink {
   // The peer that has a subnet, of which a sink without direct routes keeps no copy.
   using PeerAt = std::function<lease::Peer(const IpPrefix& subnet)>;
   // `ledger` may be null.
-  HostRouteSink(host::Host& host, HostRouteConfig config, RouteLedger* ledger = nullptr,
-                std::function<TimePoint()> now = &std::chrono::steady_clock::now,
-                PeerAt peer_at = [](const IpPrefix&) { return lease::Peer(); });
+  HostRouteSink(
+      host::Host& host, HostRouteConfig config, RouteLedger* ledger = nullptr,
+      std::function<TimePoint()> now = &std::chrono::steady_clock::now,
+      PeerAt peer_at = [](const IpPrefix&) { return lease::Peer(); });
 
   std::string name() const override;
   std::string_view kind() const override { return "host-routes"; }
@@ -178,7 +179,7 @@ class HostRouteSink final : public lease::Sink {
   const std::function<TimePoint()> now_;
   const PeerAt peer_at_;
   absl::btree_map<IpPrefix, lease::Peer> peers_;  // empty unless routes are direct
-  std::map<IpPrefix, std::string> refused_;  // the reasons of peers that have no way
+  std::map<IpPrefix, std::string> refused_;       // the reasons of peers that have no way
   // As of the last reading.
   OnLink on_link_;
   std::uint32_t underlay_ = 0, upstream_ = 0;  // adapters

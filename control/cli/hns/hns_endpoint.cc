@@ -139,9 +139,9 @@ ExitCode AddEndpoint(const EndpointOptions& options, Io& io) {
       return ExitCode::kOk;
     }
     ReportUnread(io, kVerb, others);
-    return Found(io, kVerb,
-                 absl::StrCat("the endpoint ", made->id.ToString(),
-                              " was made, and HNS does not show it"));
+    return Found(
+        io, kVerb,
+        absl::StrCat("the endpoint ", made->id.ToString(), " was made, and HNS does not show it"));
   }
   io.out << made->id.ToString() << "\n";
   return ExitCode::kOk;

@@ -255,9 +255,8 @@ TEST_F(DaemonClusterTest, OurNodeDeletedBeforeTheListHasEndedIsMissing) {
                            weft::testing::NodeEventJson("DELETED", Published()),
                   .ending = Ending::kHold});
   ASSERT_TRUE(StartDefault().ok());
-  EXPECT_TRUE(RunUntil([&] {
-    return CheckNamed("own-node").text.find("node \"a\" is not among the Nodes") == 0;
-  }));
+  EXPECT_TRUE(RunUntil(
+      [&] { return CheckNamed("own-node").text.find("node \"a\" is not among the Nodes") == 0; }));
   EXPECT_FALSE(CheckNamed("source").ok);
 }
 

@@ -197,8 +197,7 @@ TEST_F(CniTest, AFileBesideALaterWeftsRecordIsNotCalledUnchanged) {
   Write("net.d/10-flannel.conflist", "the later weft's");
   const Outcome outcome = RunWithServices("install");
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_EQ(outcome.out,
-            "left with another content: " + Path("net.d/10-flannel.conflist") + "\n");
+  EXPECT_EQ(outcome.out, "left with another content: " + Path("net.d/10-flannel.conflist") + "\n");
   EXPECT_THAT(outcome.err, HasSubstr("has version 2"));
   EXPECT_EQ(Text("net.d/10-flannel.conflist"), "the later weft's");
 }
@@ -230,14 +229,16 @@ TEST_F(CniTest, ContainerdsConfigurationNamesTheFolders) {
 
 // containerd may have other folders by now than those that are named.
 TEST_F(CniTest, ImportsOfContainerdsConfigurationAreNotLookedAtAndNamed) {
-  Write("config.toml",
-        absl::StrCat("imports = ['d/*.toml']\n[plugins.cri.cni]\nconf_dir = '", Path("own"),
-                     "'\nbin_dir = '", Path("bin"), "'\n"));
+  Write("config.toml", absl::StrCat("imports = ['d/*.toml']\n[plugins.cri.cni]\nconf_dir = '",
+                                    Path("own"), "'\nbin_dir = '", Path("bin"), "'\n"));
   const auto run = [this](const char* verb) {
-    std::vector<std::string> words = {
-        "cni", verb, "--admin=none", "--net-config-path=" + Path("net-conf.json"),
-        "--subnet-file=" + Path("subnet.env"), "--service-cidr=10.96.0.0/12",
-        "--containerd-config=" + Path("config.toml")};
+    std::vector<std::string> words = {"cni",
+                                      verb,
+                                      "--admin=none",
+                                      "--net-config-path=" + Path("net-conf.json"),
+                                      "--subnet-file=" + Path("subnet.env"),
+                                      "--service-cidr=10.96.0.0/12",
+                                      "--containerd-config=" + Path("config.toml")};
     if (verb == std::string("install")) words.push_back("--state-dir=" + Path("state"));
     return Call(std::move(words));
   };

@@ -96,9 +96,8 @@ TEST(ChildProcessLinuxTest, NoPageOfOursIsCopiedWhileItRuns) {
         "/bin/sh", {"-c", ": >" + file + "; exec sleep 1000"}, {}, std::chrono::minutes(1)};
     spec.supervised = supervised;
     faults_of_writing();
-    std::thread child([&] {
-      EXPECT_EQ(RunChild(spec, stop).status().code(), absl::StatusCode::kCancelled);
-    });
+    std::thread child(
+        [&] { EXPECT_EQ(RunChild(spec, stop).status().code(), absl::StatusCode::kCancelled); });
     EXPECT_TRUE(
         testing::Await(std::chrono::minutes(1), [&] { return std::filesystem::exists(file); }));
     EXPECT_LT(faults_of_writing(), 1000) << "of 16384 pages; supervised: " << supervised;
