@@ -135,11 +135,6 @@ bool Holds(const Words& rules, const std::string& rule) {
   return std::find(rules.begin(), rules.end(), rule) != rules.end();
 }
 
-// All rules accept, so order and duplicates do not matter.
-bool AreSame(const Words& one, const Words& other) {
-  return std::set(one.begin(), one.end()) == std::set(other.begin(), other.end());
-}
-
 // Adds the desired rules first, because another program may take the lock between two steps.
 absl::Status PutFamily(IpFamily family, const Words& desired, std::string_view comment) {
   const absl::StatusOr<Words> ours = Ours(family, comment);
@@ -165,7 +160,10 @@ absl::StatusOr<bool> HasLegacyForward(const std::vector<FilterRule>& rules,
     if (!*has) continue;
     const absl::StatusOr<Words> ours = Ours(family, comment);
     if (!ours.ok()) return ours.status();
-    if (!AreSame(*ours, Desired(family, rules, comment))) return false;
+    const Words desired = Desired(family, rules, comment);
+    // All rules accept, so order and duplicates do not matter.
+    if (std::set(ours->begin(), ours->end()) != std::set(desired.begin(), desired.end()))
+      return false;
   }
   return true;
 }
