@@ -97,12 +97,13 @@ TEST(TimedApiTest, ReportsTheCallInProgressAndItsDuration) {
   RecordingApi behind;
   TimedApi::Clock::time_point now{};
   SlowApi slow(behind, now);
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   TimedApi timed(
       slow,
       [&](const ApiCall& call, Hresult code, TimedApi::Clock::duration took) {
-        told.push_back(std::string(call.function) + "|" + call.object + "|" + std::to_string(code) +
-                       "|" + std::to_string(std::chrono::duration_cast<seconds>(took).count()));
+        reported.push_back(std::string(call.function) + "|" + call.object + "|" +
+                           std::to_string(code) + "|" +
+                           std::to_string(std::chrono::duration_cast<seconds>(took).count()));
       },
       [&] { return now; });
   slow.watched_by = &timed;
@@ -114,8 +115,8 @@ TEST(TimedApiTest, ReportsTheCallInProgressAndItsDuration) {
   timed.Call("GET", "/networks/", "");
   EXPECT_EQ(timed.running(), std::nullopt);
 
-  EXPECT_THAT(told, ElementsAre("HcnOpenNetwork|" + kNetworkId.ToString() + "|5|3",
-                                "HcnModifyNetwork||0|3", "HNSCall|GET /networks/|0|3"));
+  EXPECT_THAT(reported, ElementsAre("HcnOpenNetwork|" + kNetworkId.ToString() + "|5|3",
+                                    "HcnModifyNetwork||0|3", "HNSCall|GET /networks/|0|3"));
   ASSERT_EQ(slow.seen.size(), 3u);
   ASSERT_TRUE(slow.seen[0] && slow.seen[1]);
   EXPECT_EQ(slow.seen[0]->what, "HcnOpenNetwork " + kNetworkId.ToString());
