@@ -11,7 +11,8 @@ usage: cmake/bootstrap.sh [STEP... | --newest SOURCE...]        default: build t
 
   build     compiler, CMake, libraries; abseil and simdjson for Linux
   test      GoogleTest, python3, git; on Debian 12 clang-format 14
-  netns     what tests/netns and bench/run use: iproute2, nftables, tshark, iperf3, promtool, ...
+  demo      what deploy/demo.sh uses: iproute2, nftables, iperf3, ...
+  netns     what tests/netns and bench/run use in addition: tshark, promtool, ...
   windows   mingw-w64, the libraries for Windows, Wine and its prefix
   tsan      abseil instrumented for the thread sanitizer
   fuzz      clang 14 with libFuzzer; Debian 12 only
@@ -34,6 +35,7 @@ cache=${WEFT_DEPS:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}
 log=$cache/logs/bootstrap.log
 jobs=$(nproc)
 began=$SECONDS
+apt_is_new=
 
 say() { printf '[%4ds] %s\n' $((SECONDS - began)) "$*"; }
 
@@ -86,7 +88,8 @@ packages() {
   mapfile -t missing < <(missing_packages "$@")
   [ ${#missing[@]} -gt 0 ] || return 0
   [ "$(id -u)" = 0 ] || { echo "bootstrap: not root, and missing: ${missing[*]}; install them, run again" >&2; exit 1; }
-  run "apt-get update" apt_get update
+  [ -n "$apt_is_new" ] || run "apt-get update" apt_get update
+  apt_is_new=yes
   # apt takes libboost1.74-dev away where it stands in the way of 1.81.
   run "apt-get install ${missing[*]}" apt_get install --no-install-recommends "${missing[@]}"
 }
@@ -344,8 +347,11 @@ build_prefix() {
 
 step_test() { packages libgtest-dev libgmock-dev "$pcap" python3 git systemd "${format[@]}"; }
 
+step_demo() { packages iproute2 iputils-ping nftables iptables tcpdump iperf3 procps; }
+
 step_netns() {
-  packages iproute2 iputils-ping nftables iptables ethtool tcpdump tshark iperf3 procps python3
+  step_demo
+  packages ethtool tshark python3
   [ -x "$cache/promtool" ] || run "fetch promtool" fetch_promtool
 }
 

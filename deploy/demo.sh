@@ -69,7 +69,7 @@ compile_with_progress() {
 
 if [ -n "$compile" ]; then
   title "1. What is needed: Debian packages, and abseil built once"
-  cmake/bootstrap.sh build netns
+  cmake/bootstrap.sh build demo
   title "2. Build flanneld and flannelctl"
   compile_with_progress || { tail -n 30 "$work/build.log" >&2; exit 1; }
 fi

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # 10,000 random schedules of a cluster and an API server that misbehave: the lease table comes to equal the truth
-#   tests/soak/schedules.sh [--short]        WEFT_SEED: the first one's seed (4096); WEFT_BUILD: a build folder that has the test (else build/dev, built here)
+#   tests/soak/schedules.sh        WEFT_SEED: the first one's seed (4096); WEFT_BUILD: a build folder that has the test (else build/dev, built here)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 total=10000 first=${WEFT_SEED:-4096} workers=$(nproc)
-[ "${1:-}" != --short ] || total=200
 [ "$first" != random ] || first=$((RANDOM << 15 | RANDOM))
 if [ -z "${WEFT_BUILD:-}" ]; then
   cmake/bootstrap.sh build test && cmake --preset dev >/dev/null &&

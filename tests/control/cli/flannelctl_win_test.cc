@@ -114,9 +114,7 @@ TEST_F(FlannelctlWindowsTest, ReadsStatusAndLeasesOfARunningFlanneld) {
 TEST_F(FlannelctlWindowsTest, WordsAreUnicode) {
   const fs::path file = folder_ / u8"узлы-節點.json";
   fs::copy_file(folder_ / "nodes.json", file);
-  const std::u8string text = file.u8string();
-  Program program(FLANNELCTL,
-                  {"leases", "--from", std::string(text.begin(), text.end()), "--node-name=a"},
+  Program program(FLANNELCTL, {"leases", "--from", weft::testing::Utf8(file), "--node-name=a"},
                   folder_ / "out", folder_ / "err");
   EXPECT_EQ(program.Wait(), 0u) << program.error();
   EXPECT_THAT(program.output(), HasSubstr("10.244.2.0/24"));

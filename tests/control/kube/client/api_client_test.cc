@@ -21,8 +21,6 @@ using testing::Ending;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kShort = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-
 class ApiClientTest : public ClientFixture {
  protected:
   Server server{io, {}};
@@ -121,7 +119,7 @@ TEST_F(ApiClientTest, ALongAnswer) {
 TEST_F(ApiClientTest, ALongRequest) {
   HttpRequest request = Get();
   request.body = std::string(3'000'000, 'x');
-  server.Answer({kShort});
+  server.Answer({kOkAnswer});
   Listener listener;
   Send(access, listener, request);
   EXPECT_TRUE(listener.end.ok()) << listener.end;
@@ -132,7 +130,7 @@ TEST_F(ApiClientTest, WithoutBody) {
   for (const bool typed : {false, true}) {
     HttpRequest request = Get();
     if (typed) request.content_type = "text/x";
-    server.Answer({kShort});
+    server.Answer({kOkAnswer});
     Listener listener;
     Send(access, listener, request);
     EXPECT_TRUE(listener.end.ok()) << listener.end;
@@ -196,7 +194,8 @@ TEST_F(ApiClientTest, CutBeforeTheRequestIsSent) {
 TEST_F(ApiClientTest, AfterADeadConnectionTheNextSucceeds) {
   ApiClient client(io, access, "x");
   for (const bool dead : {true, false}) {
-    server.Answer({.bytes = dead ? "" : kShort, .ending = dead ? Ending::kReset : Ending::kClose});
+    server.Answer(
+        {.bytes = dead ? "" : kOkAnswer, .ending = dead ? Ending::kReset : Ending::kClose});
     Listener listener;
     const auto exchange = client.Start(Get(), listener);
     RunUntil([&] { return listener.ends > 0; });
@@ -226,14 +225,14 @@ TEST_F(ApiClientTest, ANameWithoutAddress) {
 // "localhost" may be ::1 too, which has no listener: then the next address is tried.
 TEST_F(ApiClientTest, EveryAddressIsTried) {
   access.host = "localhost";
-  server.Answer({kShort});
+  server.Answer({kOkAnswer});
   const Listener listener = Send(access);
   EXPECT_TRUE(listener.end.ok()) << listener.end;
   EXPECT_EQ(listener.body, "ok");
 }
 
 TEST_F(ApiClientTest, TheAddressUsedIsKnownAfterwardsALiteralAtOnce) {
-  server.Answer({kShort});
+  server.Answer({kOkAnswer});
   access.host = "localhost";
   ApiClient client(io, access, "flanneld/test");
   EXPECT_TRUE(client.ServerAddresses().empty());
@@ -242,7 +241,7 @@ TEST_F(ApiClientTest, TheAddressUsedIsKnownAfterwardsALiteralAtOnce) {
   RunUntil([&listener] { return listener.ends > 0; });
   EXPECT_EQ(client.ServerAddresses(), std::vector{*IpAddress::Parse("127.0.0.1")});
 
-  server.Answer({kShort});
+  server.Answer({kOkAnswer});
   access.host = "192.0.2.1";
   access.proxy = Proxy{"127.0.0.1", server.port(), "", ""};
   ApiClient literal(io, access, "flanneld/test");
@@ -258,7 +257,7 @@ TEST_F(ApiClientTest, AnIpv6Literal) {
   Server six(io, {.address = "::1"});
   access.host = "::1";
   access.port = six.port();
-  six.Answer({kShort});
+  six.Answer({kOkAnswer});
   const Listener listener = Send(access);
   EXPECT_TRUE(listener.end.ok()) << listener.end;
   EXPECT_THAT(six.requests()[0],
@@ -267,7 +266,7 @@ TEST_F(ApiClientTest, AnIpv6Literal) {
 
 TEST_F(ApiClientTest, EachExchangeHasItsOwnConnection) {
   for (int i = 1; i <= 3; ++i) {
-    server.Answer({kShort});
+    server.Answer({kOkAnswer});
     EXPECT_TRUE(Send(access).end.ok());
     EXPECT_EQ(server.connections(), i);
   }
@@ -284,7 +283,7 @@ TEST_F(ApiClientTest, NothingIsReportedBeforeStartReturns) {
 
 TEST_F(ApiClientTest, ADestroyedExchangeReportsNothing) {
   Listener listener;
-  server.Answer({.bytes = kShort, .ending = Ending::kHold});
+  server.Answer({.bytes = kOkAnswer, .ending = Ending::kHold});
   ApiClient client(io, access, "x");
   auto exchange = client.Start(Get(), listener);
   exchange.reset();
@@ -375,12 +374,12 @@ TEST_F(ApiClientTest, BasicAuthentication) {
     ClusterAccess direct = access;
     direct.username = row.username;
     direct.password = row.password;
-    server.Answer({kShort});
+    server.Answer({kOkAnswer});
     EXPECT_TRUE(Send(direct).end.ok());
     EXPECT_EQ(FieldOf(server.requests().back(), "\r\nAuthorization: "), row.sent);
     ClusterAccess by_proxy = access;
     by_proxy.proxy = Proxy{"127.0.0.1", server.port(), row.username, row.password};
-    server.Answer({kShort});
+    server.Answer({kOkAnswer});
     EXPECT_TRUE(Send(by_proxy).end.ok());
     EXPECT_EQ(FieldOf(server.requests().back(), "\r\nProxy-Authorization: "), row.sent);
   }
@@ -390,7 +389,7 @@ TEST_F(ApiClientTest, APlainResourceIsRequestedFromTheProxy) {
   access.proxy = Proxy{"127.0.0.1", server.port(), "u", "p"};
   access.host = "api.invalid";
   access.port = 8080;
-  server.Answer({kShort});
+  server.Answer({kOkAnswer});
   EXPECT_TRUE(Send(access).end.ok());
   EXPECT_THAT(server.requests()[0],
               AllOf(HasSubstr("GET http://api.invalid:8080/api/v1/nodes HTTP/1.1\r\n"),

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/control/kube/client/client_fixture.h"
+#include "tests/support/test_path.h"
 
 namespace weft::kube {
 namespace {
@@ -25,8 +26,6 @@ using ::testing::HasSubstr;
 using testing::Identity;
 using testing::KeyKind;
 using ::testing::Not;
-
-constexpr const char* kOkAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 class ApiClientTlsTest : public ClientFixture {
  protected:
@@ -45,8 +44,7 @@ class ApiClientTlsTest : public ClientFixture {
 
   std::string Write(const std::string& name, const std::string& text) const {
     std::ofstream(folder / name, std::ios::binary) << text;
-    const std::u8string path = (folder / name).u8string();
-    return {path.begin(), path.end()};
+    return testing::Utf8(folder / name);
   }
 
   // Sends a request to a server that has `identity`.

@@ -18,6 +18,8 @@
 
 namespace weft::kube {
 
+inline constexpr const char* kOkAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
 // Records what is reported to it, and can react.
 class Listener final : public ExchangeHandler {
  public:

@@ -25,7 +25,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr const char* kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 constexpr const char* kUnauthorized = "HTTP/1.1 401 x\r\nContent-Length: 2\r\n\r\nno";
 
 class ExecCredentialsTest : public ClientFixture {
@@ -72,7 +71,7 @@ class ExecCredentialsTest : public ClientFixture {
     return access;
   }
   ClusterAccess Printing() const { return With({"print", Path("credential")}); }
-  Listener Request(ApiClient& client, const char* answer = kOk) {
+  Listener Request(ApiClient& client, const char* answer = kOkAnswer) {
     if (answer != nullptr) server.Answer({answer});
     Listener listener;
     const auto exchange = client.Start(Get(), listener);
@@ -146,7 +145,7 @@ TEST_F(ExecCredentialsTest, OneProcessServesAllThatWait) {
   std::vector<Listener> listeners(5);
   std::vector<std::unique_ptr<Exchange>> exchanges;
   for (Listener& each : listeners) {
-    server.Answer({kOk});
+    server.Answer({kOkAnswer});
     exchanges.push_back(client.Start(Get(), each));
   }
   RunUntil([&] {
@@ -173,7 +172,7 @@ TEST_F(ExecCredentialsTest, AClientCertificateIsUsed) {
   access.tls = true;
   access.port = tls.port();
   access.certificate_authority.text = authority.certificate();
-  tls.Answer({kOk});
+  tls.Answer({kOkAnswer});
   ApiClient client(io, access, "x");
   EXPECT_EQ(Request(client, nullptr).body, "ok");
 }
