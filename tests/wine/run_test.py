@@ -32,7 +32,7 @@ exit "$status"
 
 
 class RunTest(unittest.TestCase):
-    def run_program(self, program, *script, services=("0",)):
+    def run_program(self, program, *script, services=("0",), words=()):
         """(exit status, standard output, programs that ran, lines of WEFT_WINE_RERUNS)"""
         with tempfile.TemporaryDirectory() as folder:
             wine = pathlib.Path(folder)
@@ -44,7 +44,7 @@ class RunTest(unittest.TestCase):
             for name, lines in (("script", script), ("services", services)):
                 (wine / name).write_text("".join(f"{line}\n" for line in lines))
             environment = os.environ | {"WEFT_WINE": folder, "WINEPREFIX": folder, "WEFT_WINE_RERUNS": f"{folder}/reruns"}
-            done = subprocess.run([RUN, program], env=environment, capture_output=True, text=True, check=False)
+            done = subprocess.run([RUN, program, *words], env=environment, capture_output=True, text=True, check=False)
             reruns = (wine / "reruns").read_text().splitlines() if (wine / "reruns").exists() else []
             return done.returncode, done.stdout, (wine / "ran").read_text().split(), reruns
 
@@ -55,6 +55,11 @@ class RunTest(unittest.TestCase):
             self.assertEqual(len(reruns), 1)
             self.assertIn("status 53", reruns[0])
             self.assertIn(program, reruns[0])
+
+    def test_a_program_that_is_asked_for_its_version(self):
+        for words in (["--version"], ["version"]):
+            self.assertEqual(self.run_program("flanneld.exe", "53", "0 0.1.0", words=words)[:2], (0, "0.1.0\n"))
+        self.assertEqual(self.run_program("flanneld.exe", "53", "0 0.1.0", words=["--version", "x"])[:2], (53, ""))
 
     def test_twice_is_enough(self):
         status, _, ran, reruns = self.run_program("x_test.exe", "53", "54", "55", "0")

@@ -54,9 +54,10 @@ def main(program):
         return "".join(open(path, encoding="utf-8", errors="replace").read() for path in paths)
 
     try:
-        # GoogleTest (our *_test.exe) and a fuzz target's replay always print something first, so this repeats none that started; another
-        # program may be silent.
-        if program[1].endswith(("_test.exe", "_replay.exe")) or program[1:] == ["cmd", "/c", "exit"]:
+        # What always prints something first, so that this repeats none that started: GoogleTest (our *_test.exe), a fuzz target's replay, a
+        # program that is asked for its version. Another program may be silent.
+        prints = program[1].endswith(("_test.exe", "_replay.exe")) or program[2:] in (["--version"], ["version"])
+        if prints or program[1:] == ["cmd", "/c", "exit"]:
             process, _ = start(begin, output, program[1], whole=True)
         else:
             process = begin()
