@@ -71,6 +71,7 @@ absl::Status SubnetFile::Write(const std::string& text) {
   foreign_.Set(of_folder.empty() ? of_file : of_folder);
   // A folder that remains another user's must not leave the node without pods.
   absl::Status status = absl::IsPermissionDenied(made.status()) ? absl::OkStatus() : made.status();
+  if (status.ok() && !text_) control::RemoveTemporariesOf(path_);
   if (status.ok()) status = control::ReplaceFileText(path_, text);
   if (!status.ok()) {
     return absl::Status(status.code(),

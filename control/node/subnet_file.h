@@ -22,7 +22,7 @@ class SubnetFile {
 
   // Writes `text` by rename, mode 0644, on disk when it returns; creates a missing parent folder
   // (0755). A folder or file of another user is set aside first (own_files.h), which is logged; one
-  // that cannot be set aside is used.
+  // that cannot be set aside is used. The first time it also removes what killed writes left.
   absl::Status Write(const std::string& text);
   // Whether the file contains exactly `text` now, and no other user may alter it.
   bool Matches(const std::string& text) const;

@@ -50,6 +50,16 @@ TEST_F(SubnetFileTest, WritesTheWholeTextAndNoOtherFile) {
   EXPECT_EQ(FilesInFolder(), 1u);
 }
 
+TEST_F(SubnetFileTest, WhatKilledWritesLeftIsRemoved) {
+  const fs::path left = path_.string() + ".weft-0123456789abcdef";
+  for (const fs::path& each : {left, fs::path(path_.string() + ".backup")})
+    std::ofstream(each) << "A=0\n";
+  SubnetFile file(path_.string());
+  ASSERT_TRUE(file.Write("A=1\n").ok());
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_EQ(FilesInFolder(), 2u) << "the copy stays";
+}
+
 TEST_F(SubnetFileTest, MakesTheFolder) {
   path_ = folder_ / "run" / "flannel" / "subnet.env";
   SubnetFile file(path_.string());
