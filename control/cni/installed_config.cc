@@ -64,19 +64,6 @@ std::string LeftSentence(const ConfigFile& file, std::string_view why) {
   return absl::StrCat(file.path, " is left: ", why, "; remove it if it is not needed");
 }
 
-// What a killed ReplaceFileText leaves next to the file.
-void RemoveTemporaryFiles(const std::string& path) {
-  const std::filesystem::path file = control::PathOf(path);
-  std::error_code error;
-  std::vector<std::filesystem::path> found;
-  for (std::filesystem::directory_iterator each(file.parent_path(), error), end;
-       !error && each != end; each.increment(error)) {
-    if (control::IsTemporaryOf(each->path().filename().string(), file.filename().string()))
-      found.push_back(each->path());
-  }
-  for (const auto& each : found) std::filesystem::remove(each, error);
-}
-
 // ---- the record
 
 absl::Status OfRecord(const std::string& state_dir, const absl::Status& why,
@@ -117,7 +104,7 @@ absl::StatusOr<control::ProcessLock> TakeRecordLock(const std::string& state_dir
 
 // Removes `file` if its content is ours; returns why not. A missing one counts as removed.
 absl::Status Remove(const ConfigFile& file) {
-  RemoveTemporaryFiles(file.path);
+  control::RemoveTemporariesOf(file.path);
   if (FindFile(file.path) == Found::kNothing) return absl::OkStatus();
   if (absl::Status ours = CheckContent(file); !ours.ok()) return ours;
   std::error_code error;
@@ -271,7 +258,7 @@ absl::StatusOr<InstalledConfig> InstallConfig(const InstallRequest& request) {
     if (const std::error_code error = control::MakeFolders(folder); error)
       return OfFile(request.path, absl::UnavailableError(error.message()), kNext);
     begin_change();
-    RemoveTemporaryFiles(request.path);
+    control::RemoveTemporariesOf(request.path);
     begin_change();
     if (const absl::Status status = control::ReplaceFileText(request.path, request.text);
         !status.ok())
