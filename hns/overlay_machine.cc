@@ -87,14 +87,16 @@ Sequence<absl::StatusOr<Drift>> OverlayMachine::Inspect() {
 
 Sequence<Nothing> OverlayMachine::ReadSourceVip() {
   if (!reading_) co_return Nothing();
-  const absl::StatusOr<std::vector<Endpoint>> endpoints = co_await call::Endpoints(reading_->id);
+  std::vector<Unread> unread;
+  const absl::StatusOr<std::vector<Endpoint>> endpoints =
+      co_await call::Endpoints(reading_->id, &unread);
   if (!endpoints.ok()) co_return Nothing();
-  source_vip_known_ = true;
   for (const Endpoint& endpoint : *endpoints) {
     if (!endpoint.is_source_vip()) continue;
     for (const IpConfiguration& each : endpoint.ip_configurations)
       if (spec_.subnet.Contains(each.address)) source_vip_ = each.address;
   }
+  source_vip_known_ = source_vip_ || unread.empty();
   co_return Nothing();
 }
 

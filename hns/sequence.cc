@@ -24,7 +24,9 @@ struct Make {
     Client(api).ReadSchema1(network).IgnoreError();
     return network;
   }
-  Answer operator()(const ListEndpoints& call) { return Client(api).Endpoints(call.network); }
+  Answer operator()(const ListEndpoints& call) {
+    return Client(api).Endpoints(call.network, call.unread);
+  }
   Answer operator()(const OpenNetwork& call) {
     open.reset();
     return Opened(Client(api).Open(call.network));

@@ -44,6 +44,7 @@ struct ReadSchema1 {
 struct ListEndpoints {
   using Answer = absl::StatusOr<std::vector<Endpoint>>;
   Guid network;
+  std::vector<Unread>* unread = nullptr;
 };
 struct OpenNetwork {
   using Answer = absl::Status;
@@ -238,8 +239,9 @@ inline Awaiter<ListNetworks> Networks(std::string name = "") {
 inline Awaiter<hns::ReadSchema1> Schema1(Network network) {
   return Awaiter(ReadSchema1{std::move(network)});
 }
-inline Awaiter<ListEndpoints> Endpoints(const Guid& network) {
-  return Awaiter(ListEndpoints{network});
+inline Awaiter<ListEndpoints> Endpoints(const Guid& network,
+                                        std::vector<Unread>* unread = nullptr) {
+  return Awaiter(ListEndpoints{network, unread});
 }
 inline Awaiter<OpenNetwork> Open(Network network) {
   return Awaiter(OpenNetwork{std::move(network)});

@@ -68,7 +68,15 @@ TEST(OverlayKeeperTest, CallsGrowWithBatchesOnly) {
 TEST(OverlayKeeperTest, TheSourceVipIsReadOnRequest) {
   OverlayStage stage;
   EXPECT_TRUE(stage.Round().source_vip_known) << "nothing is in a new network";
-  stage.AddPod("pod1", "10.244.3.5");
+  const std::string broken = stage.AddPod("pod1", "10.244.3.5").ToString();
+  stage.api.before = [&](const Step& step) -> MaybeRefused {
+    if (!Says(step, "HcnOpenEndpoint", broken)) return std::nullopt;
+    return hresult::kUnspecified;
+  };
+  stage.StartKeeper();
+  stage.Round();
+  stage.keeper->ReadSourceVip();
+  EXPECT_FALSE(stage.Round().source_vip_known) << "it may be the one that cannot be read";
   Endpoint source_vip;  // kube-proxy's
   source_vip.network = stage.Overlay()->id;
   source_vip.ip_configurations = {{Ip("10.244.3.4"), 24}};
