@@ -85,7 +85,7 @@ TEST_F(ApiClientTest, A401NamesWhatWasSentAndNoSecret) {
       EXPECT_THAT(listener.head.credentials,
                   ::testing::StartsWith("the token in the file " + token));
   }
-  server.Answer({kShort});
+  server.Answer({kOkAnswer});
   EXPECT_EQ(Send(access).head.credentials, "") << "of no other answer";
   std::filesystem::remove(token);
 }
