@@ -41,17 +41,14 @@ void LeaseLog::LogNode(const lease::NodeKey& node) {
   }
 }
 
-void LeaseLog::LogGone(const lease::NodeKey& node) {
+void LeaseLog::GatherGone(const lease::NodeKey& node) {
   for (const lease::LeaseRow& row : table_.RowsOf(node, /*explained=*/false)) {
     logged_.erase(KeyOf(node, row.family));
+    if (++gone_lines_ > kMaxLines) continue;
     Notice(Severity::kInfo,
            absl::StrCat("the lease of node ", Quoted(node.name), " (", row.lease.subnet.ToString(),
                         ") is gone: the node was deleted or withdrew it"));
   }
-}
-
-void LeaseLog::GatherGone(const lease::NodeKey& node) {
-  if (++gone_lines_ <= kMaxLines) LogGone(node);
 }
 
 void LeaseLog::LogRefused(const lease::RefusedNode& node) {

@@ -26,14 +26,13 @@ class LeaseLog {
   // Logs what is not in the log yet, of the whole table or of one node.
   void LogAll();
   void LogNode(const lease::NodeKey& node);
-  // The table is about to lose this node's lease: if it comes back, it is judged again.
-  void LogGone(const lease::NodeKey& node);
   // The table's leases have not changed since LogAll.
   bool logged_all() const { return table_.lease_generation() == logged_generation_; }
 
   void LogRefused(const lease::RefusedNode& node);
   void LogNotJoined(const lease::NotJoinedNode& node);
   // For one of perhaps many: logs the first ones. LogGathered logs how many were left out.
+  // Of a lease that the table is about to lose: if it comes back, it is judged again.
   void GatherGone(const lease::NodeKey& node);
   void GatherRefused(const lease::RefusedNode& node);
   void GatherNotJoined(const lease::NotJoinedNode& node);

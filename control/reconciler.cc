@@ -16,6 +16,8 @@ namespace {
 constexpr Duration kSnapshotWindow = std::chrono::milliseconds(100);
 // How often a condition that the limit suppressed is tried again.
 constexpr Duration kConditionPeriod = std::chrono::minutes(1);
+// How long deleted leases are counted before the log has how many it left out.
+constexpr Duration kGonePeriod = std::chrono::seconds(10);
 // The most pending items that one line names.
 constexpr std::size_t kMaxItems = 3;
 
@@ -239,6 +241,7 @@ std::optional<TimePoint> Reconciler::NextDeadline() const {
   consider(flush_at_);
   consider(resync_at_);
   consider(condition_at_);
+  consider(gathered_at_);
   for (const Attached& at : sinks_) consider(at.retry_at);
   return next;
 }
@@ -247,6 +250,10 @@ void Reconciler::Tick() {
   const TimePoint now = clock_.Now();
   const auto due = [now](const std::optional<TimePoint>& at) { return at && *at <= now; };
   if (due(condition_at_)) LogCondition();
+  if (due(gathered_at_)) {
+    gathered_at_.reset();
+    log_.LogGathered();
+  }
   if (due(resync_at_)) return ResyncAll();
   bool worked = false;
   if (due(flush_at_)) {
@@ -324,7 +331,8 @@ void Reconciler::OnUpsert(const lease::Lease& lease) {
 
 void Reconciler::OnDelete(const lease::NodeKey& node) {
   const std::uint64_t before = table_.lease_generation();
-  log_.LogGone(node);
+  log_.GatherGone(node);
+  if (!in_snapshot_ && !gathered_at_) gathered_at_ = clock_.Now() + kGonePeriod;
   if (table_.Remove(node)) FlushSoon();
   ChangedSince(before);
 }

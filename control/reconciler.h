@@ -197,6 +197,7 @@ class Reconciler final : public lease::SourceListener {
   LogLimit condition_limit_;
   bool condition_logged_ = false;
   std::optional<TimePoint> condition_at_;  // when to log a suppressed condition
+  std::optional<TimePoint> gathered_at_;   // when to log how many more leases were deleted
   std::uint64_t conditions_total_ = 0;
   std::vector<Attached> sinks_;
   std::optional<TimePoint> flush_at_;

@@ -69,7 +69,7 @@ TEST_F(LeaseLogTest, ARemovedLeaseIsLoggedAgainWhenItReturns) {
   table.Upsert(a);
   log.LogNode(a.node);
   Take();
-  log.LogGone(a.node);
+  log.GatherGone(a.node);
   EXPECT_THAT(Take(), ElementsAre("the lease of node \"a\" (10.244.1.0/24) is gone: the node was "
                                   "deleted or withdrew it"));
   log.LogNode(a.node);

@@ -759,6 +759,21 @@ TEST_F(ReconcilerTest, ALeaseThatGoesIsReported) {
   EXPECT_THAT(log.back(), HasSubstr("the lease of node \"b\" (10.244.2.0/24) is gone"));
 }
 
+TEST_F(ReconcilerTest, OfManyLeasesThatAreDeletedOneByOneTwentyAreNamed) {
+  std::vector<lease::Lease> leases;
+  for (int i = 1; i <= 25; ++i) {
+    const std::string number = std::to_string(i);
+    leases.push_back(MakeLease("n" + number, "10.244." + number + ".0/24", "192.0.2." + number));
+    source.Put(leases.back());
+  }
+  Ready();
+  for (const lease::Lease& each : leases) source.Delete(each.node);
+  EXPECT_EQ(log.size(), 20u);
+  Step();
+  EXPECT_EQ(log.back(), "and 5 more leases are gone; see: flannelctl leases");
+  EXPECT_GT(*reconciler.NextDeadline(), clock.Now() + std::chrono::minutes(1)) << "once";
+}
+
 TEST_F(ReconcilerTest, LeasesAreReportedOnlyOnceOurIdentityIsKnown) {
   a.v4->vni = 7;
   source.Put(a);
