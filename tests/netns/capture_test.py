@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 
-from lab import command, lease, node, topology, traffic
+from lab import command, frames, lease, node, topology, traffic
 
 
 class Capture:
@@ -108,11 +108,14 @@ def settled(read, interval):
 
 
 def test_which_tunnel():
-    """flanneld's, unless flags say another; without flanneld's endpoint by flags alone."""
+    """flanneld's, unless flags say another; without flanneld's endpoint by flags alone. What a peer sends with another VNI is seen, too."""
     with topology.pair(node.WeftNode, node.KernelNode) as lab:
         a, b = up(lab)
-        for words, kept in (([], 4), (["--vni=7"], 0), (["--port=8472"], 0), (["--adapter=u0", "--port=4789", "--admin=/nowhere"], 4)):
+        other = frames.vxlan(frames.ethernet(a.lease.mac, b.lease.mac, frames.udp(b.pod_ip, a.pod_ip)), vni=7)
+        for words, kept in (([], 5), (["--vni=7"], 1), (["--port=8472"], 0), (["--adapter=u0", "--port=4789", "--admin=/nowhere"], 5)):
             capture = Capture(a, *words, admin="--admin=/nowhere" not in words)
+            with frames.Underlay(b.host, b.lease.public_ip, a.lease.public_ip) as underlay:
+                underlay.send(other)
             traffic.ping(a.pod, b.pod_ip)
             capture.end()
             command.expect_equal(capture.counts, {"u0": (kept, 0)}, f"capture {words}")

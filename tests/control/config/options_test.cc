@@ -81,6 +81,9 @@ TEST(MakeOptions, FlagsBecomeValues) {
   EXPECT_EQ(other->peer_check, dataplane::PeerCheck::kStrict);
   EXPECT_EQ(other->firewall_sources, FirewallSources::kPeers);
   EXPECT_EQ(other->superframes, Superframes::kWhole);
+  const absl::StatusOr<Options> automatic =
+      Make("--lease-source=file:x --dataplane=none --superframes=auto", {{"NODE_NAME", "a"}});
+  EXPECT_EQ(automatic->superframes, Superframes::kCut);
   EXPECT_EQ(other->healthz_port, 8081);
   EXPECT_EQ(other->iptables_resync, std::chrono::seconds(1));
 }

@@ -510,6 +510,15 @@ TEST_F(LeaseTableTest, OfTwoNodesItIsSaidWhichIsReadyAndSinceWhen) {
   EXPECT_GT(table.generation(), generation) << "but what is said of it";
   EXPECT_THAT(Detail(b), HasSubstr("node \"b\" (Ready since 2026-11-19 00:02:00 UTC)"));
   EXPECT_EQ(Changes(), "");
+  constexpr char kDelete[] = "; delete a Node only if its host no longer exists";
+  EXPECT_THAT(Detail(b), HasSubstr(kDelete)) << "who is NotReady may come back";
+  b.v4->subnet = Prefix("10.244.2.0/24");
+  table.Upsert(b);
+  EXPECT_EQ(State(b), "duplicate-public-ip");
+  EXPECT_THAT(Detail(b),
+              ::testing::AllOf(HasSubstr("node \"b\" (Ready since 2026-11-19 00:02:00 UTC) and "
+                                         "node \"a\" (Ready since 2026-11-19 00:00:00 UTC)"),
+                               HasSubstr(kDelete)));
 }
 
 TEST_F(LeaseTableTest, TwoNodesWithOneMacAreNamedAndUsed) {
@@ -519,9 +528,16 @@ TEST_F(LeaseTableTest, TwoNodesWithOneMacAreNamedAndUsed) {
   for (const char* const twin : {"clone", "us"}) {
     const Lease lease = MakeLease(twin, "10.244.7.0/24", "192.0.2.7");
     table.Upsert(lease);
-    EXPECT_THAT(table.DuplicateMac(),
-                ::testing::StartsWith(std::string("nodes \"a\" and \"") + twin +
-                                      "\" publish one VTEP MAC, 02:00:00:00:00:01: "));
+    EXPECT_THAT(
+        table.DuplicateMac(),
+        ::testing::AllOf(
+            ::testing::StartsWith(std::string("nodes \"a\" and \"") + twin +
+                                  "\" publish one VTEP MAC, 02:00:00:00:00:01: "),
+            HasSubstr("a vxlan device of the kernel find a node by its MAC, so they send the "
+                      "packets for both to one of them"),
+            HasSubstr("For a new MAC stop flannel on one of the two, remove the annotation "
+                      "backend-data of its Node and, on Windows, its HNS network, on Linux its "
+                      "device flannel.4096;")));
     EXPECT_EQ(State(a), "usable");
     table.Remove(lease.node);
   }
