@@ -10,7 +10,8 @@ REASONS = ("etcd:", "Linux:", "chart:", "elsewhere:")
 GOOGLETEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.M)
 NAME = re.compile(r"`([^`]*)`")
 KINDS = {"netns": "tests/netns/{0}_test.py", "e2e": "tests/e2e/{0}_test.py",
-         "fuzz": "tests/fuzz/{0}_fuzz.cc", "soak": "tests/soak/{0}.sh", "repo": "tests/repo/{0}.py"}
+         "fuzz": "tests/fuzz/{0}_fuzz.cc", "soak": "tests/soak/{0}.sh", "repo": "tests/repo/{0}.py", "bench": "tests/bench/{0}_test.py",
+         "measure": "bench/{0}"}
 
 
 def googletests(root):
