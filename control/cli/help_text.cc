@@ -3,14 +3,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "control/cli/parser.h"
+#include "control/config/flags.h"
 
 namespace weft::cli {
 namespace {
 
 constexpr std::size_t kWidth = 80;
-constexpr std::string_view kIndent = "      ";
 
 // "-o, --output FORM"; "HEX..." for what has no dashes.
 std::string Heading(const CLI::Option& option, const std::string& value) {
@@ -19,20 +18,6 @@ std::string Heading(const CLI::Option& option, const std::string& value) {
   for (const std::string& name : option.get_snames()) absl::StrAppend(&text, "-", name, ", ");
   absl::StrAppend(&text, "--", option.get_lnames().front());
   return value.empty() ? text : absl::StrCat(text, " ", value);
-}
-
-void AppendWrapped(std::string& out, const std::string& text) {
-  std::size_t column = 0;  // zero: no line yet
-  for (const std::string_view word : absl::StrSplit(text, ' ')) {
-    if (column != 0 && column + 1 + word.size() <= kWidth) {
-      absl::StrAppend(&out, " ", word);
-      column += 1 + word.size();
-    } else {
-      absl::StrAppend(&out, column == 0 ? "" : "\n", kIndent, word);
-      column = kIndent.size() + word.size();
-    }
-  }
-  out += '\n';
 }
 
 void AppendOption(std::string& out, const CLI::Option& option) {
@@ -47,7 +32,7 @@ void AppendOption(std::string& out, const CLI::Option& option) {
   }
   if (!option.get_default_str().empty())
     absl::StrAppend(&text, " (default: ", option.get_default_str(), ")");
-  AppendWrapped(out, text);
+  config::AppendWrapped(out, text, kWidth);
 }
 
 }  // namespace
@@ -63,7 +48,7 @@ std::string HelpText(const CLI::App& parser) {
   std::string verbs;
   for (const CLI::App* verb : parser.get_subcommands({})) {
     absl::StrAppend(&verbs, verbs.empty() ? "\nVerbs:\n  " : "  ", verb->get_name(), "\n");
-    AppendWrapped(verbs, verb->get_description());
+    config::AppendWrapped(verbs, verb->get_description(), kWidth);
   }
   if (!verbs.empty()) usage += " VERB";
   std::string arguments;

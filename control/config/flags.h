@@ -37,6 +37,8 @@ absl::StatusOr<CommandLine> ParseFlags(std::span<const std::string> words,
 
 // The text of --help: flags by subject, each with its default. 100 columns.
 std::string Usage();
+// Appends `text` as indented lines of at most `width` columns.
+void AppendWrapped(std::string& out, std::string_view text, std::size_t width);
 
 // What differs from the defaults, as flags: "--iface=eth0 --ip-masq=true". Secrets are left out.
 std::string Describe(const FlagValues& given);

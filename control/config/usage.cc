@@ -9,12 +9,33 @@ namespace weft::config {
 namespace {
 
 constexpr std::size_t kWidth = 100;  // columns
-constexpr std::size_t kIndent = 6;   // of a flag's help
 
-void AppendWrapped(std::string& out, std::string_view text) {
+void AppendGroup(std::string& out, FlagGroup group) {
+  absl::StrAppend(&out, "\n", Title(group), ":\n");
+  if (group == FlagGroup::kCompatible) {
+    std::vector<std::string> names;
+    for (const FlagRow& row : FlagTable())
+      if (row.group == group) names.push_back(absl::StrCat("--", row.name));
+    return AppendWrapped(out, absl::StrJoin(names, " "), kWidth);
+  }
+  for (const FlagRow& row : FlagTable()) {
+    if (row.group != group) continue;
+    absl::StrAppend(&out, "  --", row.name, row.value.empty() ? "" : "=", row.value, "\n");
+    const std::string value = DefaultText(row);
+    AppendWrapped(out,
+                  value.empty() ? std::string(row.help)
+                                : absl::StrCat(row.help, " (default ", value, ")"),
+                  kWidth);
+  }
+}
+
+}  // namespace
+
+void AppendWrapped(std::string& out, std::string_view text, std::size_t width) {
+  constexpr std::size_t kIndent = 6;  // of a flag's help
   std::size_t column = 0;
   for (std::string_view word : absl::StrSplit(text, ' ')) {
-    if (column == 0 || column + 1 + word.size() > kWidth) {
+    if (column == 0 || column + 1 + word.size() > width) {
       absl::StrAppend(&out, column == 0 ? "" : "\n", std::string(kIndent, ' '), word);
       column = kIndent + word.size();
     } else {
@@ -24,25 +45,6 @@ void AppendWrapped(std::string& out, std::string_view text) {
   }
   out.push_back('\n');
 }
-
-void AppendGroup(std::string& out, FlagGroup group) {
-  absl::StrAppend(&out, "\n", Title(group), ":\n");
-  if (group == FlagGroup::kCompatible) {
-    std::vector<std::string> names;
-    for (const FlagRow& row : FlagTable())
-      if (row.group == group) names.push_back(absl::StrCat("--", row.name));
-    return AppendWrapped(out, absl::StrJoin(names, " "));
-  }
-  for (const FlagRow& row : FlagTable()) {
-    if (row.group != group) continue;
-    absl::StrAppend(&out, "  --", row.name, row.value.empty() ? "" : "=", row.value, "\n");
-    const std::string value = DefaultText(row);
-    AppendWrapped(out, value.empty() ? std::string(row.help)
-                                     : absl::StrCat(row.help, " (default ", value, ")"));
-  }
-}
-
-}  // namespace
 
 std::string Usage() {
   std::string out =
