@@ -160,10 +160,11 @@ absl::Status CheckExecFiles(const ExecPlugin& plugin, const std::string& program
     if (file.empty()) continue;
     const absl::Status own = control::CheckOwn(file);
     if (own.ok()) continue;
-    return absl::UnauthenticatedError(
-        absl::StrCat(own.message(),
-                     ", so that user could run any program as flanneld; let only root or "
-                     "Administrators own and write it"));
+    return absl::UnauthenticatedError(absl::StrCat(
+        own.message(), absl::IsPermissionDenied(own)
+                           ? ", so that user could run any program as flanneld; let only root or "
+                             "Administrators own and write it"
+                           : "; let flanneld read its owner"));
   }
   return absl::OkStatus();
 }

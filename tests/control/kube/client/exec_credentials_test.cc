@@ -234,6 +234,17 @@ TEST_F(ExecCredentialsTest, AFileThatAnotherUserMayWriteIsNotTrusted) {
   EXPECT_THAT(ErrorOf(access), HasSubstr("is not run: " + access.exec->command));
 }
 
+TEST_F(ExecCredentialsTest, AFileThatCannotBeInspectedIsNotSaidToBeAnothers) {
+  std::error_code error;
+  fs::create_directory_symlink("loop", folder / "loop", error);
+  if (error) return;  // this file system has no links
+  ExecPlugin plugin;
+  plugin.kubeconfig = Path("loop/config");
+  EXPECT_THAT(std::string(CheckExecFiles(plugin, "").message()),
+              AllOf(HasSubstr("loop/config cannot be inspected: "), HasSubstr("; let flanneld read"),
+                    Not(HasSubstr("run any program"))));
+}
+
 // flanneld starts as it does without; the plugin is what does not run, and not because of a folder.
 TEST_F(ExecCredentialsTest, WhoElseMayChangeTheCredentialsIsNamedAtTheStart) {
   const auto none = [](const std::string&) { return std::nullopt; };
