@@ -241,8 +241,8 @@ TEST_F(ExecCredentialsTest, AFileThatCannotBeInspectedIsNotSaidToBeAnothers) {
   ExecPlugin plugin;
   plugin.kubeconfig = Path("loop/config");
   EXPECT_THAT(std::string(CheckExecFiles(plugin, "").message()),
-              AllOf(HasSubstr("loop/config cannot be inspected: "), HasSubstr("; let flanneld read"),
-                    Not(HasSubstr("run any program"))));
+              AllOf(HasSubstr("loop/config cannot be inspected: "),
+                    HasSubstr("; let flanneld read"), Not(HasSubstr("run any program"))));
 }
 
 // flanneld starts as it does without; the plugin is what does not run, and not because of a folder.
