@@ -290,6 +290,10 @@ TEST_F(DaemonHostGwTest, AForeignDeletionIsRepairedWithinASecond) {
     })) << "whole network: "
         << whole_network;
   }
+  EXPECT_TRUE(RunUntil([this] {
+    const auto restored = daemon_->ReadStatus().hns->restored;
+    return restored && restored->count == 2;
+  })) << "the endpoint, and the network with its endpoint";
 }
 
 // HNS reports its endpoint as attached, and the host has no adapter for it (flannel#1391).

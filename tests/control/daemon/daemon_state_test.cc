@@ -508,6 +508,15 @@ TEST_F(DaemonLeaseTest, ALeaseThatContainsWhatThisHostNeedsIsNotUsedFromTheStart
   }
 }
 
+// A host that was renamed has two Nodes, and a tunnel to itself is none.
+TEST_F(DaemonLeaseTest, ALeaseWithAnAddressOfThisHostIsNotUsed) {
+  WriteNodes({Own(), Node("x").Leased("10.244.2.0/24", "192.168.1.1", "02:00:00:00:00:02")});
+  ASSERT_TRUE(StartDefault().ok());
+  EXPECT_EQ(Half().state, "bad-public-ip");
+  EXPECT_THAT(Half().state_sentence, HasSubstr("this node's address 192.168.1.1 on eth0"));
+  EXPECT_TRUE(Ready());
+}
+
 // It is published all the same, and nothing waits for them.
 TEST_F(DaemonLeaseTest, WhatOtherNodesMakeOfOurLeaseAndOfTwoWithOneMacAreConditions) {
   const auto condition = [this](std::string_view subject) {
