@@ -324,7 +324,6 @@ void Daemon::ArmHousekeeping() {
     Identify();
     CheckLeases();
     if (member_) member_->Poll(reconciler_.report().condition.has_value());
-    LogRestored();
     log_condition_.Set(control::PollLogFile(steady_clock::now()));
     network_.Poll();
     if (network_.is_due(steady_clock::now())) Schedule();
@@ -405,6 +404,7 @@ void Daemon::LogRestored() {
 }
 
 void Daemon::Settle() {
+  LogRestored();
   const control::ReconcilerReport report = reconciler_.report();
   network_.Settle(report.ready);
   if (admin_ && generation() != seen_generation_) {

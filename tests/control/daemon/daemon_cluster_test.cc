@@ -365,7 +365,8 @@ TEST_F(DaemonClusterTest, AServerWhoseAnswerIsNoListIsLeftForTheNext) {
                         weft::testing::NodeEventJson("ADDED", Published()) +
                         weft::testing::BookmarkJson("9", /*initial_events_end=*/true),
                .ending = Ending::kHold});
-  next.Answer({.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"});  // a condition
+  next.Answer({.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                        "Content-Length: 2\r\n\r\n{}"});  // a condition
   ASSERT_TRUE(StartDefault().ok());
   ASSERT_TRUE(RunUntil([&] { return CheckNamed("source").ok; }));
   const admin::SourceStatus source = daemon_->ReadStatus().source;
