@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/log_file.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -84,6 +85,8 @@ void LogFileSink::Write(const spdlog::details::log_msg& message) {
 
 void LogFileSink::Fail(std::string_view cause) {
   cause_ = cause;
+  if (cause.ends_with(std::generic_category().message(ENOSPC)))  // spdlog gives the text alone
+    absl::StrAppend(&cause_, "; ", StepToWrite(absl::ResourceExhaustedError(""), "--log-dir"));
   sink_.reset();
 }
 

@@ -259,7 +259,7 @@ class Reader {
         : facts_.network.empty() || facts_.network == name
             ? ""
             : absl::StrCat("flanneld's network is ", facts_.network,
-                           ": no pod can start; set name to that"));
+                           ": no pod can start in it; set name to that"));
   }
 
   void ReadVersion(const Value* given) {

@@ -106,16 +106,19 @@ void NodeNetwork::Apply(const absl::StatusOr<control::OwnFacts>& facts, control:
   public_ip_condition_.Set(underlay::PublicIpCondition(context_.options, *node, *choice));
   interface_ = choice->name;
   if (carries_routes_) static_routes_.Inspect(*host, *choice);
-  const absl::StatusOr<backend::NodePlan> plan =
-      backend::MakeNodePlan(*facts, context_.conf, *choice);
+  absl::StatusOr<backend::NodePlan> plan = backend::MakeNodePlan(*facts, context_.conf, *choice);
   const std::string narrow = plan.ok() ? plan->without_v6 : "";
   const bool keeps_v6 = !narrow.empty() && plan_ && plan_->v6;  // pods have it, in fragments
   mtu_condition_.Set(narrow.empty() ? underlay::MtuCondition(*choice, context_.conf)
-                                    : absl::StrCat("IPv6 cannot be set up: ", narrow,
+                                    : absl::StrCat("IPv6 cannot be set up",
+                                                   keeps_v6 ? " at the next start: " : ": ", narrow,
                                                    keeps_v6 ? "" : kPublishedV6));
-  const absl::Status status = keeps_v6    ? absl::FailedPreconditionError(narrow)
-                              : plan.ok() ? Build(*plan, *host)
-                                          : plan.status();
+  if (keeps_v6) {
+    underlay::InterfaceChoice wider = *choice;
+    wider.mtu = plan_->underlay.mtu;
+    plan = backend::MakeNodePlan(*facts, context_.conf, wider);
+  }
+  const absl::Status status = plan.ok() ? Build(*plan, *host) : plan.status();
   backend_condition_.Set(status.message());
 }
 

@@ -35,7 +35,10 @@ AdapterHint AdapterBelow(const InterfaceChoice& underlay,
   if (listed || hidden || adapters.empty()) hint.name = physical;
   if (IsSwitchAdapter(hint.name)) hint.name.clear();
   const auto given = std::find_first_of(same.begin(), same.end(), iface.begin(), iface.end());
-  if (given != same.end()) same = {*given};
+  if (given != same.end())
+    same = {*given};
+  else if (std::ranges::count(same, physical) != 0)  // besides it a virtual function, as on Azure
+    same = {physical};
   if (same.size() == 1 && same.front() != hint.name) hint.by_mac = same.front();
   if (same.size() > 1) {
     hint.ambiguous =

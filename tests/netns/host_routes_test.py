@@ -199,8 +199,8 @@ def test_host_gw_reset():
         a, b = lab.nodes
         found = lease.lease("found", "192.168.77.9", "10.244.9.0/24")
         a.host.ip(f"route add {found.subnet} via {found.public_ip} dev u0",  # as upstream leaves it
-                  "route add 10.244.77.0/24 via 192.168.77.2 dev u0 proto static", "route add 10.99.0.0/24 via 192.168.77.2 dev u0 proto 87")
-        others = {"10.244.77.0/24": ("192.168.77.2", "u0", "static"), "10.99.0.0/24": ("192.168.77.2", "u0", MARK)}
+                  "route add 10.244.77.0/24 via 192.168.77.2 dev u0 proto static")
+        others = {"10.244.77.0/24": ("192.168.77.2", "u0", "static")}
         left = {**others, found.subnet: (found.public_ip, "u0", "boot")}
 
         def reset(*flags, check=True):
@@ -225,7 +225,7 @@ def test_host_gw_reset():
 
 
 def test_host_gw_ledger_written_late():
-    """What is made while the ledger cannot be written is in it as soon as it can, and `flannelctl reset` finds it; another user's folder is set aside."""
+    """What is made while the ledger cannot be written is in it as soon as it can, and `flannelctl reset` finds it; another user's folder stays, unused."""
     with host_gw_pair() as lab:
         a, b = lab.nodes
         state = a.path("state")
@@ -252,9 +252,10 @@ def test_host_gw_ledger_written_late():
         command.expect_equal(routes(a.host), {}, "routes after the reset")
 
         os.chown(state, 12345, 12345)
+        found = os.listdir(state)
         a.up()
         command.wait_until(lambda: "belongs to user 12345" in conditions().get("ledger", ""), lambda: f"conditions are {conditions()}", timeout=5)
-        command.expect_equal(os.stat(state).st_uid, 0, "the owner of the new folder")
+        command.expect_equal((os.stat(state).st_uid, os.listdir(state)), (12345, found), "the folder that a flag names stays")
         a.down()
 
 

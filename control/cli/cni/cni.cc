@@ -192,10 +192,12 @@ absl::StatusOr<Read> ReadConfig(const CniOptions& options) {
     const auto names = cni::ConfigsIn(read.folders.conf_dir);
     if (!names.ok()) return names.status();
     if (names->empty())
-      return absl::NotFoundError(absl::StrCat(read.folders.conf_dir,
-                                              " has no CNI configuration: containerd starts no "
-                                              "pods; write one with \"flannelctl cni install\", or "
-                                              "give containerd's conf_dir with --conf-dir"));
+      return absl::NotFoundError(absl::StrCat(
+          read.folders.conf_dir, " has no CNI configuration",
+          read.folders.unread.empty()
+              ? ": containerd starts no pods; write one with \"flannelctl cni install\", or give "
+                "containerd's conf_dir with --conf-dir"
+              : absl::StrCat(", but not looked at: ", read.folders.unread)));
     read.path = (control::PathOf(read.folders.conf_dir) / control::PathOf(names->front())).string();
   }
   const auto path = control::PathOf(read.path);

@@ -84,7 +84,7 @@ TEST_F(InstalledConfigTest, WhatDoesNotFitTheNodeIsNamed) {
   EXPECT_EQ(why(config("cbr0", "win-bridge", "10.244.7.0/24")), "") << "no policies: meant so";
   EXPECT_EQ(why(config("flannel.4096", "win-bridge", "10.244.7.0/24")),
             "the CNI configuration " + ours_ +
-                ": name: flanneld's network is cbr0: no pod can start; set name to that; run "
+                ": name: flanneld's network is cbr0: no pod can start in it; set name to that; run "
                 "\"flannelctl cni install\" again");
   EXPECT_THAT(why(config("cbr0", "win-overlay", "10.244.7.0/24")),
               HasSubstr("plugins[0].type: net-conf's Backend.Type is host-gw"));

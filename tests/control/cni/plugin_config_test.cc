@@ -124,7 +124,7 @@ TEST(ExplainConfigTest, WhatIsWrongIsNamed) {
       flannel{Plugin::kWinOverlay, true};
   const Row rows[] = {
       {overlay, "/name", "cbr0",
-       "name: flanneld's network is flannel.4096: no pod can start; set name to that"},
+       "name: flanneld's network is flannel.4096: no pod can start in it; set name to that"},
       {overlay, "/name", nullptr, "name: it is missing, or no text; containerd refuses the file"},
       {overlay, "/name", 7, "name: it is missing, or no text; containerd refuses the file"},
       {overlay, "/cniVersion", 1.0, "cniVersion: it is none of 0.2.0, "},
