@@ -267,14 +267,15 @@ def test_forward_legacy():
 
 
 class UserNode(RulesNode):
-    """Its daemon is a user with the capabilities that README asks for."""
-
-    under = ("setpriv", "--reuid=64999", "--regid=64999", "--clear-groups", "--inh-caps=+net_admin,+net_raw", "--ambient-caps=+net_admin,+net_raw")
+    """Its daemon is a user with the capabilities that README asks for, and a /dev/net/tun that a user may open."""
 
     def __init__(self, lab, own, mtu=1500):
         super().__init__(lab, own, mtu)
         os.chmod(lab.folder, 0o755)
         os.chown(self.folder, 64999, 64999)
+        caps = "+net_admin,+net_raw"
+        self.under = ("unshare", "--mount", "sh", "-c", 'mknod -m 666 "$0" c 10 200 && mount --bind "$0" /dev/net/tun && exec "$@"', self.path("tun"),
+                      "setpriv", "--reuid=64999", "--regid=64999", "--clear-groups", f"--inh-caps={caps}", f"--ambient-caps={caps}")
 
 
 def test_forward_legacy_that_may_not_be_read():

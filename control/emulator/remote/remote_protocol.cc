@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/emulator/remote/remote_protocol.h"
 
+#include <algorithm>
 #include <span>
 
 #include "absl/strings/str_cat.h"
@@ -30,11 +31,12 @@ namespace {
 
 using control::Json;
 
-constexpr std::string_view kRequests[] = {"hello", "api", "control", "host", "watch host"};
-// In the order of Operation and Kind.
-constexpr std::string_view kOperations[] = {"enumerate", "create",     "open",  "modify",
-                                            "query",     "delete",     "close", "call",
-                                            "subscribe", "unsubscribe"};
+// In the order of Operation; then in that of RequestKind, but for kApi.
+constexpr std::string_view kOperations[] = {
+    "enumerate", "create",    "open",        "modify", "query",   "delete", "close",
+    "call",      "subscribe", "unsubscribe", "hello",  "control", "host",   "watch host"};
+constexpr std::uint8_t kOthers = 9;  // the number of kApi's words, less one
+// In the order of Kind.
 constexpr std::string_view kKinds[] = {"network", "endpoint", "namespace", "load balancer"};
 
 // Half a UTF-16 surrogate pair is not valid UTF-8, and is sent as U+FFFD.
@@ -61,8 +63,16 @@ absl::StatusOr<T> ValueOf(const Json& json) {
 }  // namespace
 
 void Fields(auto& visit, control::Is<Request> auto& request) {
-  control::Word(visit, "request", kRequests, request.kind);
-  control::Word(visit, "op", kOperations, request.call.operation);
+  enum class Op : std::uint8_t {};
+  auto op = static_cast<std::uint8_t>(request.call.operation);
+  if (request.kind != RequestKind::kApi) op = kOthers + static_cast<std::uint8_t>(request.kind);
+  auto word = static_cast<Op>(op);
+  control::Word(visit, "op", kOperations, word);
+  if constexpr (control::kReads<decltype(visit)>) {
+    op = static_cast<std::uint8_t>(word);
+    request.kind = static_cast<RequestKind>(std::max(op, kOthers) - kOthers);
+    if (request.kind == RequestKind::kApi) request.call.operation = static_cast<Operation>(op);
+  }
   control::Word(visit, "kind", kKinds, request.call.kind);
   visit.Optional("handle", request.call.handle);
   visit.Optional("id", request.call.id);

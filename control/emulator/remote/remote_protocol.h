@@ -19,8 +19,8 @@
 namespace weft::hns::emulator {
 
 enum class RequestKind : std::uint8_t {
-  kHello,      // the first on a connection; the text is the client's identity on all of them
   kApi,        // a call of the Api; kUnsubscribe: on the connection that subscribed
+  kHello,      // the first on a connection; the text is the client's identity on all of them
   kControl,    // the text is a command to the emulator itself
   kHost,       // the text is a call to the host of the service
   kWatchHost,  // from here on the connection carries kHostChanged only

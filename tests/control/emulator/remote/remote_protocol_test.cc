@@ -33,11 +33,12 @@ TEST(RemoteProtocolTest, ARequestComesBack) {
   ExpectEqual(ParseRequest(Encode(kWhole)).value(), kWhole);
   ExpectEqual(ParseRequest(Encode(Request())).value(), Request());
   for (int kind = 0; kind <= static_cast<int>(RequestKind::kWatchHost); ++kind) {
-    for (int operation = 0; operation <= static_cast<int>(Operation::kUnsubscribe); ++operation) {
-      const Request request{static_cast<RequestKind>(kind),
-                            {.operation = static_cast<Operation>(operation)}};
-      ExpectEqual(ParseRequest(Encode(request)).value(), request);
-    }
+    const Request request{static_cast<RequestKind>(kind), {.operation = Operation{}}};
+    EXPECT_EQ(ParseRequest(Encode(request))->kind, request.kind);
+  }
+  for (int operation = 0; operation <= static_cast<int>(Operation::kUnsubscribe); ++operation) {
+    const Request request{RequestKind::kApi, {.operation = static_cast<Operation>(operation)}};
+    ExpectEqual(ParseRequest(Encode(request)).value(), request);
   }
 }
 
@@ -69,11 +70,9 @@ TEST(RemoteProtocolTest, InvalidUtf8IsReplaced) {
 
 TEST(RemoteProtocolTest, NonsenseIsRefused) {
   for (const char* document :
-       {"", "[]", "{}", R"({"request":"dance","op":"open","kind":"network"})",
-        R"({"request":"api","op":"dance","kind":"network"})",
-        R"({"request":"api","op":"open","kind":"table"})",
-        R"({"request":"api","op":"open","kind":"network","handle":-1})",
-        R"({"request":"api","op":"open","kind":"network","id":"{55fedb88}"})"}) {
+       {"", "[]", "{}", R"({"op":"dance","kind":"network"})", R"({"op":"open","kind":"table"})",
+        R"({"op":"open","kind":"network","handle":-1})",
+        R"({"op":"open","kind":"network","id":"{55fedb88}"})"}) {
     EXPECT_FALSE(ParseRequest(document).ok()) << document;
   }
   for (const char* document : {"", "[]", "{}", R"({"code":4294967296})", R"({"code":"0"})",
