@@ -309,7 +309,7 @@ LeaseRow LeaseTable::RowOf(RecordId record, IpFamily family, bool explained) con
   const PackedLease lease = Read(record);
   const FamilyLease half = lease.half(family);
   const PeerState state = Judge(record, family);
-  return {lease.node(), std::string(lease.backend_type()), family, half,
+  return {lease.node(), std::string(lease.backend_type()),           family, half,
           state,        explained ? Explain(lease, half, state) : ""};
 }
 
@@ -475,7 +475,7 @@ std::string LeaseTable::ExplainPublicIp(const PackedLease& lease, const FamilyLe
     return absl::StrCat(
         "its public IP is ", claim->what, ": ", Named(lease),
         " is this host under a former name, or another host with our address; delete that Node if "
-        "this host was renamed, else give one of the two hosts another address");
+        "this host was renamed, else remove that address here, or give that host another");
   }
   if (half.subnet.Contains(address)) {
     why = absl::StrCat(" lies in the node's own podCIDR ", half.subnet.ToString());

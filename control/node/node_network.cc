@@ -159,9 +159,9 @@ absl::StatusOr<underlay::HostFacts> NodeNetwork::ReadHost() {
     host_changed_ = true;
   }
   const Vni vni = context_.conf.vni;
-  absl::StatusOr<underlay::HostFacts> facts =
-      underlay::ReadHostFacts(context_.host, {backend::TunnelDevice(IpFamily::kV4, vni),
-                                              backend::TunnelDevice(IpFamily::kV6, vni)});
+  absl::StatusOr<underlay::HostFacts> facts = underlay::ReadHostFacts(
+      context_.host,
+      {backend::TunnelDevice(IpFamily::kV4, vni), backend::TunnelDevice(IpFamily::kV6, vni)});
   if (!facts.ok()) return facts;
   host_facts_ = *std::move(facts);
   host_changed_ = false;

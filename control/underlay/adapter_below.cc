@@ -20,8 +20,7 @@ AdapterHint AdapterBelow(const InterfaceChoice& underlay,
   AdapterHint hint;
   // "vEthernet (X) 2" and names that Hyper-V chose contain no NIC's name.
   const std::string physical = hns::PhysicalAdapter(underlay.name);
-  const bool listed =
-      std::ranges::find(adapters, physical, &host::Adapter::name) != adapters.end();
+  const bool listed = std::ranges::find(adapters, physical, &host::Adapter::name) != adapters.end();
   std::vector<std::string> same;  // the vNIC's MAC is its NIC's
   for (const host::Adapter& adapter : adapters) {
     if (adapter.index == underlay.index || adapter.mac != underlay.mac ||

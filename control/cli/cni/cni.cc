@@ -178,6 +178,7 @@ ExitCode RunInstall(CniOptions options, Io& io) {
 
 struct Read {
   std::string path, name, text;
+  std::string next;  // what containerd takes without it
   cni::ContainerdFolders folders;
 };
 
@@ -199,6 +200,7 @@ absl::StatusOr<Read> ReadConfig(const CniOptions& options) {
                 "containerd's conf_dir with --conf-dir"
               : absl::StrCat(", but not looked at: ", read.folders.unread)));
     read.path = (control::PathOf(read.folders.conf_dir) / control::PathOf(names->front())).string();
+    if (names->size() > 1) read.next = (*names)[1];
   }
   const auto path = control::PathOf(read.path);
   std::error_code error;
@@ -243,8 +245,11 @@ ExitCode RunCheck(CniOptions options, bool explain, Io& io) {
     if (!each.meaning.empty()) io.out << "      " << each.meaning << "\n";
     if (!each.finding.empty()) io.out << "      wrong: " << each.finding << "\n";
   }
-  const auto obstacles = Obstacles(read->folders, read->name, read->text);
+  auto obstacles = Obstacles(read->folders, read->name, read->text);
   if (!obstacles.ok()) return Fail(io, verb, obstacles.status());
+  if (!read->next.empty() && !remarks->front().finding.empty())  // it is another network's
+    obstacles->push_back(absl::StrCat("containerd takes it, the first by name, and not ",
+                                      read->next, "; remove it, or give that one an earlier name"));
   if (!explain)
     for (const std::string& each : findings) io.out << read->path << ": " << each << "\n";
   for (const std::string& each : *obstacles) io.out << read->path << ": " << each << "\n";

@@ -233,6 +233,41 @@ TEST_F(DaemonWindowsNodeTest, AStaticRouteThatTheSwitchRemovedIsRestored) {
   EXPECT_EQ(ConditionOf("static-routes"), "");
 }
 
+// A cloud's name server and metadata on link, beside another program's NAT network.
+TEST_F(DaemonWindowsNodeTest, OnLinkRoutesMoveToTheSwitchAndAnothersNetworkStays) {
+  host::Adapter nat;
+  nat.name = "vEthernet (nat)";
+  nat.mtu = 1500;
+  nat.up = true;
+  nat.mac = *MacAddress::Parse("00:15:5d:00:00:17");
+  nat.addresses = {{Address("172.23.16.1"), 20}};
+  node_->emulated.host().AddAdapter(nat);
+  hns::Client client(node_->emulated.hns());
+  hns::Network network;
+  network.name = "nat";
+  network.type = "NAT";
+  ASSERT_TRUE(client.Create(network).ok());
+  host::Route route;
+  route.adapter_index = node_->emulated.host().state().adapters.at(0).adapter.index;
+  const char* const services[] = {"169.254.169.253", "169.254.169.254"};
+  for (const char* service : services) {
+    route.destination = *IpPrefix::From(Address(service), 32);
+    ASSERT_TRUE(node_->emulated.host().PutRoutes({route})[0].ok());
+  }
+  ASSERT_TRUE(StartHere().ok());
+  for (const char* service : services) {
+    EXPECT_TRUE(RunUntil([&] {
+      const auto way = node_->emulated.host().RouteTo(Address(service));
+      return way.ok() && way->destination.length() == 32 &&
+             way->adapter_index != route.adapter_index;
+    })) << service;
+  }
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_EQ(ConditionOf("static-routes"), "");
+  EXPECT_EQ(daemon_->ReadStatus().interface_name, "vEthernet (Ethernet)");
+  EXPECT_EQ(client.Networks("nat")->size(), 1u);
+}
+
 // alloc has no backend, but the switch of a CNI plugin takes static routes too.
 TEST_F(DaemonWindowsNodeTest, AStaticRouteThatACniPluginsSwitchRemovedIsRestored) {
   config_.conf.type = control::BackendType::kAlloc;

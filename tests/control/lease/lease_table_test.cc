@@ -481,7 +481,9 @@ TEST_F(LeaseTableTest, AnAddressOfThisHostIsNoPeersWhileItIsOurs) {
   table.SetOwn(own);
   EXPECT_EQ(State(b), "bad-public-ip");
   EXPECT_THAT(Detail(b), HasSubstr("is this node's address 192.0.2.2 on eth0: node \"b\" is this "
-                                   "host under a former name, or another host with our address"));
+                                   "host under a former name, or another host with our address; "
+                                   "delete that Node if this host was renamed, else remove that "
+                                   "address here"));
   EXPECT_EQ(Changes(), "- 10.244.2.0/24\n");
   table.SetOwn(Us());
   EXPECT_EQ(State(b), "usable");

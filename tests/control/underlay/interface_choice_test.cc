@@ -275,8 +275,7 @@ TEST_F(InterfaceChoiceTest, TheAddressIsThePublishedOneWhereTheAdapterHasIt) {
     const auto choice = ChooseInterface(request_, facts_, &reasons);
     ASSERT_TRUE(choice.ok()) << choice.status();
     EXPECT_EQ(Text(*choice), "ens7, 10.66.0.2, fd66::2");
-    EXPECT_THAT(reasons.named,
-                ::testing::ElementsAre(Address("10.66.0.2"), Address("fd66::2")));
+    EXPECT_THAT(reasons.named, ::testing::ElementsAre(Address("10.66.0.2"), Address("fd66::2")));
     request_.node_ips = {Address("fd66::1")};
   }
 }
@@ -527,6 +526,35 @@ TEST_F(InterfaceChoiceTest, OnWindowsTheMacDecidesBetweenSwitchesOfOneName) {
   }
   facts_.adapters[2].addresses.clear();
   EXPECT_EQ(Choose().index, 9u) << "a team's has another MAC";
+}
+
+// Two of pods have the name that the host's own one would have, which is called "... 3" now.
+TEST_F(InterfaceChoiceTest, OnWindowsAdaptersOfPodsWithTheSwitchsNameAreNotTaken) {
+  const auto with_mac = [](Adapter adapter, const char* mac) {
+    adapter.mac = *MacAddress::Parse(mac);
+    return adapter;
+  };
+  facts_.adapters = {
+      with_mac(AdapterWith(10, "Ethernet", {"10.0.20.7"}), "06:05:9d:c4:a4:11"),
+      with_mac(AdapterWith(15, "vEthernet (HNS Internal NIC)", {}), "00:15:5d:00:2c:00"),
+      with_mac(AdapterWith(18, "vEthernet (nat)", {"172.19.0.1"}), "00:15:5d:00:2c:01"),
+      with_mac(AdapterWith(26, "vEthernet (Ethernet)", {"172.20.1.5"}), "00:15:5d:24:6d:ae"),
+      with_mac(AdapterWith(31, "vEthernet (Ethernet) 2", {}), "00:15:5d:24:66:0b"),
+      AdapterWith(33, "vEthernet (15fdf8c8ade)", {})};
+  facts_.routes_v4 = {DefaultVia(10, 25)};
+  for (const bool after : {false, true}) {
+    if (after) {
+      facts_.adapters[0].addresses.clear();
+      facts_.adapters.push_back(
+          with_mac(AdapterWith(40, "vEthernet (Ethernet) 3", {"10.0.20.7"}), "06:05:9d:c4:a4:11"));
+      facts_.routes_v4 = {DefaultVia(40, 25)};
+    }
+    request_ = InterfaceRequest();
+    request_.windows = true;
+    EXPECT_EQ(Choose().index, after ? 40u : 10u) << "without a flag";
+    request_.iface = {"Ethernet"};
+    EXPECT_EQ(Choose().index, after ? 40u : 10u) << "--iface";
+  }
 }
 
 // After an overlay network has bound the adapter, its address is on the vSwitch's.

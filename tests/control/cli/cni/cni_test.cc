@@ -244,6 +244,7 @@ TEST_F(CniTest, ImportsOfContainerdsConfigurationAreNotLookedAtAndNamed) {
   };
   const auto named =
       HasSubstr("not looked at: " + Path("config.toml") + ": line 1, which imports other files");
+  EXPECT_THAT(run("validate").err, AllOf(HasSubstr("has no CNI configuration, but "), named));
   const Outcome installed = run("install"), validated = run("validate");
   EXPECT_EQ(installed.code, 0) << "pods start wherever the imported files set nothing";
   EXPECT_THAT(installed.err, named);
@@ -276,6 +277,24 @@ TEST_F(CniTest, ValidatesTheFileThatContainerdTakes) {
   EXPECT_THAT(named.out, HasSubstr("containerd takes 00.conf, not 10-flannel.conflist"));
   Write("net.d/00.conf", std::string(256 * 1024 + 1, ' '));
   EXPECT_THAT(RunWithServices("validate").err, HasSubstr("it is too large"));
+}
+
+// One that containerd's installer wrote: its pods start, and are on no other node's way.
+TEST_F(CniTest, AnotherNetworksFileBeforeOursIsNamedWithTheNextStep) {
+  ASSERT_EQ(RunWithServices("install").code, 0);
+  Write("net.d/0-containerd-nat.json",
+        R"({"cniVersion":"0.2.0","name":"nat","type":"nat","master":"Ethernet","ipam":)"
+        R"({"subnet":"172.28.48.0/20","routes":[{"GW":"172.28.48.1"}]}})");
+  Write("bin/nat" + kProgram, "");
+  for (const char* verb : {"validate", "explain"}) {
+    const Outcome outcome = RunWithServices(verb);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(
+        outcome.out,
+        AllOf(HasSubstr("flanneld's network is flannel.4096: no pod can start in it"),
+              HasSubstr("0-containerd-nat.json: containerd takes it, the first by name, and "
+                        "not 10-flannel.conflist; remove it, or")));
+  }
 }
 
 TEST_F(CniTest, WhatItDidNotLookAtIsNotGood) {
