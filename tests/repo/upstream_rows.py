@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Every row of tests/upstream-rows.md and tests/faults.tsv names tests of the tree in the first argument, or a reason; prints file:line: the error."""
+"""Every row of tests/upstream-rows.md, faults.tsv and public_reports.tsv names tests of the tree in the first argument, or a reason; prints file:line: the error."""
 import pathlib
 import re
 import sys
 
 LIST = "tests/upstream-rows.md"
 FAULTS = "tests/faults.tsv"
+REPORTS = "tests/public_reports.tsv"
+BY_HAND = "tried by hand"
 REASONS = ("etcd:", "Linux:", "chart:", "elsewhere:")
 GOOGLETEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.M)
 NAME = re.compile(r"`([^`]*)`")
@@ -57,6 +59,13 @@ def check(root):
         for name in [] if proof.startswith("none: ") else proof.split():
             if not exists(root, name, known):
                 yield f"{FAULTS}:{number}: there is no test {name}"
+    for number, line in enumerate((root / REPORTS).read_text().splitlines()[1:], 2):
+        cells = line.split("\t")
+        if len(cells) != 7 or not all(cells[:2] + cells[3:]):
+            yield f"{REPORTS}:{number}: it is not a number, a source, W or nothing, what came, what was expected, a verdict and tests"
+        for name in [] if cells[-1] == BY_HAND else cells[-1].split():
+            if not exists(root, name, known):
+                yield f"{REPORTS}:{number}: there is no test {name}"
 
 
 def main():
