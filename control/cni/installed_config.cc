@@ -168,6 +168,7 @@ absl::StatusOr<std::vector<ConfigFile>> ParseConfigRecord(std::string_view text)
 absl::StatusOr<std::vector<ConfigFile>> ReadConfigRecord(const std::string& state_dir) {
   constexpr std::string_view kNext =
       "remove it; the CNI configuration that it listed is then left to you";
+  constexpr std::string_view kThen = kNext.substr(std::string_view("remove it; ").size());
   const std::string path = RecordPath(state_dir);
   const Found found = FindFile(path);
   if (found == Found::kNothing) return std::vector<ConfigFile>();
@@ -180,7 +181,8 @@ absl::StatusOr<std::vector<ConfigFile>> ReadConfigRecord(const std::string& stat
   const absl::StatusOr<std::string> text = control::ReadFileText(path, kMostRecord);
   if (!text.ok()) return OfRecord(state_dir, text.status(), kNext);
   auto files = ParseConfigRecord(*text);
-  return files.ok() ? files : OfRecord(state_dir, files.status(), kNext);
+  if (files.ok()) return files;
+  return OfRecord(state_dir, files.status(), absl::IsUnimplemented(files.status()) ? kThen : kNext);
 }
 
 std::string WhyUnfit(const std::string& state_dir, const NodeFacts& facts) {
