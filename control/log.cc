@@ -117,6 +117,10 @@ class Repeats {
     const std::lock_guard lock(mutex_);
     return limit_.Allows(text, std::chrono::steady_clock::now());
   }
+  void Forget() {
+    const std::lock_guard lock(mutex_);
+    limit_ = {};
+  }
 
  private:
   std::mutex mutex_;
@@ -143,6 +147,7 @@ std::int64_t& Verbosity() {
 void StartLog(LogFormat format, std::int64_t verbosity, bool to_stderr,
               const std::optional<LogFile>& file) {
   Verbosity() = verbosity;
+  Warnings().Forget();
   std::vector<spdlog::sink_ptr> sinks;
   if (to_stderr) sinks.push_back(std::make_shared<spdlog::sinks::stderr_sink_mt>());
   FileSink() = file ? std::make_shared<LogFileSink>(*file) : nullptr;
