@@ -328,6 +328,7 @@ part_sizes() {
   bootstrap build test netns peers || return
   one_test sizes-sync-10000 bench/sync --nodes 10000 --turns 3 --limits
   one_test sizes-sync-65000 bench/sync --nodes 65000 --turns 3 --limits
+  one_test sizes-sync-100000 bench/sync --nodes 100000 --turns 3 --limits
   one_test sizes-hns-5000 bench/hns --peers 5000 --limits
 }
 
