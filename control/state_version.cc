@@ -25,9 +25,9 @@ absl::Status CheckStateFile(const std::string& path) {
   std::ifstream file(PathOf(path), std::ios::binary);
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!file.is_open() || file.bad())
-    return absl::UnavailableError(absl::StrCat(path, " cannot be read: ",
-                                               std::generic_category().message(errno),
-                                               "; let this account read it"));
+    return absl::UnavailableError(
+        absl::StrCat(path, " cannot be read: ", std::generic_category().message(errno),
+                     "; let this account read it"));
   text.resize(static_cast<std::size_t>(file.gcount()));
   Json head = Json::object();
   bool is_version = false;

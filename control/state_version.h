@@ -21,9 +21,8 @@ inline constexpr std::int64_t kStateVersion = 1;
 // differ, so this comes before anything else is read. Unimplemented: it is of a later version.
 absl::Status CheckStateVersion(std::string_view path, const auto& head) {
   const auto version = head.find("version");
-  if (version == head.end() ||
-      (version->is_number() &&
-       version->template get<double>() <= static_cast<double>(kStateVersion)))
+  if (version == head.end() || (version->is_number() && version->template get<double>() <=
+                                                            static_cast<double>(kStateVersion)))
     return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(
       path, " has version ", version->dump(), ", and this weft knows only ", kStateVersion,

@@ -22,10 +22,10 @@ void AppendGroup(std::string& out, FlagGroup group) {
     if (row.group != group) continue;
     absl::StrAppend(&out, "  --", row.name, row.value.empty() ? "" : "=", row.value, "\n");
     const std::string value = DefaultText(row);
-    AppendWrapped(out,
-                  value.empty() ? std::string(row.help)
-                                : absl::StrCat(row.help, " (default ", value, ")"),
-                  kWidth);
+    AppendWrapped(
+        out,
+        value.empty() ? std::string(row.help) : absl::StrCat(row.help, " (default ", value, ")"),
+        kWidth);
   }
 }
 

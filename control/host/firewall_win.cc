@@ -79,14 +79,13 @@ class ComForThisCall {
 // `what`: "make the firewall rule X". Unavailable: the service does not run.
 absl::Status Refused(std::string_view what, std::string_view step, HRESULT code) {
   const bool down = code == kServiceDown;
-  return absl::Status(
-      down ? absl::StatusCode::kUnavailable : absl::StatusCode::kUnknown,
-      absl::StrFormat("cannot %s: %s: %s (0x%08x)%s", what, step,
-                      std::system_category().message(static_cast<int>(code)),
-                      static_cast<unsigned>(code),
-                      down                     ? "; its service MpsSvc does not run"
-                      : code == E_ACCESSDENIED ? "; run as administrator"
-                                               : ""));
+  return absl::Status(down ? absl::StatusCode::kUnavailable : absl::StatusCode::kUnknown,
+                      absl::StrFormat("cannot %s: %s: %s (0x%08x)%s", what, step,
+                                      std::system_category().message(static_cast<int>(code)),
+                                      static_cast<unsigned>(code),
+                                      down                     ? "; its service MpsSvc does not run"
+                                      : code == E_ACCESSDENIED ? "; run as administrator"
+                                                               : ""));
 }
 
 std::string SourcesText(const FirewallRule& wanted) {

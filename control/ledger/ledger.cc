@@ -87,9 +87,9 @@ absl::StatusOr<std::vector<Entry>> ReadEntries(const std::string& path, const st
 absl::StatusOr<std::string> ReadText(const std::string& path) {
   absl::StatusOr<std::string> text = control::ReadFileText(path, kMostText);
   if (text.ok()) return text;
-  return absl::UnavailableError(
-      absl::StrCat("the ledger ", path, " cannot be read: ", text.status().message(),
-                   "; let this account read it, or move it away"));
+  return absl::UnavailableError(absl::StrCat("the ledger ", path,
+                                             " cannot be read: ", text.status().message(),
+                                             "; let this account read it, or move it away"));
 }
 
 // Renames a file that is not a ledger of ours.

@@ -85,9 +85,9 @@ void CheckProxy(std::string_view text, std::string_view exceptions, std::string_
   } else if (exceptions.empty() && !weft::IpAddress::Parse(host) && host.find_first_of("Ll") != 0) {
     Require(access.proxy.has_value() == proxy.ok() && access.warnings.empty() == proxy.ok(),
             "the proxy of the environment, or why it is not used");
-    Require(!access.proxy ||
-                (access.proxy->host == proxy->host && access.proxy->port == proxy->port),
-            "the proxy of the environment");
+    Require(
+        !access.proxy || (access.proxy->host == proxy->host && access.proxy->port == proxy->port),
+        "the proxy of the environment");
   }
 }
 

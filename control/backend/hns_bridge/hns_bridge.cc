@@ -52,13 +52,12 @@ std::string SecondDefaultRoute(const IpAddress& endpoint, const underlay::HostFa
     if (best == nullptr || host::PrecedenceOf(route) < host::PrecedenceOf(*best)) best = &route;
   }
   if (!second || !own || host::PrecedenceOf(*own) < host::PrecedenceOf(*second)) return "";
-  return absl::StrCat(
-      "this host has two default routes: via ", second->gateway->ToString(), " on ", bridge->name,
-      " of flanneld's bridge (metric ", host::PrecedenceOf(*second), ") and via ",
-      own->gateway->ToString(), " (metric ", host::PrecedenceOf(*own),
-      "); the first one is used, and other networks may not be reached: remove it "
-      "(Remove-NetRoute -InterfaceAlias '",
-      bridge->name, "' -DestinationPrefix 0.0.0.0/0)");
+  return absl::StrCat("this host has two default routes: via ", second->gateway->ToString(), " on ",
+                      bridge->name, " of flanneld's bridge (metric ", host::PrecedenceOf(*second),
+                      ") and via ", own->gateway->ToString(), " (metric ", host::PrecedenceOf(*own),
+                      "); the first one is used, and other networks may not be reached: remove it "
+                      "(Remove-NetRoute -InterfaceAlias '",
+                      bridge->name, "' -DestinationPrefix 0.0.0.0/0)");
 }
 
 absl::Status HnsBridge::Open() {

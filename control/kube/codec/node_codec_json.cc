@@ -67,8 +67,8 @@ DecodedNodes Collect(std::vector<DecodedNode> decoded) {
       continue;
     }
     if (!node.refusal.empty())
-      nodes.refused.push_back({node.lease.node.name, std::move(node.refusal), node.lease.node.uid,
-                               node.lease.unread});
+      nodes.refused.push_back(
+          {node.lease.node.name, std::move(node.refusal), node.lease.node.uid, node.lease.unread});
     if (node.kind == Kind::kLease) nodes.leases.push_back(std::move(node.lease));
   }
   return nodes;

@@ -163,7 +163,8 @@ TEST_F(DaemonHnsTest, ACniConfigurationForAnotherNetworkIsACondition) {
   ASSERT_TRUE(install("cbr0").ok());
   WriteNodes({Own(), Peer()});
   ASSERT_TRUE(StartOnHns().ok());
-  EXPECT_THAT(condition(), HasSubstr("name: flanneld's network is flannel.4096: no pod can start in it"));
+  EXPECT_THAT(condition(),
+              HasSubstr("name: flanneld's network is flannel.4096: no pod can start in it"));
   ASSERT_TRUE(RunUntilReady());
   ASSERT_TRUE(install("flannel.4096").ok());
   EXPECT_TRUE(RunUntil([&] { return condition().empty(); }));

@@ -355,9 +355,8 @@ TEST_F(JournalFile, OneOfALaterVersionIsNamedAndStays) {
 }
 
 TEST_F(JournalFile, OneOfALaterVersionStaysWhateverItsForm) {
-  for (const char* const text :
-       {"{\n \"version\": 2,\n \"rows\": []\n}\n", R"({"version":2,"rows":[]})",
-        "{\"version\":\"2\"}\n"}) {
+  for (const char* const text : {"{\n \"version\": 2,\n \"rows\": []\n}\n",
+                                 R"({"version":2,"rows":[]})", "{\"version\":\"2\"}\n"}) {
     Write(text);
     EXPECT_THAT(Refusal(), HasSubstr("it is left as it is")) << text;
     EXPECT_TRUE(absl::IsUnimplemented(Save(journal_, Sample()))) << text;

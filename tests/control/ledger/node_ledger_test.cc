@@ -117,8 +117,8 @@ TEST_F(NodeLedgerTest, WhatAKilledProcessLeftIsRemoved) {
   std::vector<std::string> names;
   for (const auto& file : fs::directory_iterator(folder_))
     names.push_back(file.path().filename().string());
-  EXPECT_THAT(names, UnorderedElementsAre("cni.json.weft-0123456789abcdef", "journal.json.backup",
-                                          "lock"))
+  EXPECT_THAT(names,
+              UnorderedElementsAre("cni.json.weft-0123456789abcdef", "journal.json.backup", "lock"))
       << "cni install may run now";
 }
 

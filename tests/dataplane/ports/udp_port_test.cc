@@ -383,9 +383,9 @@ TEST_P(UdpPortTest, ReceivesOnEveryAddressAndSendsFromOne) {
   ASSERT_NE(near_, nullptr);
   const FileDescriptor foreign(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM, 0));
   const SocketAddress to = SocketAddress::From(family.near, near_->port());
-  ASSERT_EQ(::sendto(foreign.get(), "x", 1, 0, reinterpret_cast<const sockaddr*>(&to.storage),
-                     to.length),
-            1);
+  ASSERT_EQ(
+      ::sendto(foreign.get(), "x", 1, 0, reinterpret_cast<const sockaddr*>(&to.storage), to.length),
+      1);
   EXPECT_EQ(Receive(*near_, 1).size(), 1u);
   PacketSocket wire("near0");
   Add(out_, 1, 100, family.route);

@@ -75,13 +75,13 @@ TEST(NodeList, OneBadNodeDoesNotAffectTheRest) {
 }
 
 TEST(NodeList, ANodeWithABadHalfIsALeaseAndARefusal) {
-  const auto nodes = NodeJsonCodec().DecodeNodeList(
-      NodeListJson({NodeJson("half")
-                        .Uid("u-half")
-                        .Managed()
-                        .PodCidrs({"10.81.5.0/24", "fd81:5::/64"})
-                        .Annotation("public-ip", "192.0.2.5")
-                        .Annotation("public-ipv6", "none")}));
+  const auto nodes =
+      NodeJsonCodec().DecodeNodeList(NodeListJson({NodeJson("half")
+                                                       .Uid("u-half")
+                                                       .Managed()
+                                                       .PodCidrs({"10.81.5.0/24", "fd81:5::/64"})
+                                                       .Annotation("public-ip", "192.0.2.5")
+                                                       .Annotation("public-ipv6", "none")}));
   ASSERT_TRUE(nodes.ok());
   EXPECT_THAT(Names(*nodes), ElementsAre("half"));
   ASSERT_EQ(nodes->refused.size(), 1u);
