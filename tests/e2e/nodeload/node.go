@@ -79,7 +79,7 @@ func ready() object {
 	now := time.Now().UTC().Format(time.RFC3339)
 	return object{
 		"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status",
-		"lastHeartbeatTime": now, "lastTransitionTime": now,
+		"lastHeartbeatTime": now, "lastTransitionTime": "2026-01-01T00:00:00Z", // a heartbeat is no transition
 	}
 }
 
