@@ -191,6 +191,17 @@ TEST_F(NeedsTest, APublicAddressNeedsItsFamily) {
                           StartsWith("--public-ipv6=fd00::1 has no effect on this node")));
 }
 
+TEST_F(NeedsTest, TheChecksumOfOuterIpv4NeedsATunnelOverIpv4) {
+  const std::string words = "--lease-source=file:x --dataplane=userspace --udp-checksum=false";
+  EXPECT_THAT(Load("vxlan", words, R"("EnableIPv6":true,"IPv6Network":"fd00::/48",)")->notes,
+              IsEmpty());
+  EXPECT_THAT(
+      Load("vxlan", words, R"("EnableIPv4":false,"EnableIPv6":true,"IPv6Network":"fd00::/48",)")
+          ->notes,
+      ElementsAre(StartsWith("--udp-checksum=false has no effect on this node: it needs a "
+                             "tunnel of flanneld's own over IPv4")));
+}
+
 // What should keep packets out is more than a note.
 TEST_F(NeedsTest, FlagsThatKeepPacketsOutAreACondition) {
   const auto node = Load("host-gw",
