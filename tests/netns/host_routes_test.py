@@ -339,6 +339,7 @@ def test_direct_routing():
         found = routes(a.host)
         command.expect_equal({each.name: found[each.lease.subnet] for each in (b, c)},
                              {"b": (b.lease.public_ip, "u0", MARK), "c": ("", node.DEVICE, MARK)}, "routes")
+        command.expect_equal({each["name"]: each["text"] for each in a.status()["checks"]}["tunnels"], "1 up", "the check of tunnels")
         sent = {row["node"]: row["sentPackets"] for row in a.status()["peers"]}
         traffic.ping(a.pod, b.pod_ip)  # there by the route, back through the tunnel
         traffic.ping(b.pod, a.pod_ip)
