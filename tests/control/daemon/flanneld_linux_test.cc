@@ -213,6 +213,7 @@ TEST_F(FlanneldTest, AWrongConfigurationExitsWith1AndOneErrorLine) {
       {"password",
        {"--kube-api-url=https://u:hunter2@h", "--lease-source=", "--kube-subnet-mgr"},
        "holds a user name or password"},
+      {"log", {"--log-dir=" + folder_.string(), "--log-files=0"}, "--log-files=0 must lie in"},
       {"margin", {"--subnet-lease-renew-margin=0"}, "--subnet-lease-renew-margin=0"},
       {"data plane", {"--dataplane=routes"}, "--dataplane=routes has none"},
       {"cluster",
