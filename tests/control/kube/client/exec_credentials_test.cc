@@ -190,6 +190,11 @@ TEST_F(ExecCredentialsTest, ErrorsNameThePluginTheCauseAndTheNextStep) {
   EXPECT_THAT(ErrorOf(missing), HasSubstr("in no folder of PATH; install it, or correct"));
   missing.exec->install_hint = "see https://example/install\nand more";
   EXPECT_THAT(ErrorOf(missing), HasSubstr("see https://example/install"));
+  ClusterAccess without_ca = Printing();
+  without_ca.certificate_authority.file = Path("no-ca");
+  without_ca.exec->provide_cluster_info = true;
+  EXPECT_THAT(ErrorOf(without_ca), HasSubstr(Path("no-ca")));
+  EXPECT_EQ(Runs(), 1u) << "the plugin that wants the CA did not run";
 }
 
 // The event loop runs on, and a stop does not wait for it.
