@@ -65,18 +65,9 @@ def test_peer_changes_mac_and_address():
         traffic.ping(b.pod, a.pod_ip)
 
 
-def settled_resident_kib(each):
-    """The lowest of two seconds."""
-    readings = []
-    end = time.monotonic() + 2
-    while time.monotonic() < end:
-        readings.append(each.resident_kib())
-        time.sleep(0.1)
-    return min(readings)
-
-
 def test_memory_without_packets():
-    """A tunnel that no packet wakes: 10,000 changes of leases cost no memory that is not given back within two seconds."""
+    """A tunnel that no packet wakes keeps no old snapshot of its peers. One kept in each round takes 10 MiB in 24 rounds; the heap's holes, by which
+    two runs of one program differ, take 5 MiB at most."""
     with topology.pair(node.WeftNode, node.KernelNode, network="172.20.0.0/14", without_ipv6=True) as lab:
         a, b = lab.nodes
         own = [a.lease.node(), b.lease.node()]
@@ -93,11 +84,12 @@ def test_memory_without_packets():
                                f"change {number} is taken", timeout=20)
         for number in range(1, 17):  # until every table and buffer has its size
             change(number)
-        before = settled_resident_kib(a)
-        for number in range(17, 29):  # each changes 999 leases and removes or adds half of them
+        before = a.resident_kib()
+        for number in range(17, 41):  # each changes 999 leases and removes or adds half of them
             change(number)
-        command.wait_until(lambda: a.resident_kib() - before <= 1024 or topology.are_sanitized(),
-                           lambda: f"resident {before} KiB before, {a.resident_kib()} after", timeout=2)
+        after = a.resident_kib()
+        print(f"   resident {before} KiB, {after} after 24 rounds")
+        command.expect(after - before <= 7 * 1024 or topology.are_sanitized(), f"resident {before} KiB before, {after} after")
         sent = sum(each["sentPackets"] + each["receivedPackets"] for each in a.status()["peers"])
         command.expect_equal(sent, 0, "packets through the tunnel")
 
