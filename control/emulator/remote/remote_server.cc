@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -13,6 +12,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <mutex>
 #include <set>
 #include <string_view>
@@ -171,18 +171,18 @@ class RemoteServer::Acceptor {
         admin::OpenLocalListener(io_, server_.path_);
     if (!listener.ok()) return listener.status();
     listener_ = *std::move(listener);
-    asio::co_spawn(io_, Accept(), asio::detached);
+    accepting_ = asio::co_spawn(io_, Accept(), asio::use_future);
     thread_ = std::thread([this] { io_.run(); });
     return absl::OkStatus();
   }
   // No connection is added after this.
   void Close() {
-    const auto close = [this]() -> asio::awaitable<void> {
+    if (!listener_) return;
+    asio::post(io_, [this] {
       closed_ = true;
       listener_->Close();
-      co_return;
-    };
-    if (listener_) asio::co_spawn(io_, close, asio::use_future).get();
+    });
+    accepting_.get();
   }
 
  private:
@@ -190,10 +190,9 @@ class RemoteServer::Acceptor {
     asio::steady_timer pause(io_);
     while (!closed_) {
       std::shared_ptr<admin::ByteStream> stream = co_await listener_->Accept();
-      if (closed_) co_return;
       if (stream) {
         server_.Add(std::make_unique<AcceptedConnection>(io_, std::move(stream)));
-      } else {  // out of file descriptors
+      } else {  // closed, or out of file descriptors
         pause.expires_after(std::chrono::milliseconds(10));
         co_await pause.async_wait(asio::use_awaitable);
       }
@@ -204,6 +203,7 @@ class RemoteServer::Acceptor {
   asio::io_context io_;
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   std::shared_ptr<admin::Listener> listener_;
+  std::future<void> accepting_;
   bool closed_ = false;  // used by thread_ only
   std::thread thread_;
 };
