@@ -148,20 +148,19 @@ absl::StatusOr<ListedPods> DecodePodList(std::string_view list) {
   ListedPods listed;
   if (const auto metadata = members.Object(*root, "metadata", "the list's metadata"))
     listed.next = members.Text(*metadata, "continue", "the list's metadata.continue");
-  if (!status.ok()) return status;
   // A server writes [] or null for no Pods; without the member it is no list.
   bool has_items = false;
   for (const auto [key, value] : *root) has_items = has_items || key == "items";
   if (!has_items) return absl::InvalidArgumentError("the list of Pods has no items");
-  const std::optional<element> items = Find(*root, "items");
-  if (!items) return listed;
-  members.Objects(*items, "the list's items", "a Pod of the list", [&](object pod) {
+  const auto read_pod = [&](object pod) {
     ListedPod& read = listed.pods.emplace_back();
     if (const absl::Status wrong = Read(pod, read); !wrong.ok()) {
       status = absl::InvalidArgumentError(absl::StrCat(
           "Pod ", read.name.empty() ? "of the list" : read.name, ": ", wrong.message()));
     }
-  });
+  };
+  if (const std::optional<element> items = Find(*root, "items"))
+    members.Objects(*items, "the list's items", "a Pod of the list", read_pod);
   if (!status.ok()) return status;
   return listed;
 }

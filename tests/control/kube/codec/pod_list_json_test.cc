@@ -77,6 +77,8 @@ TEST(PodListJson, AnotherDocumentIsNoEmptyList) {
   EXPECT_EQ(DecodePodList("[]").status().message(), "the list of Pods is an array, not an object");
   EXPECT_EQ(DecodePodList(R"({"metadata":{"continue":7},"items":[]})").status().message(),
             "the list's metadata.continue is 7, not a string");
+  EXPECT_EQ(DecodePodList(R"({"metadata":7,"items":null})").status().message(),
+            "the list's metadata is 7, not an object");
   EXPECT_FALSE(DecodePodList("").ok());
 }
 
