@@ -112,6 +112,18 @@ TEST(LocalConnectionWindowsTest, ABusyDefaultIsReplacedToo) {
   ::CloseHandle(pipe);
 }
 
+// By a flanneld that runs already, for one.
+TEST(LocalConnectionWindowsTest, ADefaultThatThisUserHoldsIsNotReplaced) {
+  const std::string path(DefaultEndpoint());
+  boost::asio::io_context io;
+  HttpServer first(io, [](const Request&) { return Response(); });
+  ASSERT_TRUE(first.ListenLocal(path).ok());
+  FakeState state;
+  AdminServer second(io, state);
+  EXPECT_TRUE(absl::IsAlreadyExists(second.Listen(path)));
+  EXPECT_EQ(second.note(), "");
+}
+
 TEST(LocalConnectionWindowsTest, AnyOtherTakenPipeIsRefused) {
   const std::string path = PathOfThis("other");
   const ForeignPipe pipe(path);

@@ -197,6 +197,8 @@ TEST(ExplainConfigTest, WhatIsWrongIsNamed) {
       {overlay, "/plugins/0/ipam/ranges/0/0/subnet", "10.244.4.0/24",
        "plugins[0].ipam.ranges[0][0].subnet: the node's subnet is 10.244.3.0/24"},
       {overlay, "/plugins/0/ipam/ranges/0/0/subnet", "all", "it is no IPv4 CIDR, as 10.244.1.0/24"},
+      {overlay, "/plugins/0/ipam/ranges/0", Json::array(),
+       "plugins[0].ipam.subnet: it is no IPv4 CIDR"},
       {bridge, "/plugins/0/ipam/ranges/0/0/subnet", "fd00::/64", "it is no IPv4 CIDR"},
       {sdn, "/plugins/0/ipam/ranges", Json::array({Json::array({{{"subnet", "10.244.3.0/24"}}})}),
        "sdnoverlay passes on `subnet` only"},

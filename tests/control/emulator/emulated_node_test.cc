@@ -276,11 +276,13 @@ TEST_F(NodeFileTest, APartlyAppliedCallIsSaved) {
       node_.hns()
           .Modify(hns::Kind::kNetwork, network.handle,
                   R"({"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[)"
-                  R"({"Type":"HostRoute"},{"Type":"Wish"}]}})")
+                  R"({"Type":"AutomaticDNS","Settings":{"Enable":true}},)"
+                  R"({"Type":"Wish","Settings":{}}]}})")
           .ok());
   ASSERT_EQ(file.Save(), absl::OkStatus());
   ASSERT_EQ(NodeFile(other_, path_).Open(), absl::OkStatus());
   EXPECT_EQ(other_.Text(), node_.Text());
+  EXPECT_THAT(other_.Text(), HasSubstr("AutomaticDNS"));
 }
 
 TEST_F(NodeFileTest, WithoutAChangeNothingIsWritten) {

@@ -569,7 +569,7 @@ TEST_F(ListWatchRefusal, TheWaitForAVersionRestartsEachTime) {
 }
 
 TEST_F(ListWatchRefusal, WithoutAVersionThereIsNoneToDrop) {
-  for (int i = 0; i < 20; ++i) server.refusals.push_back(TooLarge(true));
+  server.refusals.assign(500, TooLarge(true));
   carrier.Start();
   carrier.RunFor(minutes(5));
   EXPECT_LE(Requests().size(), 35u);

@@ -39,5 +39,21 @@ TEST(UdpPortOpen, RefusesWhatItCannotHave) {
   }
 }
 
+// Each of the most sockets has four source ports.
+TEST(UdpPortOpen, SourcePortsThatAreAllTakenAreNamed) {
+  UdpOptions options{
+      .family = IpFamily::kV4, .bind_address = Ip("127.0.0.7"), .port = 0, .sending_sockets = 1};
+  std::vector<std::unique_ptr<UdpPort>> others;
+  for (int i = 0; i < 4; ++i) {
+    auto other = UdpPort::Open(options);
+    ASSERT_TRUE(other.ok()) << other.status();
+    others.push_back(*std::move(other));
+  }
+  options.sending_sockets = 4096;
+  const absl::Status status = UdpPort::Open(options).status();
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(status.message(), ::testing::MatchesRegex("UDP socket 127.0.0.7.*49152: .* taken.*"));
+}
+
 }  // namespace
 }  // namespace weft::dataplane
