@@ -55,8 +55,8 @@ struct CloseStream {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 using OwnFile = std::unique_ptr<std::FILE, CloseStream>;
-// Opens the file `path` to write it anew; nobody else may read it. PermissionDenied: it is another
-// user's, has another name too, or is no regular file; a link is not followed.
+// Opens the file `path` to replace its text; no other user may read it. PermissionDenied: it is
+// another user's, has another name too, or is no regular file; a link is not followed.
 absl::StatusOr<OwnFile> CreateOwnFile(const std::string& path);
 
 // Sixteen hexadecimal digits, for unpredictable names.

@@ -166,23 +166,22 @@ absl::StatusOr<std::vector<ConfigFile>> ParseConfigRecord(std::string_view text)
 }
 
 absl::StatusOr<std::vector<ConfigFile>> ReadConfigRecord(const std::string& state_dir) {
-  constexpr std::string_view kNext =
-      "remove it; the CNI configuration that it listed is then left to you";
-  constexpr std::string_view kThen = kNext.substr(std::string_view("remove it; ").size());
+  constexpr std::string_view kThen = "the CNI configuration that it listed is then left to you";
+  const std::string next = absl::StrCat("remove it; ", kThen);
   const std::string path = RecordPath(state_dir);
   const Found found = FindFile(path);
   if (found == Found::kNothing) return std::vector<ConfigFile>();
   if (found == Found::kOther)
-    return OfRecord(state_dir, absl::FailedPreconditionError("it is no regular file"), kNext);
+    return OfRecord(state_dir, absl::FailedPreconditionError("it is no regular file"), next);
   for (const std::string& each : {state_dir, path}) {
     if (const absl::Status own = control::CheckOwn(each); !own.ok())
-      return OfRecord(state_dir, own, kNext);
+      return OfRecord(state_dir, own, next);
   }
   const absl::StatusOr<std::string> text = control::ReadFileText(path, kMostRecord);
-  if (!text.ok()) return OfRecord(state_dir, text.status(), kNext);
+  if (!text.ok()) return OfRecord(state_dir, text.status(), next);
   auto files = ParseConfigRecord(*text);
   if (files.ok()) return files;
-  return OfRecord(state_dir, files.status(), absl::IsUnimplemented(files.status()) ? kThen : kNext);
+  return OfRecord(state_dir, files.status(), absl::IsUnimplemented(files.status()) ? kThen : next);
 }
 
 std::string WhyUnfit(const std::string& state_dir, const NodeFacts& facts) {

@@ -64,7 +64,7 @@ constexpr Need kPacketFilter{"Linux' packet filter, which --dataplane=hns and no
                                return HasTunDevices() && on.options.data_plane != DataPlane::kHns &&
                                       on.options.data_plane != DataPlane::kNone;
                              }};
-// Elsewhere flanneld tells the CNI plugin to masquerade.
+// Elsewhere the CNI plugin masquerades, if FLANNEL_IPMASQ says so.
 constexpr Need kMasquerading{
     "on Linux another --dataplane than none, with which the CNI plugin masquerades",
     [](On on) { return !HasTunDevices() || on.options.data_plane != DataPlane::kNone; }};

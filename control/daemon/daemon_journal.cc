@@ -101,9 +101,9 @@ void Daemon::Recall() {
 void Daemon::CheckRecalled() {
   const std::optional<lease::OwnNode>& node = reconciler_.own_node();
   if (!recalled_ || !node || node->node.uid == recalled_->own.node.uid) return;
-  control::LogInfo(absl::StrCat("node ", node->node.name, " was created anew (UID ", node->node.uid,
-                                ", before ", recalled_->own.node.uid, "): the journal ",
-                                journal_.path(), " is dropped"));
+  control::LogInfo(absl::StrCat("node ", node->node.name, " was created again (UID ",
+                                node->node.uid, ", before ", recalled_->own.node.uid,
+                                "): the journal ", journal_.path(), " is dropped"));
   recalled_.reset();
   std::error_code ignored;
   std::filesystem::remove(control::PathOf(journal_.path()), ignored);

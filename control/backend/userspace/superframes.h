@@ -30,7 +30,7 @@ class Superframes {
   virtual std::string Way() const = 0;
   // How many were sent whole.
   virtual std::uint64_t Sent() const = 0;
-  // Decides the way anew and logs changes. At first, and about every second.
+  // Decides again how they are sent, and logs changes. At first, and about every second.
   virtual void Poll() = 0;
   // After a change of routes, links or addresses.
   virtual void RoutesChanged() = 0;

@@ -35,7 +35,7 @@ using control::Json;
 constexpr std::string_view kOperations[] = {
     "enumerate", "create",    "open",        "modify", "query",   "delete", "close",
     "call",      "subscribe", "unsubscribe", "hello",  "control", "host",   "watch host"};
-constexpr std::uint8_t kOthers = 9;  // the number of kApi's words, less one
+constexpr auto kOthers = static_cast<std::uint8_t>(Operation::kUnsubscribe);
 // In the order of Kind.
 constexpr std::string_view kKinds[] = {"network", "endpoint", "namespace", "load balancer"};
 

@@ -40,7 +40,7 @@ absl::StatusOr<ClusterServers> ReadClusterServers(const ClusterFlags& flags,
 absl::StatusOr<ClusterAccess> ReadKubeletServer(const std::string& file, const ClusterAccess& own,
                                                 const Environment& environment);
 
-// What tells clusters apart: the SHA-256 of each public key of the servers' CAs; where a server has
+// Identifies a cluster: the SHA-256 of each public key of the servers' CAs; where a server has
 // no CA of its own, its name. Reads the CA files now; a file that cannot be read adds nothing.
 std::set<std::string> ClusterKeys(const ClusterServers& servers);
 
