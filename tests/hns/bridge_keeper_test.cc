@@ -61,7 +61,7 @@ TEST(BridgeKeeperTest, TheFormerOverlayIsDeletedOnceItHasNoPods) {
     each.name = name;
     each.subnet = Cidr(subnet);
     const Network network = OverlayNetwork(each);
-    const Guid id = stage.stranger.Create(network).value().Read().value().id;
+    const Guid id = stage.other_program.Create(network).value().Read().value().id;
     ledger->networks.push_back({name, id, made});
     return id;
   };
@@ -74,14 +74,14 @@ TEST(BridgeKeeperTest, TheFormerOverlayIsDeletedOnceItHasNoPods) {
   Endpoint pod;
   pod.name = "pod1";
   pod.network = ours;
-  const Guid in_it = stage.stranger.CreateEndpoint(pod).value().id;
+  const Guid in_it = stage.other_program.CreateEndpoint(pod).value().id;
   stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.spec, ledger);
   BridgeOutcome outcome = stage.Drive();
   EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
   EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr("flannel.4096"), HasSubstr("(pod1)"))));
   EXPECT_THAT(ledger->gone, IsEmpty());
 
-  ASSERT_TRUE(stage.stranger.DeleteEndpoint(in_it, "pod1").ok());
+  ASSERT_TRUE(stage.other_program.DeleteEndpoint(in_it, "pod1").ok());
   stage.keeper->Recheck();
   outcome = stage.Drive();
   EXPECT_THAT(outcome.notes, IsEmpty());
@@ -96,19 +96,19 @@ TEST(BridgeKeeperTest, FormerObjectsAreDeletedFirst) {
   BridgeStage stage(settings);
   OverlaySpec before = Spec();
   before.subnet = stage.spec.subnet;
-  const Guid ours = stage.stranger.Create(OverlayNetwork(before)).value().Read().value().id;
+  const Guid ours = stage.other_program.Create(OverlayNetwork(before)).value().Read().value().id;
   const auto ledger = std::make_shared<FormerLedger>();
   ledger->networks.push_back({before.name, ours, true});
   Endpoint pod;
   pod.name = "pod1";
   pod.network = ours;
-  const Guid in_it = stage.stranger.CreateEndpoint(pod).value().id;
+  const Guid in_it = stage.other_program.CreateEndpoint(pod).value().id;
   stage.keeper = std::make_unique<BridgeKeeper>(stage.api, stage.spec, ledger);
   BridgeOutcome outcome = stage.Drive();
   EXPECT_EQ(outcome.state, BridgeState::kNetwork);
   EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr(before.name), HasSubstr("(pod1)"))));
 
-  ASSERT_TRUE(stage.stranger.DeleteEndpoint(in_it, "pod1").ok());
+  ASSERT_TRUE(stage.other_program.DeleteEndpoint(in_it, "pod1").ok());
   outcome = stage.Drive();
   EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
   EXPECT_THAT(outcome.notes, IsEmpty());
@@ -208,7 +208,7 @@ TEST(BridgeKeeperTest, AnEndpointWithoutItsAdapterIsMadeAgain) {
   EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
   EXPECT_EQ(repairs->ReadLast(stage.Now()).all, 0u) << "no other program deleted it";
 
-  ASSERT_TRUE(stage.stranger.DeleteEndpoint(stage.Endpoints()[0].id, "cbr0_ep").ok());
+  ASSERT_TRUE(stage.other_program.DeleteEndpoint(stage.Endpoints()[0].id, "cbr0_ep").ok());
   stage.keeper->Recheck();
   EXPECT_EQ(stage.Drive().state, BridgeState::kInSync);
   EXPECT_EQ(repairs->Count(Repairs::Kind::kEndpoint), 1u);
@@ -238,7 +238,7 @@ TEST(BridgeKeeperTest, ANetworkThatAnotherProgramReplacedIsRestored) {
   stage.keeper->SetRepairs(repairs);
   stage.Drive();
   const BridgeNetwork before = stage.Networks()[0];
-  ASSERT_TRUE(stage.stranger.DeleteNetwork(before.id, before.name).ok());
+  ASSERT_TRUE(stage.other_program.DeleteNetwork(before.id, before.name).ok());
   stage.clock.now += 15s;
   BridgeSpec other = stage.spec;
   other.subnet = Cidr("10.244.9.0/24");
@@ -258,7 +258,7 @@ TEST(BridgeKeeperTest, ALostNetworkIsMadeAgainWithItsEndpoint) {
   stage.keeper->SetRepairs(repairs);
   stage.Drive();
   const BridgeNetwork before = stage.Networks()[0];
-  ASSERT_TRUE(stage.stranger.DeleteNetwork(before.id, before.name).ok());
+  ASSERT_TRUE(stage.other_program.DeleteNetwork(before.id, before.name).ok());
   stage.keeper->Recheck();
   BridgeOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, BridgeState::kNetwork);
@@ -272,7 +272,7 @@ TEST(BridgeKeeperTest, ALostNetworkIsMadeAgainWithItsEndpoint) {
 
   for (const std::int64_t pause : {0, 0, 5, 10}) {
     const BridgeNetwork again = stage.Networks()[0];
-    ASSERT_TRUE(stage.stranger.DeleteNetwork(again.id, again.name).ok());
+    ASSERT_TRUE(stage.other_program.DeleteNetwork(again.id, again.name).ok());
     stage.keeper->Recheck();
     EXPECT_EQ(stage.Round().next, stage.Now() + std::chrono::seconds(pause));
     EXPECT_EQ(stage.Drive(1min).state, BridgeState::kInSync);
@@ -286,7 +286,7 @@ TEST(BridgeKeeperTest, NeverUnderRunningPods) {
   pod.name = "pod1";
   pod.network = stage.Networks()[0].id;
   pod.ip_configurations = {{Ip("10.244.3.5"), 24}};
-  const Guid id = stage.stranger.CreateEndpoint(pod).value().id;
+  const Guid id = stage.other_program.CreateEndpoint(pod).value().id;
   stage.spec.subnet = Cidr("10.244.3.0/25");
   stage.keeper->SetSpec(stage.spec);
   stage.api.changes.clear();
@@ -294,7 +294,7 @@ TEST(BridgeKeeperTest, NeverUnderRunningPods) {
   EXPECT_EQ(outcome.state, BridgeState::kNetwork);
   EXPECT_THAT(outcome.sentence, HasSubstr("1 endpoint in it has an address of our 10.244.3.0/25"));
   EXPECT_THAT(stage.api.changes, IsEmpty());
-  ASSERT_TRUE(stage.stranger.DeleteEndpoint(id, "pod1").ok());
+  ASSERT_TRUE(stage.other_program.DeleteEndpoint(id, "pod1").ok());
   outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, BridgeState::kInSync) << outcome.sentence;
   EXPECT_THAT(outcome.notes, ElementsAre(StartsWith("re-created: ")));
@@ -406,12 +406,12 @@ TEST(BridgeKeeperTest, AWrongEndpointIsReplacedOrReported) {
   stage.keeper->SetRepairs(repairs);
   stage.Drive();
   const BridgeEndpoint ours = stage.Endpoints()[0];
-  ASSERT_TRUE(stage.stranger.DeleteEndpoint(ours.id, ours.name).ok());
+  ASSERT_TRUE(stage.other_program.DeleteEndpoint(ours.id, ours.name).ok());
   Endpoint wrong;
   wrong.name = ours.name;
   wrong.network = ours.network;
   wrong.ip_configurations = {{Ip("10.244.3.77"), 24}};
-  ASSERT_TRUE(stage.stranger.CreateEndpoint(wrong).ok());
+  ASSERT_TRUE(stage.other_program.CreateEndpoint(wrong).ok());
   EXPECT_THAT(CallsText(stage.keeper->Inspect().value()),
               AllOf(StartsWith("delete the endpoint cbr0_ep ("), HasSubstr("\ncreate the endpoint"),
                     HasSubstr("\nattach the endpoint")));

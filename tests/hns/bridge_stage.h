@@ -24,7 +24,7 @@ struct BridgeStage {
   emulator::Emulator& hns = node.hns();
   std::unique_ptr<Api> process;
   WatchedApi api{hns};
-  Client stranger{hns};
+  Client other_program{hns};
   BridgeSpec spec{.name = "cbr0",
                   .subnet = Cidr("10.244.3.0/24"),
                   .dns_servers = "",

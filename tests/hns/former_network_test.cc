@@ -104,7 +104,7 @@ TEST(FormerNetworkTest, StaysUnderRunningPods) {
     EXPECT_TRUE(stage.Named("flannel.4096"));
     EXPECT_EQ(CallsText(stage.keeper->Inspect().value()), "") << "nor is its end planned";
 
-    ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
+    ASSERT_TRUE(stage.other_program.DeleteEndpoint(pod, "pod1").ok());
     stage.keeper->Recheck();
     outcome = stage.Drive();
     EXPECT_THAT(outcome.notes, IsEmpty());
@@ -119,11 +119,11 @@ TEST(FormerNetworkTest, EndpointsOfKubeProxyAreDeletedWithIt) {
   remote.network = stage.former.id;
   remote.ip_configurations = {{Ip("10.244.1.7"), 24}};
   remote.flags = kRemoteEndpoint;
-  ASSERT_TRUE(stage.stranger.CreateEndpoint(remote).ok());
+  ASSERT_TRUE(stage.other_program.CreateEndpoint(remote).ok());
   Endpoint source_vip;  // kube-proxy's
   source_vip.network = stage.former.id;
   source_vip.ip_configurations = {{Ip("10.244.3.2"), 24}};
-  ASSERT_TRUE(stage.stranger.CreateEndpoint(source_vip).ok());
+  ASSERT_TRUE(stage.other_program.CreateEndpoint(source_vip).ok());
   EXPECT_THAT(stage.Go(true, {stage.former}).former, IsEmpty());
   EXPECT_FALSE(stage.Named("flannel.4096"));
 }
@@ -143,7 +143,7 @@ TEST(FormerNetworkTest, OnlyOurEndpointsAreDeletedWithIt) {
               ElementsAre(AllOf(HasSubstr("1 endpoint is in it"), HasSubstr("(pod1)"))));
   EXPECT_THAT(ledger->gone, IsEmpty());
 
-  ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
+  ASSERT_TRUE(stage.other_program.DeleteEndpoint(pod, "pod1").ok());
   EXPECT_THAT(CallsText(stage.keeper->Inspect().value()),
               AllOf(HasSubstr("delete the endpoint weft-10.244.3.9\n"),
                     HasSubstr("delete the network flannel.4096 (")));
@@ -253,8 +253,8 @@ TEST(FormerNetworkTest, AForeignOneIsIgnored) {
 
   // Ours was deleted, and another program made one of that name.
   ChangeOfVni other;
-  ASSERT_TRUE(other.stranger.DeleteNetwork(other.former.id, "").ok());
-  ASSERT_TRUE(other.stranger.Create(OverlayNetwork(Spec())).ok());
+  ASSERT_TRUE(other.other_program.DeleteNetwork(other.former.id, "").ok());
+  ASSERT_TRUE(other.other_program.Create(OverlayNetwork(Spec())).ok());
   EXPECT_THAT(other.Go(true, {other.former}).former, IsEmpty());
   EXPECT_TRUE(other.Named("flannel.4096"));
   EXPECT_THAT(other.api.changes, Not(Contains(other.former.id.ToString())));
@@ -262,7 +262,7 @@ TEST(FormerNetworkTest, AForeignOneIsIgnored) {
 
 TEST(FormerNetworkTest, AnAdoptedOneIsNotMadeByTheKeeper) {
   OverlayStage stage;
-  ASSERT_TRUE(stage.stranger.Create(OverlayNetwork(stage.spec)).ok());
+  ASSERT_TRUE(stage.other_program.Create(OverlayNetwork(stage.spec)).ok());
   EXPECT_FALSE(stage.Drive().made);
   stage.spec.name = "flannel.4097";
   stage.keeper->SetSpec(stage.spec);

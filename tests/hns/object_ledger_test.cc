@@ -153,7 +153,7 @@ TEST_F(OverlayLedgerTest, OtherEnteredNetworksAreSearched) {
   ledger->entries = {{"flannel.4096", std::nullopt, true},
                      {"flannel.5000", std::nullopt, true},
                      {"External", std::nullopt, true}};
-  ASSERT_TRUE(stage.stranger.Create(BaseNetwork(stage.spec)).ok());
+  ASSERT_TRUE(stage.other_program.Create(BaseNetwork(stage.spec)).ok());
   stage.Round();
   EXPECT_THAT(ledger->lines,
               ElementsAre("0 confirm External: Overlay 192.168.255.0/30 VSID 9999",
@@ -175,12 +175,12 @@ TEST_F(OverlayLedgerTest, OneThatIsNotListedIsForgottenAfterTenMinutes) {
   EXPECT_THAT(ledger->lines, Not(gone));
   Network restored = OverlayNetwork(Spec());
   restored.name = "flannel.5000";
-  const auto made = stage.stranger.Create(restored);
+  const auto made = stage.other_program.Create(restored);
   ASSERT_TRUE(made.ok()) << made.status();
   poll(std::chrono::minutes(9));
   EXPECT_THAT(ledger->lines, Contains(HasSubstr("confirm flannel.5000")));
   const Guid id = stage.Named("flannel.5000").value().id;
-  ASSERT_TRUE(stage.stranger.DeleteNetwork(id, "flannel.5000").ok());
+  ASSERT_TRUE(stage.other_program.DeleteNetwork(id, "flannel.5000").ok());
   poll(std::chrono::minutes(0));
   poll(std::chrono::minutes(9));
   EXPECT_THAT(ledger->lines, Not(gone)) << "it was there meanwhile";
@@ -211,7 +211,7 @@ TEST_F(OverlayLedgerTest, AnotherThatCannotBeListedOrHasAnotherId) {
   ledger->entries = {{"flannel.4097", before, true}};
   Network other = OverlayNetwork(Spec());
   other.name = "flannel.4097";
-  ASSERT_TRUE(stage.stranger.Create(other).ok());
+  ASSERT_TRUE(stage.other_program.Create(other).ok());
   stage.api.before = [](const WatchedApi::Step& step) -> std::optional<Hresult> {
     if (step.document.find("flannel.4097") == std::string::npos) return std::nullopt;
     return hresult::kUnspecified;
@@ -281,7 +281,7 @@ TEST(ShapeTest, ReplacesNothingThatIsShownAndNonsenseFillsInNothing) {
 TEST_F(OverlayLedgerTest, ANetworkMadeSinceBootIsNotReplaced) {
   OverlaySpec other = stage.spec;
   other.isolation_id = Vsid(4100);
-  const auto opened = stage.stranger.Create(OverlayNetwork(other));
+  const auto opened = stage.other_program.Create(OverlayNetwork(other));
   ASSERT_TRUE(opened.ok());
   const auto entry = [&](bool made, bool this_boot, const OverlaySpec& as) {
     return KnownObject{"flannel.4096", std::nullopt, made, ShapeOf(OverlayNetwork(as)), this_boot};
@@ -299,8 +299,8 @@ TEST_F(OverlayLedgerTest, ANetworkMadeSinceBootIsNotReplaced) {
     ledger->entries = {allowed};
     Start();
     EXPECT_EQ(stage.Drive(1min).state, OverlayState::kInSync);
-    ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "flannel.4096").ok());
-    ASSERT_TRUE(stage.stranger.Create(OverlayNetwork(other)).ok());
+    ASSERT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, "flannel.4096").ok());
+    ASSERT_TRUE(stage.other_program.Create(OverlayNetwork(other)).ok());
   }
 }
 

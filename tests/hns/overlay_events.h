@@ -204,19 +204,19 @@ TEST_P(OverlayFaultMatrixTest, ForeignChangesAtEveryCall) {
       {"the network is deleted",
        [](OverlayStage& stage) {
          if (const auto network = stage.Overlay())
-           EXPECT_TRUE(stage.stranger.DeleteNetwork(network->id, network->name).ok());
+           EXPECT_TRUE(stage.other_program.DeleteNetwork(network->id, network->name).ok());
        }},
       {"the network is deleted, and another one is made",
        [](OverlayStage& stage) {
          const auto network = stage.Overlay();
          if (!network) return;
-         EXPECT_TRUE(stage.stranger.DeleteNetwork(network->id, network->name).ok());
+         EXPECT_TRUE(stage.other_program.DeleteNetwork(network->id, network->name).ok());
          // Slow ones refuse it so soon after a delete.
-         stage.stranger.Create(OverlayNetwork(stage.spec)).IgnoreError();
+         stage.other_program.Create(OverlayNetwork(stage.spec)).IgnoreError();
        }},
       {"ours is made by another program",
        [](OverlayStage& stage) {
-         if (!stage.Overlay()) stage.stranger.Create(OverlayNetwork(stage.spec)).IgnoreError();
+         if (!stage.Overlay()) stage.other_program.Create(OverlayNetwork(stage.spec)).IgnoreError();
        }},
   };
   ForEachCall([&](const Scenario& scenario, const Step& call) {

@@ -80,7 +80,7 @@ TEST(OverlayKeeperTest, TheSourceVipIsReadOnRequest) {
   Endpoint source_vip;  // kube-proxy's
   source_vip.network = stage.Overlay()->id;
   source_vip.ip_configurations = {{Ip("10.244.3.4"), 24}};
-  ASSERT_TRUE(stage.stranger.CreateEndpoint(source_vip).ok());
+  ASSERT_TRUE(stage.other_program.CreateEndpoint(source_vip).ok());
   stage.StartKeeper();
   EXPECT_FALSE(stage.Round().source_vip_known);
   stage.keeper->ReadSourceVip();
@@ -309,8 +309,8 @@ TEST(OverlayKeeperTest, AReplacementWhoseDeleteIsRefusedCreatesNothing) {
 TEST(OverlayKeeperTest, ANetworkThatReplacedOursIsOpened) {
   OverlayStage stage;
   stage.Drive();
-  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
-  ASSERT_TRUE(stage.stranger.Create(OverlayNetwork(Spec())).ok());
+  ASSERT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, "").ok());
+  ASSERT_TRUE(stage.other_program.Create(OverlayNetwork(Spec())).ok());
   stage.keeper->Recheck();
   const OverlayOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
@@ -332,7 +332,7 @@ TEST(OverlayKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
   EXPECT_THAT(stage.api.changes, SizeIs(4)) << "network, HostRoute, a route, the other";
 
   // Again, for a network that replaced it: the content of the old one is no longer used.
-  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  ASSERT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, "").ok());
   stage.keeper->Recheck();
   stage.Round();
   outcome = stage.Round();
@@ -384,7 +384,7 @@ TEST(OverlayKeeperTest, AChangedPeerIsUnreachedForTwoCallsOnly) {
 TEST(OverlayKeeperTest, AfterADeleteHnsMaySettle) {
   OverlayStage stage({.settle = 15s});
   stage.Drive();
-  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  ASSERT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, "").ok());
   stage.keeper->Recheck();
   stage.Round();
   OverlayOutcome outcome = stage.Round();
@@ -415,7 +415,7 @@ TEST(OverlayKeeperTest, OneThatIsMadeMeanwhileIsAdopted) {
   OverlayStage stage;
   stage.api.before = [&](const Step& step) -> MaybeRefused {
     if (Says(step, "HcnCreateNetwork", "flannel.4096") && !stage.Overlay())
-      EXPECT_TRUE(stage.stranger.Create(OverlayNetwork(Spec())).ok());
+      EXPECT_TRUE(stage.other_program.Create(OverlayNetwork(Spec())).ok());
     return std::nullopt;
   };
   EXPECT_EQ(stage.Round().next, stage.Now()) << "at once";
@@ -506,7 +506,7 @@ TEST(OverlayKeeperTest, HostRouteWaitsForTheHostsAdapter) {
     EXPECT_TRUE(stage.Overlay()->Has(policy_type::kHostRoute));
 
     // The next one's adapter is another.
-    ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, stage.spec.name).ok());
+    ASSERT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, stage.spec.name).ok());
     stage.keeper->Recheck();
     stage.Round();
     EXPECT_TRUE(stage.Round().awaits_adapter);
@@ -618,7 +618,7 @@ TEST(OverlayKeeperTest, RepairsAreCountedOnce) {
   EXPECT_THAT(repaired(), ElementsAre(0, 0, 1));
   stage.RemovePolicy(HostRoutePolicy());
   EXPECT_THAT(repaired(), ElementsAre(0, 1, 1)) << "the HostRoute";
-  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  ASSERT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, "").ok());
   EXPECT_THAT(repaired(), ElementsAre(1, 1, 1)) << "the network with all it has";
   EXPECT_EQ(last(), "the network flannel.4096");
   EXPECT_THAT(repaired(), ElementsAre(1, 1, 1));
@@ -639,7 +639,7 @@ TEST(OverlayKeeperTest, ARouteThatHnsDoesNotTakeBackIsNoRepair) {
   EXPECT_EQ(stage.Round().state, OverlayState::kRoutes);
   EXPECT_EQ(repairs->Count(Repairs::Kind::kRoute), 0u);
   const auto refuse = std::exchange(stage.api.before, nullptr);
-  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  ASSERT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, "").ok());
   stage.keeper->Recheck();
   EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
   EXPECT_EQ(repairs->Count(Repairs::Kind::kRoute), 0u) << "they went with the network";
@@ -735,7 +735,7 @@ TEST(OverlayKeeperTest, AHostRouteIsARepairOnceHnsShowsIt) {
 TEST(OverlayKeeperTest, ALostNetworkIsReportedBeforeItIsMadeAgain) {
   OverlayStage stage;
   stage.Drive();
-  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  ASSERT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, "").ok());
   stage.keeper->Recheck();
   const OverlayOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kNetwork);
@@ -750,7 +750,7 @@ TEST(OverlayKeeperTest, ANetworkThatIsDeletedAgainAndAgainIsMadeAgainAfterPauses
   OverlayStage stage;
   stage.Drive();
   const auto pause_after_a_loss = [&] {
-    EXPECT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+    EXPECT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, "").ok());
     stage.keeper->Recheck();
     const TimePoint lost = stage.Now();
     const OverlayOutcome outcome = stage.Round();
@@ -768,7 +768,7 @@ TEST(OverlayKeeperTest, ANetworkThatIsDeletedAgainAndAgainIsMadeAgainAfterPauses
   EXPECT_THAT(pauses, ElementsAre(0, 0, 0, 4, 9, 19, 39, 59, 59));
 
   stage.clock.now += 1s;
-  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  ASSERT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, "").ok());
   stage.keeper->Recheck();
   EXPECT_THAT(stage.Round().sentence, AllOf(HasSubstr(", 10 times in a short time; "),
                                             HasSubstr("find the program that deletes it")));
@@ -801,7 +801,7 @@ TEST(OverlayKeeperTest, AChangedSpecIsNoLoss) {
   // Nor does another network's pause concern it.
   stage.Drive();
   for (int i = 0; i < 4; ++i) {
-    ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+    ASSERT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, "").ok());
     stage.keeper->Recheck();
     if (i < 3) EXPECT_EQ(stage.Drive(1s).state, OverlayState::kInSync);
   }
@@ -819,11 +819,11 @@ TEST(OverlayKeeperTest, ANetworkThatAnotherProgramReplacedIsRestored) {
   const auto repairs = std::make_shared<Repairs>();
   stage.keeper->SetRepairs(repairs);
   stage.Drive();
-  ASSERT_TRUE(stage.stranger.DeleteNetwork(stage.Overlay()->id, "").ok());
+  ASSERT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, "").ok());
   stage.clock.now += 15s;
   OverlaySpec other = stage.spec;
   other.isolation_id = Vsid(4100);
-  ASSERT_TRUE(stage.stranger.Create(OverlayNetwork(other)).ok());
+  ASSERT_TRUE(stage.other_program.Create(OverlayNetwork(other)).ok());
   stage.keeper->Recheck();
   for (const char* when : {"after the delete", "a round later"})
     EXPECT_THAT(stage.Round().sentence, HasSubstr("may still be finishing a delete")) << when;
@@ -866,7 +866,7 @@ TEST(OverlayKeeperTest, NeverUnderRunningPods) {
   EXPECT_THAT(stage.api.changes, IsEmpty());
   EXPECT_EQ(stage.Overlay()->id, before);
 
-  ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
+  ASSERT_TRUE(stage.other_program.DeleteEndpoint(pod, "pod1").ok());
   outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
   EXPECT_THAT(outcome.notes, ElementsAre(StartsWith("re-created: ")));
@@ -897,7 +897,7 @@ TEST(OverlayKeeperTest, PodsOfAnotherPodCidrHaveFiveMinutes) {
                 AllOf(HasSubstr("subnet 10.244.3.0/24 instead of 10.244.4.0/24"),
                       HasSubstr("1 pod of another PodCIDR runs in it"), HasSubstr("5 minutes")));
     EXPECT_EQ(stage.Overlay()->id, before);
-    if (they_end) ASSERT_TRUE(stage.stranger.DeleteEndpoint(pod, "pod1").ok());
+    if (they_end) ASSERT_TRUE(stage.other_program.DeleteEndpoint(pod, "pod1").ok());
     outcome = stage.Drive(they_end ? 10s : 2min);
     EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
     EXPECT_NE(stage.Overlay()->id, before);
@@ -961,7 +961,7 @@ TEST(OverlayKeeperTest, AnyNetworkThatKeepsTheSwitchIsInspected) {
   Network other = OverlayNetwork(Spec());
   other.name = "ovn";
   other.flags = 0;  // persistent
-  ASSERT_TRUE(stage.stranger.Create(other).ok());
+  ASSERT_TRUE(stage.other_program.Create(other).ok());
   stage.spec.base_network = true;
   stage.StartKeeper();
   EXPECT_THAT(stage.Drive().notes, IsEmpty());
@@ -974,7 +974,7 @@ TEST(OverlayKeeperTest, AnyNetworkThatKeepsTheSwitchIsInspected) {
               ::testing::Contains(AllOf(HasSubstr("the base network ovn does not"),
                                         HasSubstr("with the program that created it"))));
   // One that does keep it is enough.
-  ASSERT_TRUE(stage.stranger.Create(BaseNetwork(stage.spec)).ok());
+  ASSERT_TRUE(stage.other_program.Create(BaseNetwork(stage.spec)).ok());
   stage.keeper->Recheck();
   EXPECT_THAT(stage.Drive(1min).notes, IsEmpty());
 }
@@ -985,7 +985,7 @@ TEST(OverlayKeeperTest, OnlyTheBaseNetworkReadsAllNetworks) {
     OverlayStage stage;
     Network other = OverlayNetwork(Spec());
     other.name = "vxlan0";
-    ASSERT_TRUE(stage.stranger.Create(other).ok());
+    ASSERT_TRUE(stage.other_program.Create(other).ok());
     const std::string broken = stage.Named("vxlan0")->id.ToString();
     stage.spec.base_network = base;
     stage.api.before = [&](const Step& step) -> MaybeRefused {

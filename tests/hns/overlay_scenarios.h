@@ -110,7 +110,7 @@ class ForeignObjects {
     stage.host.Add({theirs.adapter, {Ip("192.168.2.10")}});
     Network network = OverlayNetwork(theirs);
     network.flags = 0;  // persistent: also there after a reboot
-    auto opened = stage.stranger.Create(network);
+    auto opened = stage.other_program.Create(network);
     EXPECT_TRUE(opened.ok()) << opened.status();
     RemoteSubnetRoute route = RouteTo("10.244.1.0/24");
     route.isolation_id = Vsid(5000);
@@ -120,7 +120,7 @@ class ForeignObjects {
     pod.name = "their pod";
     pod.network = opened->Read().value().id;
     pod.ip_configurations = {{Ip("10.9.0.5"), 24}};
-    EXPECT_TRUE(stage.stranger.CreateEndpoint(pod).ok());
+    EXPECT_TRUE(stage.other_program.CreateEndpoint(pod).ok());
     stage.clock.now += std::chrono::minutes(2);  // until it is done
     before_ = Inspect();
   }
@@ -142,10 +142,10 @@ class ForeignObjects {
     open.vsid_shown = open.vxlan_port_shown = true;
     stage_.hns.Set(open);
     Seen seen;
-    const auto networks = stage_.stranger.Networks();
+    const auto networks = stage_.other_program.Networks();
     for (const Network& network : networks.value())
       if (network.name == "vxlan0") seen.networks.push_back(NetworkJson(network));
-    const auto endpoints = stage_.stranger.Endpoints();
+    const auto endpoints = stage_.other_program.Endpoints();
     for (const Endpoint& endpoint : endpoints.value())
       if (endpoint.name == "their pod") seen.endpoints.push_back(EndpointJson(endpoint));
     stage_.hns.Set(settings);

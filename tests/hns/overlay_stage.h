@@ -49,8 +49,8 @@ struct OverlayStage {
   const Way way;
   std::unique_ptr<Api> process;  // the keeper's, where nothing else is in between
   WatchedApi api;
-  WatchedApi other{hns};  // of a keeper next to it
-  Client stranger{hns};   // another program on this node
+  WatchedApi other{hns};      // of a keeper next to it
+  Client other_program{hns};  // another program on this node
   OverlaySpec spec = NodesSpec();
   RemoteSubnetRoutes routes = RoutesTo({"10.244.1.0/24", "10.244.2.0/24"});
   std::unique_ptr<OverlayKeeper> keeper, successor;
@@ -89,7 +89,7 @@ struct OverlayStage {
   }
 
   std::optional<Network> Named(const std::string& name) {
-    const auto networks = stranger.Networks();
+    const auto networks = other_program.Networks();
     for (const Network& network : networks.value())
       if (network.name == name) return network;
     return std::nullopt;
@@ -121,14 +121,14 @@ struct OverlayStage {
     pod.name = name;
     pod.network = Overlay().value().id;
     pod.ip_configurations = {{Ip(address), 24}};
-    return stranger.CreateEndpoint(pod).value().id;
+    return other_program.CreateEndpoint(pod).value().id;
   }
   void AddPolicy(const Policy& policy) {
-    auto opened = stranger.Open(Overlay().value()).value();
+    auto opened = other_program.Open(Overlay().value()).value();
     if (!opened.Add({policy}).ok()) std::abort();
   }
   void RemovePolicy(const Policy& policy) {
-    auto opened = stranger.Open(Overlay().value()).value();
+    auto opened = other_program.Open(Overlay().value()).value();
     if (!opened.Remove({policy}).ok()) std::abort();
   }
 };

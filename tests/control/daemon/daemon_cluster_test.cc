@@ -188,7 +188,7 @@ TEST_F(DaemonClusterTest, TheJournalOfAnotherClusterIsNotUsed) {
   EXPECT_FALSE(CheckNamed("subnet-file").ok);
 }
 
-// Or of the same one, which the server tells before its list has ended.
+// Or of the same one, which the server sends before its list has ended.
 TEST_F(DaemonClusterTest, TheJournalOfADeletedNodeIsDropped) {
   ASSERT_NO_FATAL_FAILURE(LeaveAJournal());
   server_.Answer({.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
