@@ -69,12 +69,8 @@ class Container(windows.Weft):
         self._start(windows.WINE, *words)
         self.flags = {}
 
-    def subnet_env(self):
-        path = self.drive("run/flannel/subnet.env")
-        if not os.path.exists(path):
-            return {}
-        with open(path, encoding="utf-8") as file:
-            return dict(line.split("=", 1) for line in file.read().splitlines())
+    def subnet_file(self):
+        return self.drive("run/flannel/subnet.env")
 
     def probe(self, kind):
         """The status that the kubelet gets."""

@@ -146,12 +146,8 @@ class InPlace(Service):
     def spawn(self):
         self._start(*self.command_line())
 
-    def subnet_env(self):
-        path = self.drive("run/flannel/subnet.env")
-        if not os.path.exists(path):
-            return {}
-        with open(path, encoding="utf-8") as file:
-            return dict(line.split("=", 1) for line in file.read().splitlines())
+    def subnet_file(self):
+        return self.drive("run/flannel/subnet.env")
 
     def wine(self, *words, **options):
         """`net` stops and starts what that program runs, and waits."""

@@ -209,8 +209,11 @@ class Node(member.Member):
         routes = self.policies("RemoteSubnetRoute") if family == "ipv4" else []
         return {each["DestinationPrefix"]: (each["DistributedRouterMacAddress"], each["ProviderAddress"]) for each in routes}
 
+    def subnet_file(self):
+        return self.path("subnet.env")
+
     def subnet_env(self):
-        path = self.path("subnet.env")
+        path = self.subnet_file()
         if not os.path.exists(path):
             return {}
         with open(path, encoding="utf-8") as file:
