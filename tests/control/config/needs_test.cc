@@ -192,7 +192,8 @@ TEST_F(NeedsTest, APublicAddressNeedsItsFamily) {
 }
 
 TEST_F(NeedsTest, TheChecksumOfOuterIpv4NeedsATunnelOverIpv4) {
-  const std::string words = "--lease-source=file:x --dataplane=userspace --udp-checksum=false";
+  const std::string words =
+      "--lease-source=file:x --dataplane=userspace --pod-device=pcap:e --udp-checksum=false";
   EXPECT_THAT(Load("vxlan", words, R"("EnableIPv6":true,"IPv6Network":"fd00::/48",)")->notes,
               IsEmpty());
   EXPECT_THAT(
