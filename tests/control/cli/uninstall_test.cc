@@ -54,6 +54,14 @@ class UninstallTest : public ::testing::Test {
         options, {service_, clock_, [this](control::Duration time) { clock_.Advance(time); }}, io);
     return {static_cast<int>(code), out.str(), err.str()};
   }
+  // For when the service, whose flags name them, is gone: else they are this machine's own.
+  UninstallOptions Folders() {
+    UninstallOptions options;
+    options.files = {node_.At("run/subnet.env"), "", node_.At("vip.json"), node_.At("log"),
+                     node_.At("state"),          {}};
+    options.source_vip_store = node_.At("store");
+    return options;
+  }
   void ExpectGone() {
     EXPECT_THAT(node_.State(), ElementsAreArray(InstalledNode::Left()));
     EXPECT_FALSE(manager_->services.contains("flanneld"));
@@ -84,11 +92,7 @@ TEST_F(UninstallTest, RemovesWhatFlanneldMadeWhereItsServiceSays) {
 
 TEST_F(UninstallTest, ASecondRunHasNothingToDo) {
   ASSERT_EQ(Uninstall().code, 0);
-  UninstallOptions options;  // the service's flags are gone with it
-  options.files.state_dir = node_.At("state");
-  options.files.subnet_file = node_.At("run/subnet.env");
-  options.source_vip_store = node_.At("store");
-  const Outcome outcome = Uninstall(options);
+  const Outcome outcome = Uninstall(Folders());
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "nothing to do\n");
   ExpectGone();
@@ -117,7 +121,7 @@ TEST_F(UninstallTest, ASecondRunCompletesOneThatWasKilledAtTheServiceManager) {
     manager_->die_at = killed_at;
     EXPECT_NE(Uninstall().code, 0) << killed_at;
     manager_->die_at = -1;
-    const Outcome second = Uninstall();
+    const Outcome second = Uninstall(Folders());
     EXPECT_EQ(second.code, 0) << killed_at << second.err;
     if (killed_at < 2) ExpectGone();
     EXPECT_THAT(manager_->sources, ElementsAre(::testing::Pair("foreign", "x"))) << killed_at;
@@ -180,11 +184,7 @@ TEST_F(UninstallTest, GivenPathsPrecedeThoseOfTheService) {
 TEST_F(UninstallTest, WithoutAServiceTheGivenPathsAreEnough) {
   manager_->services.erase("flanneld");
   manager_->sources.erase("flanneld");
-  UninstallOptions options;
-  options.files = {node_.At("run/subnet.env"), "", node_.At("vip.json"), node_.At("log"),
-                   node_.At("state"),          {}};
-  options.source_vip_store = node_.At("store");
-  const Outcome outcome = Uninstall(options);
+  const Outcome outcome = Uninstall(Folders());
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   ExpectGone();
 }

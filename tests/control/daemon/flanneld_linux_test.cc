@@ -139,6 +139,7 @@ class FlanneldTest : public ::testing::Test {
     std::vector<std::string> words = {"--lease-source=file:" + folder + "/nodes.json",
                                       "--net-config-path=" + folder + "/net-conf.json",
                                       "--subnet-file=" + folder + "/subnet.env",
+                                      "--state-dir=" + folder + "/state",
                                       "--admin=" + folder + "/admin.sock",
                                       "--dataplane=none",
                                       "--iface=127.0.0.1"};
