@@ -140,6 +140,7 @@ void Daemon::ReportHealth() {
   const hns::Repairs::Last restored = hns_repairs_->ReadLast(clock_.Now());
   health.restored = restored.all;
   health.last_restored = restored.Text();
+  LogRestored();  // what is reported is in the log
   config_.on_health(health);
 }
 
