@@ -277,7 +277,7 @@ TEST_F(NodeFileTest, APartlyAppliedCallIsSaved) {
           .Modify(hns::Kind::kNetwork, network.handle,
                   R"({"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[)"
                   R"({"Type":"AutomaticDNS","Settings":{"Enable":true}},)"
-                  R"({"Type":"Wish","Settings":{}}]}})")
+                  R"({"Type":"Unknown","Settings":{}}]}})")
           .ok());
   ASSERT_EQ(file.Save(), absl::OkStatus());
   ASSERT_EQ(NodeFile(other_, path_).Open(), absl::OkStatus());
