@@ -287,7 +287,8 @@ KUBE_PROXY = {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubePro
 
 def start_upstream(a, kubeconfig, net_conf):
     a.flavour = windows.Upstream.flavour
-    a.flags = {"kube-subnet-mgr": "true", "iface": a.address, "ip-masq": "true", "kubeconfig-file": kubeconfig, "net-config-path": net_conf}
+    a.flags = {"kube-subnet-mgr": "true", "iface": a.address, "ip-masq": "true", "kubeconfig-file": kubeconfig, "net-config-path": net_conf,
+               "subnet-file": r"C:\run\flannel\subnet.env"}  # its own default is of the current drive, here this machine's
     a._start(*a.command_line())
     command.wait_until(lambda: "Running backend" in a.log_text(), a.last_words, timeout=30)
     a.cluster.settle("upstream's flanneld.exe takes over", with_traffic=False)
