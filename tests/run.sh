@@ -459,9 +459,13 @@ show_times() {
   awk -F '\t' '/^#/ { next } NR == FNR { recorded[$2] = $1; next } { printf "%6d %6s  %s\n", $1, recorded[$2], $2 }' tests/times.tsv "$logs/times.tsv"
 }
 
+# What a flanneld without flags of folders would use: no test may.
+machines_own() { find /var/lib/weft /run/flannel /etc/cni -printf '%p, changed %Tc\n' 2>/dev/null | sort; }
+
 finish() {
   [ -z "$ahead" ] || kill -- -"$ahead" 2>/dev/null
   settle
+  [ "$own" = "$(machines_own)" ] || failed_stage machine "a test used this machine's own folders: $(machines_own | paste -sd ';')"
   show_times
   [ ! -s "$WEFT_WINE_RERUNS" ] || { echo "started once more under Wine:"; cat "$WEFT_WINE_RERUNS"; }
   sed 's/^/failed: /' "$failures"
@@ -496,6 +500,7 @@ interrupted() {
 }
 
 mkdir -p "$logs"
+own=$(machines_own)
 : >"$results" >"$commands" >"$times" >"$failures" >"$WEFT_WINE_RERUNS"
 trap 'interrupted TERM' TERM
 trap 'interrupted INT' INT
