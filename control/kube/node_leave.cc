@@ -85,7 +85,6 @@ std::optional<NodeLeave::Step> NodeLeave::Next() {
 }
 
 void NodeLeave::OnAnswer(const absl::StatusOr<ApiAnswer>& answer) {
-  if (phase_ == Phase::kEnded) return;
   if (!answer.ok()) {
     if (absl::IsResourceExhausted(answer.status())) return End(answer.status());
     return Retry(std::string(answer.status().message()), std::nullopt);

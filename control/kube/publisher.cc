@@ -116,7 +116,6 @@ void Publisher::FindRewrites(const lease::OwnNode& next) {
 
 void Publisher::Accept() {
   annotations_.Reset();
-  if (!node_ || node_->node.uid != sent_to_) return;
   for (const auto& [key, text] : sent_) accepted_[key] = text;
   shown_by_ = clock_->Now() + kShownWithin * (1 << std::min(unshown_, kLongestShow));
   SettleAccepted();

@@ -368,7 +368,7 @@ class Kubeconfig {
 // In place of a mapping. Nothing of the file is shown: it may be a secret.
 std::string WhatItHolds(const YAML::Node& node) {
   constexpr std::size_t kLongestPath = 260;
-  if (!node.IsDefined() || node.IsNull()) return "it is empty";
+  if (node.IsNull()) return "it is empty";
   if (!node.IsScalar()) return "it holds a list";
   const std::string& text = node.Scalar();
   std::string decoded;

@@ -96,7 +96,7 @@ struct ExecCredentials::Impl : std::enable_shared_from_this<Impl> {
   Credential credential;
   absl::Time received;
   std::vector<Done> waiting;
-  bool running = false, ended = false;
+  bool running = false;
   std::atomic<bool> stop{false};
   std::thread thread;
 };
@@ -115,7 +115,6 @@ void ExecCredentials::Impl::Start() {
 }
 
 void ExecCredentials::Impl::Finish(absl::StatusOr<ExecCredential> result) {
-  if (ended) return;
   running = false;
   absl::StatusOr<Credential> given = absl::UnknownError("");
   if (result.ok()) {
@@ -133,7 +132,6 @@ ExecCredentials::ExecCredentials(boost::asio::io_context& io, ClusterAccess acce
     : impl_(std::make_shared<Impl>(io, std::move(access), std::move(now), limit)) {}
 
 ExecCredentials::~ExecCredentials() {
-  impl_->ended = true;
   impl_->stop = true;
   impl_->Join();
 }
@@ -157,7 +155,6 @@ absl::Status CheckExecFiles(const ExecPlugin& plugin, const std::string& program
     files.emplace_back(text.begin(), text.end());
   }
   for (const std::string& file : files) {
-    if (file.empty()) continue;
     const absl::Status own = control::CheckOwn(file);
     if (own.ok()) continue;
     return absl::UnauthenticatedError(absl::StrCat(

@@ -179,7 +179,6 @@ absl::Status ProtobufListReader::OnLength(std::uint64_t length) {
   }
   left_ = length;
   step_ = Step::kField;
-  if (length > 0) return absl::OkStatus();
   std::string_view none;
   return TakeField(none);
 }

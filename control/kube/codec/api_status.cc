@@ -2,6 +2,7 @@
 #include "control/kube/codec/api_status.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -14,13 +15,15 @@ namespace weft::kube {
 namespace {
 
 std::string_view Text(simdjson::dom::object object, std::string_view key) {
-  const auto value = Find(object, key);
-  return value && value->is_string() ? value->get_string().value_unsafe() : std::string_view();
+  std::string_view text;
+  if (const auto value = Find(object, key)) std::ignore = value->get(text);
+  return text;
 }
 
 std::int64_t Number(simdjson::dom::object object, std::string_view key) {
-  const auto value = Find(object, key);
-  return value && value->is_int64() ? value->get_int64().value_unsafe() : 0;
+  std::int64_t number = 0;
+  if (const auto value = Find(object, key)) std::ignore = value->get(number);
+  return number;
 }
 
 void ReadDetails(simdjson::dom::object details, ApiStatus& status) {

@@ -90,8 +90,7 @@ absl::StatusOr<std::vector<element>> Entries(element root) {
   element items;
   if (object->at_key("items").get(items) != simdjson::SUCCESS) {
     const auto kind = Find(*object, "kind");
-    const bool is_node = kind ? kind->is_string() && kind->get_string().value_unsafe() == "Node"
-                              : Find(*object, "metadata").has_value();
+    const bool is_node = kind ? Show(*kind) == "\"Node\"" : Find(*object, "metadata").has_value();
     if (!is_node) {
       return absl::InvalidArgumentError(
           absl::StrCat("it is not a list of Nodes: no \"items\"",

@@ -168,8 +168,7 @@ absl::StatusOr<ListedPods> DecodePodList(std::string_view list) {
 std::optional<std::int64_t> DecodeTokenExpiry(std::string_view token) {
   const std::vector<std::string_view> parts = absl::StrSplit(token, '.');
   std::string claims;
-  if (parts.size() != 3 || !absl::WebSafeBase64Unescape(parts[1], &claims) || claims.empty())
-    return std::nullopt;
+  if (parts.size() != 3 || !absl::WebSafeBase64Unescape(parts[1], &claims)) return std::nullopt;
   parser memory;
   const auto root = ParseObject(memory, claims, "it");
   const std::optional<element> expiry = root.ok() ? Find(*root, "exp") : std::nullopt;
