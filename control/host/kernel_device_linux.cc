@@ -57,8 +57,8 @@ absl::Status DeleteKernelDevice(const KernelDevice& device) {
   NetlinkRequest request(RTM_DELLINK, 0);
   request.Extra<ifinfomsg>()->ifi_index = static_cast<int>(device.index);
   const NetlinkAnswer answer = socket->Change({&request, 1}).front();
-  if (answer.error == 0 || answer.error == ENODEV) return absl::OkStatus();
-  return absl::ErrnoToStatus(
+  if (answer.error == ENODEV) return absl::OkStatus();
+  return absl::ErrnoToStatus(  // OK for zero
       answer.error,
       absl::StrCat("cannot delete the kernel's device ", device.name,
                    answer.error == EPERM ? "; run as root or with CAP_NET_ADMIN" : ""));

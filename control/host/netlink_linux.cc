@@ -136,7 +136,6 @@ NetlinkAnswer NetlinkSocket::Transact(std::span<char> batch) {
   for (;;) {
     const ssize_t received =
         ::recv(mnl_socket_get_fd(socket_.get()), receive_.data(), receive_.size(), MSG_DONTWAIT);
-    if (received < 0 && errno == EINTR) continue;
     if (received < 0) return result;
     left = static_cast<int>(received);
     for (auto* message = reinterpret_cast<nlmsghdr*>(receive_.data()); mnl_nlmsg_ok(message, left);

@@ -22,11 +22,12 @@ absl::StatusOr<std::string> ReadSystemFile(const std::string& path) {
                 : absl::ErrnoToStatus(errno, what);
   }
   struct stat info {};
+  ::fstat(file, &info);
   std::string text;
   std::array<char, 4096> piece;
   ssize_t length = 0;
   errno = 0;
-  if (::fstat(file, &info) == 0 && S_ISREG(info.st_mode)) {
+  if (S_ISREG(info.st_mode)) {
     while ((length = ::read(file, piece.data(), piece.size())) > 0 && text.size() < kMost)
       text.append(piece.data(), static_cast<std::size_t>(length));
   }

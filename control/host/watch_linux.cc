@@ -67,7 +67,6 @@ bool Drain(int socket, std::vector<char>& buffer,
   for (;;) {
     const ssize_t received = ::recv(socket, buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (received < 0) {
-      if (errno == EINTR) continue;
       if (errno != ENOBUFS) return lost;
       lost = true;
       continue;

@@ -234,7 +234,6 @@ struct TunTapPort::Device {
       const ssize_t got =
           ::read(queues[queue].get(), packet.data - kVirtioHeader, kVirtioHeader + kMaxPacket);
       if (got < 0) {
-        if (errno == EINTR) continue;
         if (errno == EAGAIN) return false;
         Add(read_errors, 1);
         taken.broken = true;  // all queues fail alike
@@ -349,7 +348,7 @@ absl::StatusOr<std::vector<std::unique_ptr<TunTapPort::Device>>> TunTapPort::Ope
   unsigned got = 0;
   for (const unsigned step : kOffloadSteps) {
     got = options.offloads ? step : 0;
-    if (::ioctl(any_queue, TUNSETOFFLOAD, got) == 0 || got == 0) break;
+    if (::ioctl(any_queue, TUNSETOFFLOAD, got) == 0) break;
   }
   PortFeatures features;
   features.partial_checksum = true;  // every kernel with IFF_VNET_HDR supports it on Send

@@ -294,17 +294,14 @@ std::byte* WriteTunnelGsoHeaders(const Packet& superframe, const TunnelGso::Oute
 int TunnelGso::Send(const Packet& superframe, const Outer& outer) {
   const std::byte* const start = WriteTunnelGsoHeaders(superframe, outer);
   const auto length = static_cast<std::size_t>(superframe.data + superframe.length - start);
-  for (;;) {
-    if (::write(tap_.get(), start, length) >= 0) {
-      AddShared(sent_, 1);
-      return 0;
-    }
-    if (errno == EINTR) continue;
-    const int error = errno;
-    // EBADFD: it was deleted; EIO: it is down.
-    if (error == EBADFD || error == EIO) Permit(false);
-    return error;
+  if (::write(tap_.get(), start, length) >= 0) {
+    AddShared(sent_, 1);
+    return 0;
   }
+  const int error = errno;
+  // EBADFD: it was deleted; EIO: it is down.
+  if (error == EBADFD || error == EIO) Permit(false);
+  return error;
 }
 
 }  // namespace weft::dataplane

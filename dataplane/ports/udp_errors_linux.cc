@@ -89,10 +89,7 @@ std::size_t UdpErrors::Drain(int socket, Timestamp now) {
     header.msg_iovlen = 1;
     header.msg_control = control.data();
     header.msg_controllen = control.size();
-    if (::recvmsg(socket, &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
-      if (errno == EINTR) continue;
-      break;
-    }
+    if (::recvmsg(socket, &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) break;
     ++drained;
     const auto error = ExtendedError(header);
     if (!error) continue;

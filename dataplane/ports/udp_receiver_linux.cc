@@ -90,7 +90,6 @@ std::size_t UdpReceiver::Receive(Batch& batch) {
     const int got = ::recvmmsg(socket_.get(), headers_.data(), static_cast<unsigned>(desired),
                                MSG_DONTWAIT, nullptr);
     if (got < 0) {
-      if (errno == EINTR) continue;
       if (errno != EAGAIN) Add(errors_, 1);
       break;
     }

@@ -367,7 +367,6 @@ UdpSender::SendResult UdpSender::SendOne(int socket, msghdr& header) {
   for (int attempts = kAttempts;;) {
     if (::sendmsg(socket, &header, 0) >= 0) return {};
     const int error = errno;
-    if (error == EINTR) continue;
     if (IsFull(error) || IsForbidden(error)) return {error};
     // An arriving ICMP error is queued shortly before sendmsg returns it, and may be drained first.
     own = errors_.Drain(socket, now_) == 0 && own;
