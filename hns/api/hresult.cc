@@ -134,10 +134,8 @@ static_assert(std::is_sorted(std::begin(kRows), std::end(kRows),
 
 // Null for a number without a name.
 const HresultRow* RowOf(Hresult code) {
-  const auto row =
-      std::lower_bound(std::begin(kRows), std::end(kRows), code,
-                       [](const HresultRow& r, Hresult desired) { return r.code < desired; });
-  return row != std::end(kRows) && row->code == code ? row : nullptr;
+  const auto rows = std::ranges::equal_range(kRows, code, {}, &HresultRow::code);
+  return rows.empty() ? nullptr : rows.begin();
 }
 
 constexpr char kPayload[] = "weft/hns/hresult";

@@ -3,18 +3,15 @@
 
 #include <cstddef>
 
+#include "absl/strings/ascii.h"
+
 namespace weft::hns {
 namespace {
 
 constexpr std::size_t kTextSize = 36;
 bool IsDash(std::size_t at) { return at == 8 || at == 13 || at == 18 || at == 23; }
 
-int DigitOf(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
+constexpr std::string_view kDigits = "0123456789abcdef", kUpperDigits = "0123456789ABCDEF";
 
 std::string Text(const std::array<std::uint8_t, 16>& bytes, std::string_view digits) {
   std::string text;
@@ -38,15 +35,15 @@ std::optional<Guid> Guid::Parse(std::string_view text) {
       if (text[at] != '-') return std::nullopt;
       continue;
     }
-    const int value = DigitOf(text[at]);
-    if (value < 0) return std::nullopt;
+    const std::size_t value = kDigits.find(absl::ascii_tolower(text[at]));
+    if (value == std::string_view::npos) return std::nullopt;
     auto& byte = bytes[digit++ / 2];
     byte = static_cast<std::uint8_t>(byte << 4 | value);
   }
   return Guid(bytes);
 }
 
-std::string Guid::ToString() const { return Text(bytes_, "0123456789abcdef"); }
-std::string Guid::ToUpperString() const { return Text(bytes_, "0123456789ABCDEF"); }
+std::string Guid::ToString() const { return Text(bytes_, kDigits); }
+std::string Guid::ToUpperString() const { return Text(bytes_, kUpperDigits); }
 
 }  // namespace weft::hns
