@@ -42,7 +42,7 @@ void RemoveTemporariesOf(const std::string& path) {
   const std::filesystem::path file = PathOf(path);
   std::error_code error, ignored;
   for (std::filesystem::directory_iterator each(file.parent_path(), error), end;
-       !error && each != end; each.increment(error)) {
+       each != end; each.increment(error)) {
     if (IsTemporaryOf(each->path().filename().string(), file.filename().string()))
       std::filesystem::remove(each->path(), ignored);
   }

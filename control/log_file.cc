@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 // After a full disk a line may end in its middle.
 void EndLastLine(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  char last = '\n';
-  if (file.seekg(-1, std::ios::end) && file.get(last) && last != '\n')
-    std::ofstream(path, std::ios::binary | std::ios::app) << '\n';
+  char last = '\n';  // of an empty file
+  file.seekg(-1, std::ios::end).get(last);
+  if (last != '\n') std::ofstream(path, std::ios::binary | std::ios::app) << '\n';
 }
 
 }  // namespace

@@ -88,13 +88,13 @@ class Finder {
   // in it.
   void Folder(const std::string& path, const IsOurs& is_ours,
               const std::function<absl::Status(const std::string& file)>& remove = Remove) {
-    if (path.empty() || KindOf(path) == Kind::kNone) return;
+    if (KindOf(path) == Kind::kNone) return;
     if (KindOf(path) == Kind::kUnknown) return Keep(path, kUninspected);
     if (KindOf(path) != Kind::kFolder) return Keep(path, "it is no folder");
     std::vector<std::string> names;
     std::error_code error;
-    fs::directory_iterator each(control::PathOf(path), error);
-    for (; !error && each != fs::directory_iterator(); each.increment(error)) {
+    fs::directory_iterator each(control::PathOf(path), error);  // an error ends it
+    for (; each != fs::directory_iterator(); each.increment(error)) {
       const std::u8string name = each->path().filename().u8string();
       names.emplace_back(name.begin(), name.end());
     }
@@ -139,7 +139,7 @@ bool IsSubnetEnv(const std::string& text) {
 // Whether it is byte for byte what flanneld writes for its own address.
 bool IsSourceVipJson(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("ip4") || !json["ip4"].is_object()) return false;
+  if (!json.contains("ip4") || !json["ip4"].is_object()) return false;
   const auto& ip = json["ip4"].value("ip", nlohmann::json());
   if (!ip.is_string()) return false;
   const std::vector<std::string> parts = absl::StrSplit(ip.get<std::string>(), '/');
@@ -235,8 +235,8 @@ std::vector<std::string> ContainersIn(const NodeFiles& files) {
   std::vector<std::string> containers;
   for (const std::string& folder : StoreFolders(files)) {
     std::error_code error;
-    fs::directory_iterator each(control::PathOf(folder), error);
-    for (; !error && each != fs::directory_iterator(); each.increment(error)) {
+    fs::directory_iterator each(control::PathOf(folder), error);  // an error ends it
+    for (; each != fs::directory_iterator(); each.increment(error)) {
       const std::u8string wide = each->path().filename().u8string();
       const std::string name(wide.begin(), wide.end());
       const auto address = AddressOf(name);

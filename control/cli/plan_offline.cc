@@ -175,7 +175,7 @@ void AddAnnotations(const control::OwnFacts& facts, const control::NetConf& conf
                     const kube::AnnotationKeys& keys, bool hns_chooses, OfflinePlan& out) {
   kube::Annotations desired =
       kube::DesiredAnnotations(keys, underlay::PublicationOf(facts, conf, choice), node, out.facts);
-  const kube::Annotations shown = kube::ShownAnnotations(keys, node);
+  kube::Annotations shown = kube::ShownAnnotations(keys, node);
   if (hns_chooses) {
     desired.erase(keys.backend_data);  // with the network's router MAC
     out.changes.push_back(
@@ -185,9 +185,7 @@ void AddAnnotations(const control::OwnFacts& facts, const control::NetConf& conf
                          : absl::StrCat(", unless it is as now: ", node.v4.backend_data)));
   }
   for (const auto& [key, text] : desired) {
-    const auto now = shown.find(key);
-    if (now != shown.end() && now->second == text) continue;
-    if (now == shown.end() && text.empty()) continue;
+    if (shown[key] == text) continue;
     out.changes.push_back(text.empty() ? absl::StrCat("remove ", key)
                                        : absl::StrCat("publish ", key, "=", text));
   }
@@ -321,9 +319,8 @@ absl::StatusOr<OfflinePlan> PlanOffline(const std::vector<std::string>& words,
       underlay::ReadHostFacts(**host, {backend::TunnelDevice(IpFamily::kV4, conf.vni),
                                        backend::TunnelDevice(IpFamily::kV6, conf.vni)});
   if (!host_facts.ok()) return host_facts.status();
-  const auto facts = control::DeriveOwnFacts(
-      options.node_name, leases.own, conf, std::nullopt,
-      leases.own ? std::string() : leases.table.NameInOtherCase(options.node_name));
+  const auto facts = control::DeriveOwnFacts(options.node_name, leases.own, conf, std::nullopt,
+                                             leases.table.NameInOtherCase(options.node_name));
   if (!facts.ok()) return facts.status();
   const auto choice = underlay::ChooseUnderlay(options, conf, leases.own, *host_facts);
   if (!choice.ok()) return choice.status();

@@ -86,14 +86,14 @@ void RemoveJournal(const ResetOptions& options, Io& io) {
 }
 
 // The file of `flannelctl cni install`, before subnet.env: no pod starts without it.
-absl::StatusOr<bool> RemoveCniConfig(const ResetOptions& options, Io& io) {
+absl::Status RemoveCniConfig(const ResetOptions& options, Io& io) {
   const bool dry_run = options.undo.dry_run;
   const auto done = cni::RemoveInstalledConfig(options.files.state_dir, dry_run);
   if (!done.ok()) return done.status();
   for (const std::string& path : done->removed)
     io.out << (dry_run ? "would delete " : "deleted ") << path << "\n";
   for (const std::string& each : done->left) io.out << "left " << each << "\n";
-  return !done->removed.empty();
+  return absl::OkStatus();
 }
 
 // What a reset works on. A member that it does not need is null.
@@ -229,7 +229,6 @@ ExitCode RunReset(ResetOptions options, std::string_view verb, Io& io) {
   const ledger::UndoPlaces undo_places{client, places.host.get(), places.filter.get()};
   std::string refused;
   Deletions deletions;
-  bool nothing = true;
   if (options.all) {
     files.networks = NetworksOf(options, ledger);
     if (!options.undo.force) {
@@ -242,9 +241,8 @@ ExitCode RunReset(ResetOptions options, std::string_view verb, Io& io) {
     }
     if (!refused.empty() && !dry_run) return Fail(io, verb, absl::FailedPreconditionError(refused));
     // First, so that no pod starts on what is deleted next.
-    const auto removed = RemoveCniConfig(options, io);
-    if (!removed.ok()) return Fail(io, verb, removed.status());
-    nothing = !*removed;
+    if (const absl::Status removed = RemoveCniConfig(options, io); !removed.ok())
+      return Fail(io, verb, removed);
     deletions = FindDeletions(files);
     if (!Delete(deletions, dry_run, verb, io)) return ExitCode::kFinding;
   }
@@ -264,9 +262,9 @@ ExitCode RunReset(ResetOptions options, std::string_view verb, Io& io) {
   }
   if (options.all) {
     lock.reset();
+    // What else there was to do was in its folder, with the lock.
     const Deletions state = FindStateDeletions(files);
-    if (nothing && deletions.rows.empty() && state.rows.empty() && undone.lines.empty())
-      io.out << "nothing to do\n";
+    if (deletions.rows.empty() && state.rows.empty()) io.out << "nothing to do\n";
     if (!Delete(state, dry_run, verb, io)) return ExitCode::kFinding;
   }
   return refused.empty() ? ExitCode::kOk : ExitCode::kFinding;

@@ -90,7 +90,7 @@ absl::StatusOr<Json> JsonOf(const YAML::Node& node, int& left, int depth = 0) {
   if (depth > kMostDepth) return absl::InvalidArgumentError("it is nested too deeply");
   if (--left < 0) return absl::InvalidArgumentError("it has too many values");
   if (node.IsScalar()) return ScalarJson(node);
-  if (node.IsNull() || !node.IsDefined()) return Json();
+  if (node.IsNull()) return Json();
   Json json = node.IsMap() ? Json::object() : Json::array();
   for (const auto& each : node) {
     const absl::StatusOr<Json> value = JsonOf(node.IsMap() ? each.second : each, left, depth + 1);

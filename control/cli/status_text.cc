@@ -184,9 +184,9 @@ bool HasDrops(const Status& status) {
 }
 
 const admin::TunnelStatus* TunnelOf(const Status& status, const std::string& device) {
-  const auto found = std::find_if(status.tunnels.begin(), status.tunnels.end(),
-                                  [&](const auto& tunnel) { return tunnel.device == device; });
-  return found == status.tunnels.end() ? nullptr : &*found;
+  for (const admin::TunnelStatus& tunnel : status.tunnels)
+    if (tunnel.device == device) return &tunnel;
+  return nullptr;
 }
 
 // Peers that send from another address than they publish, and those whose path is too narrow for

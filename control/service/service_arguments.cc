@@ -24,9 +24,7 @@ bool IsRelative(std::string_view path) {
          path[1] != ':' || !is_slash(path[2]);
 }
 
-bool IsPath(std::string_view value) {
-  return value == "PATH" || value == "file:PATH" || value == "DIR" || value == "FILE";
-}
+bool IsPath(std::string_view value) { return value == "PATH" || value == "file:PATH"; }
 
 }  // namespace
 

@@ -247,7 +247,7 @@ absl::Status Uninstall(const std::string& name, VerbContext& context) {
       return {status.code(), absl::StrCat("event source ", name, ": ", status.message())};
   }
   const control::TimePoint end = context.clock.Now() + kDeleteTime;
-  while (exists && context.manager.Exists(name)) {
+  while (context.manager.Exists(name)) {
     if (context.clock.Now() >= end) return About(name, absl::FailedPreconditionError(""));
     context.sleep(kPoll);
   }

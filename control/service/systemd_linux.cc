@@ -26,7 +26,7 @@ class Systemd final : public Supervisor {
   explicit Systemd(const char* path) {
     address_.sun_family = AF_UNIX;
     const std::size_t length = std::strlen(path);
-    if (length < 2 || length >= sizeof address_.sun_path) return;
+    if (length >= sizeof address_.sun_path) return;
     std::memcpy(address_.sun_path, path, length);
     if (path[0] == '@') address_.sun_path[0] = '\0';  // a name in the abstract namespace
     size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
@@ -72,8 +72,8 @@ class Systemd final : public Supervisor {
   }
 
   bool Send(std::string_view text) const {
-    return socket_ >= 0 && ::sendto(socket_, text.data(), text.size(), MSG_NOSIGNAL,
-                                    reinterpret_cast<const sockaddr*>(&address_), size_) >= 0;
+    return ::sendto(socket_, text.data(), text.size(), MSG_NOSIGNAL,
+                    reinterpret_cast<const sockaddr*>(&address_), size_) >= 0;
   }
 
   sockaddr_un address_{};

@@ -73,7 +73,7 @@ Bytes PodFrameOf(Bytes outer, LinkType link_type) {
 std::optional<std::pair<IpAddress, IpAddress>> AddressesOf(Bytes ip) {
   const std::size_t header = IpHeaderSize(ip);
   if (header == 0 || ip.size() < header) return std::nullopt;
-  const bool v4 = header != Ipv6Header::kSize || Load8(ip.data()) >> 4 == 4;
+  const bool v4 = Load8(ip.data()) >> 4 == 4;
   const IpFamily family = v4 ? IpFamily::kV4 : IpFamily::kV6;
   return std::pair(IpAddress::FromBytes(family, ip.data() + (v4 ? 12 : 8)),
                    IpAddress::FromBytes(family, ip.data() + (v4 ? 16 : 24)));

@@ -99,7 +99,7 @@ Reply Service::Execute(const ApiCall& call, Core& core, const Work& work) {
   if (!settings_.elevated) return Refuse(hresult::kAccessDenied);
   // A handle can be closed without the service.
   const bool closes = call.operation == Operation::kClose;
-  if (!state_.running && state_.back_at > Milliseconds(0) && core.now >= state_.back_at) {
+  if (state_.back_at > Milliseconds(0) && core.now >= state_.back_at) {
     state_.running = true;
     state_.back_at = Milliseconds(0);
     ++version_;
@@ -116,7 +116,7 @@ Reply Service::Execute(const ApiCall& call, Core& core, const Work& work) {
 
 Milliseconds Service::CostOf(bool changes, const Core& core) const {
   Microseconds cost = settings_.policy_cost * core.policies;
-  if (changes && settings_.object_cost > Microseconds(0)) {
+  if (changes) {
     std::size_t objects = state_.endpoints.size() + state_.load_balancers.size();
     for (const auto& [id, network] : state_.networks) objects += network.policies.size();
     cost += settings_.object_cost * objects;

@@ -96,7 +96,7 @@ class EmulatedHost final : public Host {
   EmulatedAdapter* FindNamed(std::string_view name);
   bool OnLink(std::uint32_t adapter_index, const IpAddress& gateway) const;
   void MoveInterface(EmulatedAdapter& from, EmulatedAdapter& to);
-  void EraseDefaultRoutes(const EmulatedAdapter& of);  // of IPv4
+  void EraseRoutes(const EmulatedAdapter& of);  // of IPv4
   absl::Status PutOne(const Route& route, bool replaces);
   std::vector<absl::Status> PutAll(const std::vector<Route>& routes, bool replaces);
   void NotifyWatchers() const;

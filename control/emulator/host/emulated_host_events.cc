@@ -66,7 +66,7 @@ void EmulatedHost::Reboot() {
       Erase(each.static_ip.addresses, each.until_reboot);
       each.until_reboot.clear();
       each.link_local_until = Milliseconds::max();
-      EraseDefaultRoutes(each);
+      EraseRoutes(each);
     }
   });
 }
@@ -115,10 +115,9 @@ void EmulatedHost::MoveInterface(EmulatedAdapter& from, EmulatedAdapter& to) {
   from.forwarding_v4 = from.forwarding_v6 = false;
 }
 
-void EmulatedHost::EraseDefaultRoutes(const EmulatedAdapter& of) {
+void EmulatedHost::EraseRoutes(const EmulatedAdapter& of) {
   std::erase_if(state_.routes, [&](const Route& route) {
-    return route.adapter_index == of.adapter.index && route.destination.length() == 0 &&
-           route.destination.base().is_v4();
+    return route.adapter_index == of.adapter.index && route.destination.base().is_v4();
   });
 }
 
@@ -177,7 +176,7 @@ void EmulatedHost::UnbindSwitch(std::string_view adapter, Milliseconds gap,
       if (!own.addresses.empty()) {
         std::erase_if(from->adapter.addresses,
                       [](const AssignedAddress& each) { return each.address.is_v4(); });
-        EraseDefaultRoutes(*from);
+        EraseRoutes(*from);
       }
       MoveInterface(*from, *to);
       to->visible_from = now_() + new_interface;

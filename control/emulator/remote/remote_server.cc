@@ -237,9 +237,7 @@ class RemoteServer::Connection {
     if (!document.ok()) return false;
     const absl::StatusOr<Request> request = ParseRequest(*document);
     if (!request.ok()) return false;
-    const auto is = [&](Operation operation) {
-      return request->kind == RequestKind::kApi && request->call.operation == operation;
-    };
+    const auto is = [&](Operation operation) { return request->call.operation == operation; };
     if (view_ == nullptr && request->kind != RequestKind::kHello) return false;
     if (writer_ && !is(Operation::kUnsubscribe)) return false;
     const Reply reply = Answer(*request);

@@ -66,14 +66,13 @@ Reply CheckAddress(Core& core, const std::vector<SubnetFacts>& subnets,
 void ChooseAddress(Core& core, const std::vector<SubnetFacts>& subnets, EndpointObject& endpoint) {
   if (subnets.empty()) return;
   const SubnetFacts& subnet = subnets.front();
-  IpAddress address = subnet.prefix.base();
-  for (int tries = 0; tries < 65536 && subnet.prefix.Contains(address); ++tries) {
+  for (IpAddress address = subnet.prefix.base(); subnet.prefix.Contains(address);
+       address = address.Next()) {
     if (!IsReserved(subnet, address) && !IsTaken(core, endpoint, address.ToString())) {
       endpoint.addresses.push_back(
           {address.ToString(), static_cast<std::uint32_t>(subnet.prefix.length())});
       return;
     }
-    address = address.Next();
   }
 }
 
@@ -270,7 +269,7 @@ constexpr std::array kNames = {
 
 void Rename(Json& object, std::string_view from, std::string_view to) {
   const auto found = object.find(from);
-  if (from.empty() || found == object.end()) return;
+  if (found == object.end()) return;
   Json value = std::move(*found);
   object.erase(found);
   object[std::string(to)] = std::move(value);
