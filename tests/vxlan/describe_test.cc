@@ -6,6 +6,7 @@
 #include <random>
 
 #include "tests/support/packet_builder.h"
+#include "vxlan/checksum.h"
 
 namespace weft {
 namespace {
@@ -70,10 +71,17 @@ TEST(Describe, Lines) {
   StoreBe16(rarp.data() + 20, 3);
   ByteVector odd_arp = arp;
   StoreBe16(odd_arp.data() + 14, 6);
+  // The payload makes the pseudo-header's sum the right checksum.
+  ByteVector right = PodsV4().Payload(2).PartialTransportChecksum().Build();
+  StoreBe16(right.data() + 28, 0);
+  const PartialSum pseudo_header =
+      PseudoHeader(Ip("10.244.1.2"), Ip("10.244.2.3"), IpProtocol::kUdp, 10);
+  StoreBe16(right.data() + 28, (pseudo_header + Sum(Bytes(right).subspan(20))).Checksum());
   const LineRow kRows[] = {
       {"UDP and data", PodsV4().Payload(7).Build(), kIp, "Data (7 bytes)\n"},
       {"a UDP checksum that is left to a device", PodsV4().PartialTransportChecksum().Build(), kIp,
        "Checksum: unfinished, left to a device\n"},
+      {"a right one with the value of an unfinished one", right, kIp, "Checksum: correct\n"},
       {"wrong UDP checksum", PodsV4().WrongTransportChecksum().Build(), kIp,
        "Checksum: INCORRECT\n"},
       {"wrong header checksum", PodsV4().WrongHeaderChecksum().Build(), kIp,
@@ -183,6 +191,7 @@ TEST(Describe, Lines) {
   for (const LineRow& row : kRows) {
     const std::string text = Describe(row.packet, row.start);
     EXPECT_NE(text.find(row.line), std::string::npos) << row.description << "\n" << text;
+    EXPECT_EQ(text.find("[Malformed"), text.rfind("[Malformed")) << "refused once\n" << text;
   }
 }
 

@@ -34,6 +34,7 @@ constexpr TextRow kV4Texts[] = {
     {"sign", "+10.0.0.1", nullptr},
     {"hexadecimal", "0x0a.0.0.1", nullptr},
     {"the character behind 9", "10.0.0.:", nullptr},
+    {"another separator", "10.0.0:1", nullptr},
     {"number", "167772161", nullptr},
     {"prefix length", "10.0.0.1/24", nullptr},
     {"many digits", "10.0.0.1000000000000000000000", nullptr},
@@ -179,6 +180,12 @@ TEST(IpAddress, NextCarriesAndWraps) {
   EXPECT_EQ(Ip("255.255.255.255").Next(), Ip("0.0.0.0"));
   EXPECT_EQ(Ip("2001:db8::ffff").Next(), Ip("2001:db8::1:0"));
   EXPECT_EQ(Ip("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff").Next(), Ip("::"));
+}
+
+TEST(IpAddress, SameV4IsSaidOfIpv4Only) {
+  EXPECT_TRUE(AreSameV4(Ip("10.0.0.1"), Ip("10.0.0.1")));
+  EXPECT_FALSE(AreSameV4(Ip("10.0.0.1"), Ip("10.0.0.2")));
+  EXPECT_FALSE(AreSameV4(Ip("2001:db8::1"), Ip("2001:db8::2")));
 }
 
 TEST(IpAddress, OrderIsFamilyThenNumber) {

@@ -56,6 +56,7 @@ TEST(Tcp, Refusals) {
     ByteVector segment = kSegment;
     Store8(segment.data() + 12, static_cast<std::uint8_t>(words << 4));
     EXPECT_EQ(TcpHeader::Parse(segment).error(), Malformed::kBadHeaderLength) << words;
+    EXPECT_EQ(TcpHeader::Parse(Bytes(segment).first(19)).error(), Malformed::kTruncated) << words;
   }
   ByteVector segment = kSegment;
   Store8(segment.data() + 12, 0xf0);

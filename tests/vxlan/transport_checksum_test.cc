@@ -83,6 +83,11 @@ TEST(TransportChecksum, UdpMayHaveNone) {
   EXPECT_EQ(VerifyTransportChecksum(packet), TransportChecksum::kNone);
   EXPECT_TRUE(CompleteTransportChecksum(packet));
   EXPECT_EQ(VerifyTransportChecksum(packet), TransportChecksum::kRight);
+  const ByteVector tcp = PodsV4()
+                             .Raw(IpProtocol::kTcp)
+                             .Payload(Hex("9c4001bb 01020304 05060708 50180400 00000000 616263"))
+                             .Build();
+  EXPECT_EQ(VerifyTransportChecksum(tcp), TransportChecksum::kWrong) << "TCP always has one";
 }
 
 TEST(TransportChecksum, PaddingDoesNotCount) {

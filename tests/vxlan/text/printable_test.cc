@@ -19,6 +19,7 @@ TEST(OneLineTest, ForeignTextIsOneLineWithoutTerminalCodes) {
       {"German stays", "Ung\xc3\xbcltig", "Ung\xc3\xbcltig"},
       {"two bytes, on either side of C1", "\xc2\xa7\xc3\x80", "\xc2\xa7\xc3\x80"},
       {"three, on either side of the marks", "—‰₩⁰⁄", "—‰₩⁰⁄"},
+      {"three, that end as the marks do", "〨て", "〨て"},
       {"four", "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
       {"more than four", "\xf8\x88\x80\x80\x80", "?????"},
       {"a character that is cut off by another", "\xc3x\xe5\x8fx", "?x??x"},
@@ -43,10 +44,20 @@ TEST(OneLineTest, ForeignTextIsOneLineWithoutTerminalCodes) {
        "a b c"},
       {"no UTF-8", "a\xff\xc3", "a??"},
       {"an overlong slash", "\xc0\xaf", "??"},
+      {"overlong, a surrogate, overlong, beyond the last character",
+       "\xe0\x9f\xbf\xed\xa0\x80\xf0\x8f\xbf\xbf\xf4\x90\x80\x80", "??????????????"},
+      {"the characters beside them", "\xe0\xa0\x80\xed\x9f\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf",
+       "\xe0\xa0\x80\xed\x9f\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"},
       {"longer than the limit", "0123456789abcdefghijklmnop", "0123456789abcdefghij..."},
       {"cut between characters", "0123456789012345678\xc3\xbc", "0123456789012345678..."},
   };
   for (const Text& row : kRows) EXPECT_EQ(OneLine(row.in, 20), row.out) << row.description;
+}
+
+TEST(CharacterSizeTest, ACharacterThatTheTextCutsOffIsNone) {
+  EXPECT_EQ(CharacterSize(std::string_view("\xc3\xbc", 2)), 2u);
+  EXPECT_EQ(CharacterSize(std::string_view("\xc3\xbc", 1)), 0u);
+  EXPECT_EQ(CharacterSize("\xff"), 0u);
 }
 
 TEST(Quoted, PlainTextIsQuoted) { EXPECT_EQ(Quoted("node-1"), "\"node-1\""); }
