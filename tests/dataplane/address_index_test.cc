@@ -52,6 +52,13 @@ TEST(AddressIndex, AChangeReplacesOneBucketAndTheDirectory) {
   EXPECT_EQ(edition.Publish().size(), 2u);
 }
 
+TEST(AddressIndex, KeyZeroSurvivesTheSplits) {
+  Edition edition;
+  AddressIndexWriter writer(edition);
+  for (std::uint32_t i = 0; i < 1000; ++i) writer.Set({0, i}, i + 1);
+  EXPECT_EQ(writer.Find({0, 0}), 1u);
+}
+
 TEST(AddressIndex, AgreesWithAMapThroughRandomChanges) {
   const std::uint32_t seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));

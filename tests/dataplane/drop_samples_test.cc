@@ -53,6 +53,8 @@ TEST(DropSamples, FromTheWireEachReasonShowsWhoSentWhat) {
        "192.0.2.1, VNI -, - > -, - > -"},
       {"cut in the header", ByteVector(7), "192.0.2.1", Verdict::kNotVxlan,
        "192.0.2.1, VNI -, - > -, - > -"},
+      {"cut in the inner frame's header", Cut(Outer().BuildPayload(), 21), "192.0.2.1",
+       Verdict::kInnerMalformed, "192.0.2.1, VNI 4096, - > -, - > -"},
   };
   for (const auto& row : rows) {
     ForwarderConfig config = DefaultConfig();

@@ -95,6 +95,19 @@ TEST(Decapsulate, AnyTruncationIsDropped) {
   }
 }
 
+TEST(Decapsulate, AnInnerPacketShorterThanItsHeaderIsDropped) {
+  ForwarderConfig config = DefaultConfig();
+  config.wire = PortKind::kWireDatagram;
+  for (std::uint16_t size = 0; size < 20; ++size) {
+    Node node(config);
+    Packet packet = node.buffers.Make(FromPeer().BuildPayload());
+    packet.outer_address = Ip("192.0.2.1");
+    packet.length = 22u + size;
+    StoreBe16(packet.data + 24, size);  // the inner total length agrees
+    ASSERT_EQ(node.Decapsulate(packet).verdict, Verdict::kInnerMalformed) << size;
+  }
+}
+
 TEST(Decapsulate, NamesTheDropReason) {
   const auto to = [](std::string_view address) {
     return FromPeer(PacketBuilder("10.244.1.7", address).Build());

@@ -202,7 +202,10 @@ TEST(Encapsulate, RefusesDescriptorsThatContradictTheBytes) {
         p.data[9] = static_cast<std::byte>(IpProtocol::kUdp);
       }),
       with([](Packet& p) { p.segment_size = 0; }),
-      with([](Packet& p) { p.checksum_start = 24; }),
+      with([](Packet& p) {
+        p.checksum_start = 24;
+        p.data[36] = std::byte{0x50};  // a TCP data offset there
+      }),
       with([](Packet& p) { p.data[32] = std::byte{0x40}; }),  // TCP data offset 16 bytes
       with([](Packet& p) { p.data[6] |= std::byte{0x20}; }),  // more fragments
       with([](Packet& p) {

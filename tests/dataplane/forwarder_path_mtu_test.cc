@@ -213,6 +213,8 @@ TEST_P(PathMtu, IsLearntForEveryPeerAtTheVtepAndForgottenAfterTenMinutes) {
   node.now += seconds(1);
   EXPECT_EQ(node.Encapsulate(to("10.244.3.1", 1351)).verdict, Verdict::kForward);
   EXPECT_EQ(node.CountsOf("linux-3").path_mtu, 0u);
+  node.forwarder.LearnPathMtu({Ip("192.0.2.3"), 1300}, node.now - seconds(1));
+  EXPECT_EQ(node.CountsOf("linux-3").path_mtu, 1300u) << "of a batch before";
 }
 
 // Although no packet was sent there meanwhile, which would have dropped the old one.
@@ -317,6 +319,8 @@ TEST_P(PathMtu, BelowThePodsMinimumPacketsLeaveWithoutDf) {
     if (config.wire == PortKind::kWirePacket && Ip(row.vtep).is_v4()) {
       EXPECT_EQ(LoadBe16(largest.data + 6), row.fits != row.enforced ? 0 : 0x4000) << "DF";
       EXPECT_TRUE(SumIpv4Header(largest.data).IsRight());
+    } else if (config.wire == PortKind::kWirePacket) {
+      EXPECT_EQ(LoadBe16(largest.data + 6), 0x1140) << "UDP, hop limit 64";
     }
     EXPECT_EQ(send(row.enforced + 1).verdict, Verdict::kTooBig);
     std::uint64_t fragmentable = 0;

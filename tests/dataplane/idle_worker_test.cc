@@ -181,6 +181,14 @@ TEST_F(IdleWorker, BusyPollingDoesNotSleep) {
   EXPECT_TRUE(pods_->AreMoreThan(kRoundsBeforeSleep));
 }
 
+TEST_F(IdleWorker, AHandleThatIsNoneIsAnError) {
+  constexpr WaitHandle kNone[] = {-1};
+  CountingPort pods(PortKind::kPodL3, kNone);
+  CountingPort wire(PortKind::kWirePacket, {});
+  EXPECT_FALSE(Worker(pods, wire, node_.forwarder, node_.counters).Run({}).ok());
+  EXPECT_EQ(pods.CallsAfter(milliseconds(0)), 0u);
+}
+
 // By time after a packet, and by share of a core.
 TEST_F(IdleWorker, BusyPollingEnds) {
   for (const BusyPoll& bounded :
@@ -202,6 +210,8 @@ TEST_F(IdleWorker, WithoutHandlesItPolls) {
   const auto sleeps = static_cast<std::uint64_t>((steady_clock::now() - start) / milliseconds(1));
   EXPECT_LE(calls, kRoundsBeforeSleep * (sleeps + 2));
   EXPECT_TRUE(pods_->AreMoreThan(calls));
+  Run(/*with_handles=*/false, {std::chrono::hours(1), 100});
+  EXPECT_TRUE(pods_->AreMoreThan(3)) << "which no busy polling replaces";
 }
 
 }  // namespace

@@ -85,6 +85,10 @@ TEST(Ipv4Trie, GivesMemoryBack) {
   writer.Erase(0x0af4'0180, 25, 2, 1);
   EXPECT_EQ(writer.bytes(), empty);
   EXPECT_EQ(writer.trie()->Find(0x0af4'0180), 1u);
+  writer.Insert(0x0af4'0100, 24, 2);
+  const std::size_t one = writer.bytes();
+  writer.Insert(0x0af4'0000, 16, 3);
+  EXPECT_EQ(writer.bytes(), one) << "no page for each /24 of a /16";
 }
 
 TEST(Ipv4Trie, AnOlderStateKeepsItsAnswers) {

@@ -124,7 +124,7 @@ TEST(Coalesce, JoinsWhatBelongsTogetherAndNothingElse) {
        {Tcp(1, 100).DontFragment(false), Tcp(101, 100).DontFragment(false).Identification(1)},
        "100+100"},
       {"IPv4 options", {Tcp(1, 100).Ipv4Options(4), Tcp(101, 100).Ipv4Options(4)}, "100 100"},
-      {"fragments", {Tcp(1, 100).Fragment(0, 64), Tcp(101, 100).Fragment(0, 64)}, "44 44"},
+      {"fragments", {Tcp(1, 100).Fragment(0, 64), Tcp(45, 100).Fragment(0, 64)}, "44 44"},
       {"wrong checksum on the first",
        {Tcp(1, 100).WrongTransportChecksum(), Tcp(101, 100), Tcp(201, 100)},
        "100 100+100"},

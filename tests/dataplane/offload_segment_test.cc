@@ -98,7 +98,10 @@ void CutAll(const Packet& superframe, PortKind kind, const PortFeatures& feature
   SuperframeCutter cutter(superframe, kind, features);
   while (!cutter.done()) {
     ASSERT_LT(cutting.buffers, cutting.slab.count());
-    cutter.Cut(cutting.slab.Lend(cutting.buffers++), *cutting.out);
+    const Packet buffer = cutting.slab.Lend(cutting.buffers++);
+    cutter.Cut(buffer, *cutting.out);
+    const Packet& last = (*cutting.out)[cutting.out->size() - 1];
+    ASSERT_LE(last.data + last.length, buffer.data + buffer.tailroom);
   }
 }
 
@@ -247,7 +250,23 @@ TEST(SuperframeCutter, AnAggregateOfOneIsAPlainPacket) {
   Cutting cutting;
   CutAll(superframe, PortKind::kWireDatagram, features, cutting);
   ASSERT_EQ(cutting.out->size(), 2u);
-  for (const Packet& packet : *cutting.out) EXPECT_EQ(packet.segmentation, Segmentation::kNone);
+  for (const Packet& packet : *cutting.out) {
+    EXPECT_EQ(packet.segmentation, Segmentation::kNone);
+    EXPECT_EQ(packet.segment_size, 0);
+  }
+}
+
+TEST(SuperframeCutter, AFullBatchStopsIt) {
+  const Flow flow{"", true, true, TcpHeader::kAck, 2000, 1000};
+  Node node;
+  const Packet& superframe = node.Encapsulate(node.buffers.MakeSuperframe(
+      SuperframeBytes(flow, Pattern(2000, 3)), Segmentation::kTcp, 1000));
+  SuperframeCutter cutter(superframe, PortKind::kWirePacket, PortFeatures{});
+  Cutting cutting;
+  while (cutting.out->size() < kMaxBatch - 1) cutting.out->Add(Packet());
+  cutter.Cut(cutting.slab.Lend(0), *cutting.out);
+  EXPECT_TRUE(cutting.out->full());
+  EXPECT_FALSE(cutter.done());
 }
 
 }  // namespace

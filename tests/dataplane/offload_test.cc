@@ -177,6 +177,7 @@ TEST(SplitAggregate, ContinuesWhereAFullBatchStoppedIt) {
   const std::uint32_t stopped = SplitAggregate(aggregate, 0, *out);
   EXPECT_EQ(stopped, kMaxBatch * 30);
   EXPECT_TRUE(out->full());
+  EXPECT_EQ(SplitAggregate(buffers.Make(ByteVector(9)), 0, *out), 0u) << "nor a plain packet";
   out->clear();
   EXPECT_EQ(SplitAggregate(aggregate, stopped, *out), aggregate.length);
   EXPECT_EQ(out->size(), 300 - kMaxBatch);

@@ -65,8 +65,9 @@ TEST(PeerTable, ARowIsTheSumOfTheWorkersAndTheirSmallestPathMtu) {
     Add(slots[worker].fragmentable_packets, 2);
     Add(slots[worker].other_source_packets, 3);
   }
-  slots[1].path_mtu = 1400;
-  slots[2].path_mtu = 1300;
+  slots[0].path_mtu = 1400;
+  slots[1].path_mtu = 1300;
+  slots[2].path_mtu = 1350;
   peers.other_sources(id)[3].Store(*IpAddress::Parse("192.0.2.9"));
   EXPECT_EQ(peers.Read()[1].counts,
             (PeerCounts{4, 40, 400, 4000, 1300, 8, 12, IpAddress::Parse("192.0.2.9")}));

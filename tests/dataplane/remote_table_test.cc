@@ -97,6 +97,11 @@ TEST(RemoteTable, ALeaseMovesToAnotherVtepAndPeer) {
   EXPECT_EQ(VtepFor(table, "10.244.3.1"), "192.0.2.4");
   EXPECT_TRUE(table.snapshot()->IsVtep(Ip("192.0.2.3"))) << "linux-3b is still there";
   EXPECT_TRUE(table.snapshot()->IsVtep(Ip("192.0.2.4")));
+  table.Update(std::vector{Lease("other", "10.244.3.0/24", "192.0.2.5", "02:00:00:00:00:04")}, {});
+  EXPECT_EQ(VtepFor(table, "10.244.3.1"), "192.0.2.5") << "the VTEP alone";
+  table.Update(std::vector{Lease("other", "10.244.3.0/24", "192.0.2.5", "02:00:00:00:00:05")}, {});
+  EXPECT_EQ(table.snapshot()->Find(Ip("10.244.3.1"))->mac, Mac("02:00:00:00:00:05"))
+      << "the MAC alone";
 }
 
 TEST(RemoteTable, KnowsVtepsAsLongAsOneLeaseHasThem) {
@@ -179,6 +184,30 @@ TEST(RemoteTable, APeerThatComesBackBeforeItsSlotWasFreedKeepsIt) {
   second.reset();
   table.Update({}, {});
   EXPECT_FALSE(NamesOf(peers).contains("a"));
+}
+
+TEST(RemoteTable, APeerThatIsBackIsNotReleasedWithTheStateThatItHadLeft) {
+  PeerTable peers;
+  RemoteTable table(Local(), peers);
+  const std::vector lease{Lease("a", "10.1.0.0/24", "192.0.2.1", "02:00:00:00:00:01")};
+  table.Resync(lease);
+  auto held = table.snapshot();
+  table.Resync({});
+  table.Resync(lease);
+  held.reset();
+  table.Update({}, {});
+  EXPECT_EQ(NamesOf(peers), std::set<std::string>{"a"});
+}
+
+TEST(RemoteTable, APeerMayLeaveTwiceInOneUpdate) {
+  PeerTable peers;
+  RemoteTable table(Local(), peers);
+  const RemoteSpec a = Lease("a", "10.1.0.0/24", "192.0.2.1", "02:00:00:00:00:01");
+  const RemoteSpec b = Lease("b", "10.1.0.0/24", "192.0.2.2", "02:00:00:00:00:02");
+  table.Resync(std::vector{a});
+  table.Update(std::vector{b, a}, std::vector{a.subnet});
+  table.Update({}, {});
+  EXPECT_TRUE(NamesOf(peers).empty());
 }
 
 TEST(RemoteTable, AHundredThousandLeasesAreFound) {

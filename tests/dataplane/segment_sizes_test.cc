@@ -47,7 +47,11 @@ ByteVector TooBig(const Family& family, std::uint32_t mtu, std::uint16_t port = 
 // The size by which a superframe from the sender is cut, pods' MTU being 1450.
 class Learning {
  public:
-  void See(const ByteVector& to_wire) { sizes_.Learn(buffers_.Make(to_wire)); }
+  void See(const ByteVector& to_wire, Segmentation kind = Segmentation::kNone) {
+    Packet packet = buffers_.Make(to_wire);
+    packet.segmentation = kind;
+    sizes_.Learn(packet);
+  }
   std::uint32_t SizeOf(PacketBuilder superframe) {
     const auto batch = std::make_unique<Batch>();
     batch->Add(buffers_.Make(superframe.PartialTransportChecksum().Build()));
@@ -85,6 +89,10 @@ TEST(SegmentSizes, AreAtMostTheMssOfTheReceiversSyn) {
         688u)
         << "12 of its bytes are options";
     EXPECT_EQ(flow.Size(family, 4001), 1450 - family.ip_header - 20) << "another flow";
+    flow.See(PacketBuilder(family.pod, family.sender).Tcp(80, 4000).Payload(9).Build());
+    flow.See(Cut(Syn(family, 0), family.ip_header + 19));
+    flow.See(Syn(family, 1000), Segmentation::kTcp);
+    EXPECT_EQ(flow.Size(family), 700u) << "only a whole SYN says anything";
     flow.See(Syn(family, 0));
     EXPECT_EQ(flow.Size(family), 1450 - family.ip_header - 20) << "a new flow of the same ports";
     flow.See(Syn(family, 1));
@@ -105,7 +113,94 @@ TEST(SegmentSizes, FollowTheMtuOfAHopBehindThePod) {
     flow.See(TooBig(family, 100));
     EXPECT_EQ(flow.Size(family), family.ip_header == 20 ? 512u : 1220u)
         << "any pod may forge that: not below what senders follow";
+    Learning unknown;
+    unknown.See(TooBig(family, 1));
+    EXPECT_EQ(unknown.Size(family), family.ip_header == 20 ? 512u : 1220u) << "less than headers";
   }
+}
+
+TEST(SegmentSizes, AnMssIsAnOptionOfItsKindAndLengthInsideTheHeader) {
+  const struct {
+    const char* description;
+    const char* options;  // and payload
+    int words;            // of options
+    std::uint32_t size;
+  } rows[] = {
+      {"behind no-operations", "01010101 020402bc", 2, 700},
+      {"behind another", "03040000 020402bc", 2, 700},
+      {"behind the end", "00040000 020402bc", 2, 1410},
+      {"behind one too short for its length", "05010101 020402bc", 2, 1410},
+      {"of another kind", "030402bc", 1, 1410},
+      {"of another length", "020302bc", 1, 1410},
+      {"half in the payload", "01010204 02bc", 1, 1410},
+  };
+  for (const auto& row : rows) {
+    Learning flow;
+    ByteVector syn = PacketBuilder(kV4.pod, kV4.sender)
+                         .Tcp(80, 4000, TcpHeader::kSyn)
+                         .Payload(Hex(row.options))
+                         .Build();
+    Store8(syn.data() + 32, static_cast<std::uint8_t>((5 + row.words) << 4));
+    flow.See(syn);
+    EXPECT_EQ(flow.Size(kV4), row.size) << row.description;
+  }
+}
+
+TEST(SegmentSizes, OtherPacketsSayNothing) {
+  const auto segment = [](const Family& family) {
+    return PacketBuilder(family.sender, family.pod).Tcp(4000, 80).Payload(20).Build();
+  };
+  const PacketBuilder v4(kV4.pod, kV4.sender);
+  const auto changed = [](ByteVector packet, std::size_t at, int value) {
+    packet[at] = static_cast<std::byte>(value);
+    return packet;
+  };
+  const struct {
+    const char* description;
+    const Family& family;  // of the flow that they seem to be about
+    ByteVector packet;
+  } rows[] = {
+      {"host unreachable", kV4, PacketBuilder(v4).Icmp(3, 1, 1300).Payload(segment(kV4)).Build()},
+      {"another type's code 4", kV4,
+       PacketBuilder(v4).Icmp(12, 4, 1300).Payload(segment(kV4)).Build()},
+      {"ICMPv6, unreachable", kV6,
+       PacketBuilder(kV6.pod, kV6.sender).Icmp(1, 0, 1300).Payload(segment(kV6)).Build()},
+      {"UDP from port 512", kV4,
+       PacketBuilder(v4).UdpWithoutChecksum(0x200, 1).Payload(segment(kV4)).Build()},
+      {"too big, a datagram", kV4,
+       PacketBuilder(v4)
+           .Icmp(3, 4, 1300)
+           .Payload(PacketBuilder(kV4.sender, kV4.pod).Udp(4000, 80).Payload(20).Build())
+           .Build()},
+      {"too big, of the other family", kV6,
+       PacketBuilder(v4).Icmp(3, 4, 1300).Payload(segment(kV6)).Build()},
+      {"a later fragment", kV4, changed(Syn(kV4, 700), 7, 1)},
+      {"version 5", kV6, changed(Syn(kV6, 700), 0, 0x50)},
+  };
+  for (const auto& row : rows) {
+    Learning flow;
+    flow.See(row.packet);
+    EXPECT_EQ(flow.Size(row.family), 1450 - row.family.ip_header - 20) << row.description;
+  }
+}
+
+// What lies where ports would be must not be taken for a flow's.
+TEST(SegmentSizes, PortsAreThoseOfTheTransportHeader) {
+  Learning flow;
+  ByteVector too_big = TooBig(kV4, 1300);
+  Store8(too_big.data() + 28, 0x44);  // the quoted header's length is 16
+  flow.See(too_big);
+  EXPECT_EQ(flow.SizeOf(PacketBuilder(kV4.sender, kV4.pod).Tcp(0x0af4, 0x0209).Payload(5000)),
+            1410u)
+      << "the pod's address";
+  ByteVector syn = Syn(kV6, 700);
+  StoreBe32(syn.data() + 40, 0x0000'0600);  // from port 0 to 0x600
+  flow.See(syn);
+  EXPECT_EQ(
+      flow.SizeOf(
+          PacketBuilder(kV6.sender, kV6.pod).Ipv6DestinationOptions(8).Tcp(4000, 80).Payload(5000)),
+      1450u - 40 - 8 - 20)
+      << "the header of options, of which 6 is TCP's number";
 }
 
 TEST(SegmentSizes, LearnNothingFromHalfOfAPacket) {

@@ -5,6 +5,12 @@
 
 #include <thread>
 
+#ifdef __linux__
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#endif
+
 namespace weft::dataplane {
 namespace {
 
@@ -33,6 +39,25 @@ TEST(WaitSet, TimePasses) {
   EXPECT_FALSE((*waits)->Wait(milliseconds(1)));
   (*waits)->WaitForWake(milliseconds(0));
 }
+
+#ifdef __linux__
+TEST(WaitSet, SaysWhatToRaise) {
+  constexpr WaitHandle kNone[] = {-1};
+  EXPECT_THAT(WaitSet::Make(kNone).status().message(),
+              ::testing::HasSubstr("raise fs.epoll.max_user_watches"));
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const int next = ::dup(STDIN_FILENO);
+  ::close(next);
+  for (const rlim_t more : {0, 1}) {
+    const rlimit few{static_cast<rlim_t>(next) + more, usual.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    const absl::Status status = WaitSet::Make({}).status();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+    EXPECT_THAT(status.message(), ::testing::HasSubstr("raise the limit of open files")) << more;
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace weft::dataplane

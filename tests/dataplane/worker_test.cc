@@ -279,33 +279,40 @@ TEST(Worker, SplitsAggregatesAndCoalescesForAPodPortThatSupportsIt) {
 // Before Linux 6.2 TUN devices accept no UDP superframes; a Linux peer on the same machine sends
 // them uncut nevertheless, next to aggregates.
 TEST(Worker, AnUncutSuperframeIsCutForAPodPortThatCannot) {
-  PortFeatures pod;
-  pod.tcp_segmentation = pod.partial_checksum = true;
-  PortFeatures wire;
-  wire.datagram_aggregation = true;
-  Rig rig(PortKind::kWireDatagram, pod, wire);
-  Packet packet = rig.node.buffers.Make(VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9")
-                                                         .Udp(1, 2)
-                                                         .Payload(2500)
-                                                         .PartialTransportChecksum()
-                                                         .Build())
-                                            .BuildPayload());
-  packet.segmentation = Segmentation::kDatagrams;
-  packet.segment_size = 1000;
-  const ByteVector one = FromPeerPayload();
-  Packet aggregate = rig.node.buffers.Make(Concatenate(one, one));
-  aggregate.segmentation = Segmentation::kDatagrams;
-  aggregate.segment_size = static_cast<std::uint16_t>(one.size());
-  Rig::Send(*rig.wire.second, {packet, aggregate});
-  rig.worker.Step({});
-  const auto received = rig.Receive(*rig.pods.second);
-  ASSERT_EQ(received->size(), 5u);
-  for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ((*received)[i].length, 28u + (i == 2 ? 500 : 1000));
-    EXPECT_EQ(VerifyTransportChecksum((*received)[i].bytes()), TransportChecksum::kRight);
+  for (const bool offloads : {false, true}) {
+    PortFeatures pod;
+    pod.tcp_segmentation = pod.partial_checksum = offloads;
+    PortFeatures wire;
+    wire.datagram_aggregation = true;
+    Rig rig(PortKind::kWireDatagram, pod, wire);
+    const auto unfinished = [](std::size_t payload) {
+      return VxlanBuilder(PacketBuilder("10.244.1.7", "10.244.2.9")
+                              .Udp(1, 2)
+                              .Payload(payload)
+                              .PartialTransportChecksum()
+                              .Build())
+          .BuildPayload();
+    };
+    Packet packet = rig.node.buffers.Make(unfinished(2500));
+    packet.segmentation = Segmentation::kDatagrams;
+    packet.segment_size = 1000;
+    const ByteVector one = FromPeerPayload();
+    Packet aggregate = rig.node.buffers.Make(Concatenate(one, one));
+    aggregate.segmentation = Segmentation::kDatagrams;
+    aggregate.segment_size = static_cast<std::uint16_t>(one.size());
+    Rig::Send(*rig.wire.second, {packet, aggregate, rig.node.buffers.Make(unfinished(20))});
+    rig.worker.Step({});
+    const auto received = rig.Receive(*rig.pods.second);
+    ASSERT_EQ(received->size(), 6u);
+    for (std::size_t i = 0; i < 6; ++i) {
+      const bool left_to_the_port = offloads && i == 5;
+      EXPECT_EQ(VerifyTransportChecksum((*received)[i].bytes()),
+                left_to_the_port ? TransportChecksum::kWrong : TransportChecksum::kRight);
+      if (i < 3) EXPECT_EQ((*received)[i].length, 28u + (i == 2 ? 500 : 1000));
+    }
+    EXPECT_EQ(Of(rig.node.counters.Read().to_pods, Verdict::kForward), 6u);
+    EXPECT_EQ(rig.node.CountsOf("linux-1").received_packets, 6u);
   }
-  EXPECT_EQ(Of(rig.node.counters.Read().to_pods, Verdict::kForward), 5u);
-  EXPECT_EQ(rig.node.CountsOf("linux-1").received_packets, 5u);
 }
 
 // The SYN of a pod and the superframes to it may be different workers'.

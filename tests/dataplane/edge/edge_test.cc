@@ -289,6 +289,13 @@ TEST_F(EdgeTest, LearnsNothingItShouldNot) {
   gateway.destination = Ip("ff02::1");
   gateway.link_address = kPodA;
   EXPECT_EQ(Receive(Nd(gateway, kPodA, Mac("33:33:00:00:00:01"))), Verdict::kForgedGateway);
+  gateway.source = Ip("::");
+  gateway.link_address.reset();
+  EXPECT_EQ(Receive(Nd(gateway, kPodA, Mac("33:33:00:00:00:01"))), Verdict::kConsumed);
+  for (const char* source : {"10.244.1.1", "10.244.9.9"}) {
+    EXPECT_EQ(Receive(PacketBuilder(source, "10.244.2.3").BuildFrame(kPodA, kOurs)),
+              Verdict::kForward);
+  }
   NeighbourMessage stranger = Solicitation("fd00:9::9", "fd00:1::1");
   EXPECT_EQ(Receive(Nd(stranger, kPodA, MulticastMac(stranger.destination))),
             Verdict::kForeignNeighbour);

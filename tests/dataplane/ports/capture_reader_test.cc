@@ -80,6 +80,7 @@ TEST_F(CaptureReaderTest, RawIp) {
   const auto record = (*reader)->Next();
   ASSERT_TRUE(record.ok() && *record) << record.status();
   EXPECT_EQ((*record)->link_type, LinkType::kRaw);
+  EXPECT_EQ(LinkTypeOf(kPcapRawBsd), LinkType::kRaw);
   EXPECT_EQ((*record)->time, CaptureTime(0)) << "before 1970 there is no time";
 }
 
@@ -95,10 +96,12 @@ TEST_F(CaptureReaderTest, IpPacketsWithAnEthernetHeader) {
                                 .bytes = interface == 0 ? Hex("4500") : Hex("6000"),
                                 .add_ethernet = true});
   }
+  pcapng::AppendPacket(text, {.original_length = 2, .bytes = {}, .add_ethernet = true});
   const auto reader = Read(text);
   ASSERT_TRUE(reader.ok()) << reader.status();
   for (const char* expected :
-       {"00000000000000000000000008004500", "00000000000000000000000086dd6000"}) {
+       {"00000000000000000000000008004500", "00000000000000000000000086dd6000",
+        "0000000000000000000000000800"}) {
     const auto record = (*reader)->Next();
     ASSERT_TRUE(record.ok() && *record) << record.status();
     EXPECT_EQ(ByteVector((*record)->bytes.begin(), (*record)->bytes.end()), Hex(expected));
@@ -129,6 +132,29 @@ TEST_F(CaptureReaderTest, WhatIsNoCaptureIsRefused) {
   }
   EXPECT_THAT(std::string(CaptureReader::Open(*library_, "/no/such/file").status().message()),
               HasSubstr("/no/such/file: "));
+  PcapLibrary old = *library_;
+  old.open_offline = nullptr;
+  EXPECT_EQ(CaptureReader::Open(old, path_).status().code(), absl::StatusCode::kUnimplemented);
+}
+
+TEST(PcapngTest, APacketHasTheOptionsThatAreGiven) {
+  using Direction = PcapngPacket::Direction;
+  const struct {
+    const char* comment;
+    Direction direction;
+    std::size_t size;  // of a block of 36 bytes, options of 8, and their end of 4
+  } rows[] = {{"", Direction::kUnknown, 36},
+              {"four", Direction::kUnknown, 48},
+              {"", Direction::kInbound, 48},
+              {"four", Direction::kInbound, 56}};
+  for (const auto& row : rows) {
+    std::string text;
+    pcapng::AppendPacket(text, {.original_length = 4,
+                                .bytes = Hex("01020304"),
+                                .comment = row.comment,
+                                .direction = row.direction});
+    EXPECT_EQ(text.size(), row.size);
+  }
 }
 
 }  // namespace

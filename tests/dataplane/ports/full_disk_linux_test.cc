@@ -68,6 +68,10 @@ TEST_F(FullDiskTest, ATraceEndsAndPacketsContinue) {
   (*file)->Flush();
   EXPECT_THAT(std::string((*file)->status().message()),
               AllOf(HasSubstr(path_), HasSubstr("check the path and the free space")));
+  const std::uintmax_t size = std::filesystem::file_size(path_);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0);
+  EXPECT_EQ(SendMany(*ports.pods), 100u);
+  EXPECT_EQ(std::filesystem::file_size(path_), size) << "it has ended";
 }
 
 TEST_F(FullDiskTest, ATraceThatCannotEvenBeginIsRefused) {

@@ -50,6 +50,34 @@ TEST(MemoryPort, AFullQueueDropsWithTheKindsVerdict) {
   }
 }
 
+TEST(PortRules, ASuperframeHasASegmentSizeAndThePortItsFeature) {
+  const struct {
+    Segmentation segmentation;
+    bool PortFeatures::*feature;
+  } rows[] = {{Segmentation::kTcp, &PortFeatures::tcp_segmentation},
+              {Segmentation::kUdp, &PortFeatures::udp_segmentation},
+              {Segmentation::kDatagrams, &PortFeatures::datagram_aggregation}};
+  Packet packet;
+  packet.length = 1000;
+  packet.checksum = ChecksumState::kPartial;
+  for (const auto& [segmentation, feature] : rows) {
+    packet.segmentation = segmentation;
+    PortFeatures features;
+    for (const std::uint16_t size : {std::uint16_t{0}, std::uint16_t{100}}) {
+      packet.segment_size = size;
+      EXPECT_FALSE(Accepts(features, packet));
+      features.*feature = true;
+      EXPECT_EQ(Accepts(features, packet), size != 0);
+      features.*feature = false;
+    }
+  }
+  packet.segmentation = Segmentation::kNone;
+  EXPECT_FALSE(Accepts({}, packet));
+  PortFeatures features;
+  features.partial_checksum = true;
+  EXPECT_TRUE(Accepts(features, packet));
+}
+
 TEST(MemoryPort, DescriptorsTravel) {
   PortFeatures features;
   features.tcp_segmentation = true;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel's side of a network device, for tests: what it receives from the device and what it
-// sends. Linux only; needs CAP_NET_RAW.
+// sends. Linux only; needs CAP_NET_RAW. And a kernel that refuses.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,5 +35,14 @@ class PacketSocket {
   int descriptor_ = -1;
   int index_ = 0;
 };
+
+// A system call, with these second and third arguments if they are given, and its errno.
+struct Refusal {
+  long call = 0;
+  int error = 0;
+  std::optional<std::uint32_t> second{}, third{};
+};
+// Runs `body` in a thread of its own, where the kernel refuses these.
+void WhereRefused(const std::vector<Refusal>& refusals, const std::function<void()>& body);
 
 }  // namespace weft

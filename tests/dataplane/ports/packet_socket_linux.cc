@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/seccomp.h>
 #include <net/if.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <thread>
 
 #include "tests/dataplane/ports/packet_socket.h"
 
@@ -66,6 +71,38 @@ std::vector<ByteVector> PacketSocket::Read(bool outgoing) {
     if ((from.sll_pkttype == PACKET_OUTGOING) != outgoing) continue;
     frames.emplace_back(buffer.begin(), buffer.begin() + got);
   }
+}
+
+void WhereRefused(const std::vector<Refusal>& refusals, const std::function<void()>& body) {
+  std::vector<sock_filter> code;
+  const auto add = [&](int operation, std::uint32_t value, std::uint8_t otherwise = 0) {
+    code.push_back({static_cast<std::uint16_t>(operation), 0, otherwise, value});
+  };
+  for (const Refusal& refusal : refusals) {
+    // Each comparison that fails leads to the next refusal, over two instructions for each of the
+    // later comparisons, and one that returns.
+    const int later = (refusal.second ? 2 : 0) + (refusal.third ? 2 : 0);
+    add(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
+    add(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(refusal.call),
+        static_cast<std::uint8_t>(later + 1));
+    if (refusal.second) {
+      add(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1]));
+      add(BPF_JMP | BPF_JEQ | BPF_K, *refusal.second, refusal.third ? 3 : 1);
+    }
+    if (refusal.third) {
+      add(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2]));
+      add(BPF_JMP | BPF_JEQ | BPF_K, *refusal.third, 1);
+    }
+    add(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(refusal.error));
+  }
+  add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  std::thread thread([&] {
+    const sock_fprog program = {static_cast<unsigned short>(code.size()), code.data()};
+    ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0) << std::strerror(errno);
+    body();
+  });
+  thread.join();
 }
 
 }  // namespace weft

@@ -3,9 +3,11 @@
 // place of Npcap's, which Wine lacks.
 #include "dataplane/ports/pcap_port.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -178,18 +180,25 @@ struct Npcap {
   std::vector<std::pair<PcapRecord, ByteVector>> arriving;
   int transmissions = 0;
   std::vector<std::string> calls;
+  int readings = 0;  // of the statistics
+  bool readable = true;
+  int descriptor = -1;
 };
 Npcap* npcap = nullptr;
 
+const auto as = [](auto* function) { return reinterpret_cast<void*>(function); };
+
 const std::map<std::string, void*>& NpcapFunctions() {
-  const auto as = [](auto* function) { return reinterpret_cast<void*>(function); };
   static int handle;
   static const std::map<std::string, void*> functions = {
       {"pcap_lib_version", as(+[]() { return "Npcap version 1.79, based on libpcap 1.10.4"; })},
       {"pcap_create",
        as(+[](const char*, char*) { return reinterpret_cast<PcapHandle*>(&handle); })},
       {"pcap_set_snaplen", as(+[](PcapHandle*, int) { return 0; })},
-      {"pcap_set_promisc", as(+[](PcapHandle*, int) { return 0; })},
+      {"pcap_set_promisc", as(+[](PcapHandle*, int on) {
+         npcap->calls.push_back("promiscuous " + std::to_string(on));
+         return 0;
+       })},
       {"pcap_set_timeout", as(+[](PcapHandle*, int) { return 0; })},
       {"pcap_set_buffer_size", as(+[](PcapHandle*, int) { return 0; })},
       {"pcap_activate", as(+[](PcapHandle*) { return 0; })},
@@ -213,7 +222,12 @@ const std::map<std::string, void*>& NpcapFunctions() {
          npcap->sent.emplace_back(bytes, bytes + size);
          return 0;
        })},
-      {"pcap_stats", as(+[](PcapHandle*, PcapStatistics*) { return 0; })},
+      {"pcap_stats", as(+[](PcapHandle*, PcapStatistics* statistics) {
+         ++npcap->readings;
+         if (!npcap->readable) return -1;
+         statistics->dropped = 5;
+         return 0;
+       })},
       {"pcap_geterr", as(+[](PcapHandle*) { return const_cast<char*>(""); })},
       {"pcap_close", as(+[](PcapHandle*) {})},
       {"pcap_set_immediate_mode", as(+[](PcapHandle*, int) {
@@ -299,7 +313,7 @@ class NpcapTest : public ::testing::Test {
 
 TEST_F(NpcapTest, ItsCallsAreUsed) {
   const auto port = Open();
-  EXPECT_THAT(its_.calls, ElementsAre("immediate", "mintocopy 0"));
+  EXPECT_THAT(its_.calls, ElementsAre("promiscuous 1", "immediate", "mintocopy 0"));
   EXPECT_THAT(port->wait_handles(), ElementsAre(77));
   EXPECT_EQ(Send(*port, 3, 100), std::vector<Verdict>(3, Verdict::kForward));
   EXPECT_EQ(its_.transmissions, 1) << "one call for a batch";
@@ -346,26 +360,133 @@ TEST_F(NpcapTest, WhatATransmissionDidNotTakeHasItsVerdict) {
 // Each optional function has a plain way round it.
 TEST_F(NpcapTest, WithoutOptionalCallsPacketsAreSentOneByOneAndPolled) {
   std::map<std::string, void*> functions = NpcapFunctions();
-  for (const char* name :
-       {"pcap_set_immediate_mode", "pcap_setmintocopy", "pcap_getevent", "pcap_sendqueue_alloc"})
+  for (const char* name : {"pcap_set_immediate_mode", "pcap_setmintocopy", "pcap_getevent"})
     functions.erase(name);
-  const auto port = Open(functions);
-  EXPECT_TRUE(port->wait_handles().empty());
-  EXPECT_EQ(Send(*port, 3, 100), std::vector<Verdict>(3, Verdict::kForward));
-  EXPECT_EQ(its_.transmissions, 0);
-  EXPECT_EQ(its_.sent.size(), 3u);
+  for (const char* name : {"pcap_sendqueue_alloc", "pcap_sendqueue_destroy", "pcap_sendqueue_queue",
+                           "pcap_sendqueue_transmit"}) {
+    its_ = {};
+    std::map<std::string, void*> less = functions;
+    less.erase(name);
+    const auto port = Open(less);
+    EXPECT_TRUE(port->wait_handles().empty());
+    EXPECT_EQ(Send(*port, 3, 100), std::vector<Verdict>(3, Verdict::kForward));
+    EXPECT_EQ(its_.transmissions, 0) << name;
+    EXPECT_EQ(its_.sent.size(), 3u);
+  }
 }
 
 // Wine exports the functions, but a call ends the process.
 TEST_F(NpcapTest, OptionalCallsOfAnotherWpcapAreNotUsed) {
   std::map<std::string, void*> functions = NpcapFunctions();
-  functions["pcap_lib_version"] =
-      reinterpret_cast<void*>(+[]() { return "libpcap version 1.10.3 (with TPACKET_V3)"; });
+  functions["pcap_lib_version"] = as(+[]() { return "libpcap version 1.10.3 (with TPACKET_V3)"; });
   const auto port = Open(functions);
-  EXPECT_TRUE(its_.calls.empty());
+  EXPECT_THAT(its_.calls, ElementsAre("promiscuous 1"));
   EXPECT_TRUE(port->wait_handles().empty());
   EXPECT_EQ(Send(*port, 1, 100), std::vector<Verdict>(1, Verdict::kForward));
   EXPECT_EQ(its_.transmissions, 0);
+}
+
+TEST_F(NpcapTest, TheDescriptorOfALibpcapIsWaitedForAndDoesNotBlock) {
+  std::map<std::string, void*> functions = NpcapFunctions();
+  functions["pcap_lib_version"] = as(+[]() { return "libpcap version 1.10.3"; });
+  functions["pcap_get_selectable_fd"] = as(+[](PcapHandle*) { return npcap->descriptor; });
+  its_.descriptor = ::eventfd(0, EFD_CLOEXEC);
+  const auto port = Open(functions);
+  EXPECT_THAT(its_.calls, ElementsAre("promiscuous 1", "immediate"));
+  EXPECT_THAT(port->wait_handles(), ElementsAre(its_.descriptor));
+  EXPECT_NE(::fcntl(its_.descriptor, F_GETFL) & O_NONBLOCK, 0);
+  ::close(its_.descriptor);
+}
+
+TEST_F(NpcapTest, ACaptureMayCollectFramesAndLeaveThoseForOthers) {
+  library_ = *Library(NpcapFunctions());
+  EXPECT_TRUE(
+      PcapDevice::Open(library_, {.adapter = "lo", .immediate = false, .promiscuous = false}).ok());
+  EXPECT_THAT(its_.calls, ElementsAre("promiscuous 0", "mintocopy 0"));
+}
+
+TEST_F(NpcapTest, ATimeIsInTheUnitThatTheLibraryAccepted) {
+  std::map<std::string, void*> functions = NpcapFunctions();
+  void* const accept = as(+[](PcapHandle*, int) { return 0; });
+  void* const refuse = as(+[](PcapHandle*, int) { return -12; });
+  for (const bool nanoseconds : {true, false}) {
+    functions["pcap_set_tstamp_precision"] = nanoseconds ? accept : refuse;
+    library_ = *Library(functions);
+    const auto device = PcapDevice::Open(library_, {.adapter = "lo"});
+    ASSERT_TRUE(device.ok()) << device.status();
+    its_.arriving.push_back({{1, 5, 1, 1}, ByteVector(1)});
+    CaptureRecord record;
+    ASSERT_EQ((*device)->Next(record), PcapDevice::Read::kFrame);
+    EXPECT_EQ(record.time, CaptureTime(nanoseconds ? 1'000'000'005 : 1'000'005'000));
+  }
+}
+
+TEST_F(NpcapTest, ARefusalOfTheLibraryIsAnError) {
+  const struct {
+    const char* function;
+    void* instead;
+    const char* error;
+  } rows[] = {
+      {"pcap_create", as(+[](const char*, char* error) {
+         error[0] = '!';
+         return static_cast<PcapHandle*>(nullptr);
+       }),
+       "adapter lo cannot be captured: !"},
+      {"pcap_activate", as(+[](PcapHandle*) { return -1; }), "adapter lo cannot be captured: ?"},
+      {"pcap_setnonblock", as(+[](PcapHandle*, int, char*) { return -1; }),
+       "adapter lo cannot be read without waiting: "},
+      {"pcap_datalink", as(+[](PcapHandle*) { return 113; }),
+       "adapter lo has neither Ethernet frames nor IP packets (link type 113); name another "
+       "adapter"},
+      {"pcap_compile",
+       as(+[](PcapHandle*, PcapProgram*, const char*, int, std::uint32_t) { return -1; }),
+       ""},  // there is no filter
+  };
+  for (const auto& row : rows) {
+    std::map<std::string, void*> functions = NpcapFunctions();
+    functions[row.function] = row.instead;
+    library_ = *Library(functions);
+    EXPECT_EQ(MessageOf(PcapDevice::Open(library_, {.adapter = "lo"}).status()), row.error)
+        << row.function;
+  }
+}
+
+TEST_F(NpcapTest, DroppedPacketsKeepTheirVerdictAndTakeNoRoomInTheQueue) {
+  const auto port = Open();
+  its_.takes = 2 * (sizeof(PcapRecord) + 100);
+  for (std::size_t i = 0; i < 4; ++i) batch_.Add(slab_.Lend(i)).length = i == 1 ? 0u : 100u;
+  batch_[1].verdict = Verdict::kNoRoute;
+  port->Send(batch_);
+  EXPECT_EQ(its_.sent.size(), 2u);
+  EXPECT_EQ(batch_[1].verdict, Verdict::kNoRoute);
+  EXPECT_EQ(batch_[2].verdict, Verdict::kForward);
+  EXPECT_EQ(batch_[3].verdict, Verdict::kPodFull);
+}
+
+TEST_F(NpcapTest, WhatTheQueueNeverTakesIsAnError) {
+  std::map<std::string, void*> functions = NpcapFunctions();
+  functions["pcap_sendqueue_queue"] =
+      as(+[](PcapSendQueue*, const PcapRecord*, const std::byte*) { return -1; });
+  const auto port = Open(functions);
+  EXPECT_EQ(Send(*port, 1, 100), std::vector<Verdict>(1, Verdict::kPodError));
+  EXPECT_EQ(its_.transmissions, 0);
+}
+
+TEST_F(NpcapTest, DropsAreReadAfterABurst) {
+  const auto port = Open();
+  const auto receive = [&] {
+    port->Receive(batch_);
+    return its_.readings;
+  };
+  for (int i = 0; i < 16; ++i) its_.arriving.push_back({{0, 0, 100, 100}, ByteVector(100)});
+  EXPECT_EQ(receive(), 0) << "it goes on";
+  EXPECT_EQ(receive(), 1);
+  EXPECT_EQ(receive(), 1) << "once";
+  EXPECT_EQ(port->Counts()[0].value, 5u);
+  batch_.now += std::chrono::seconds(1);
+  its_.readable = false;
+  EXPECT_EQ(receive(), 2);
+  EXPECT_EQ(port->Counts()[0].value, 5u) << "the last known";
 }
 
 TEST_F(NpcapTest, AnOldLibraryIsRefusedByWhatItLacks) {

@@ -11,6 +11,7 @@
 
 #include "dataplane/ports/capture_reader.h"
 #include "tests/dataplane/ports/port_harnesses.h"
+#include "tests/support/fault_port.h"
 #include "tests/support/memory_port.h"
 #include "tests/support/packet_builder.h"
 #include "tests/support/test_path.h"
@@ -37,7 +38,7 @@ class TracePortTest : public ::testing::Test {
 
   // A worker's two ports over memory; the other ends are far_pods_ and far_wire_.
   void Open(PortKind pods = PortKind::kPodL3, std::size_t capacity = 16,
-            std::uint64_t max_bytes = TraceFile::kMaxBytes) {
+            std::uint64_t max_bytes = TraceFile::kMaxBytes, double reorder = 0) {
     MemoryOptions memory;
     memory.kind = pods;
     memory.capacity = capacity;
@@ -51,7 +52,10 @@ class TracePortTest : public ::testing::Test {
     file_ = *file;
     far_pods_ = std::move(pod_link.second);
     far_wire_ = std::move(wire_link.second);
-    ports_ = Trace({std::move(pod_link.first), std::move(wire_link.first)}, file_, "flannel.1",
+    FaultOptions faults;
+    faults.receive.reorder = reorder;
+    auto near_pods = std::make_unique<FaultPort>(std::move(pod_link.first), faults);
+    ports_ = Trace({std::move(near_pods), std::move(wire_link.first)}, file_, "flannel.1",
                    "UDP port 4789", std::chrono::seconds(1000));
   }
   // The file's text, for comments, which libpcap does not show.
@@ -59,6 +63,9 @@ class TracePortTest : public ::testing::Test {
     file_->Flush();
     std::ifstream in(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static std::string Text(const ByteVector& bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
   static Packet View(ByteVector& bytes) {
     Packet packet;
@@ -77,19 +84,23 @@ class TracePortTest : public ::testing::Test {
 
 // A packet's record is complete only once the other port has decided about it.
 TEST_F(TracePortTest, ADropHasItsReason) {
-  Open();
-  SendBytes(*far_pods_, kInner);
-  SendBytes(*far_pods_, kInner);
-  ASSERT_EQ(ports_.pods->Receive(batch_), 2u);
-  EXPECT_THAT(Text(), Not(HasSubstr("443")));
-  batch_[1].verdict = Verdict::kNoRoute;
-  batch_[1].Pull(20);  // as decapsulation leaves it
-  ports_.wire->Send(batch_);
-  ports_.pods->Receive(batch_);
-  const std::string text = Text();
-  const std::string comment = "dropped, no-route: no lease covers the destination";
-  ASSERT_THAT(text, HasSubstr(comment));
-  EXPECT_EQ(text.find(comment), text.rfind(comment));
+  for (const double reorder : {0.0, 1.0}) {  // the second packet's bytes may precede the first's
+    Open(PortKind::kPodL3, 16, TraceFile::kMaxBytes, reorder);
+    SendBytes(*far_pods_, kInner);
+    SendBytes(*far_pods_, kInner);
+    ASSERT_EQ(ports_.pods->Receive(batch_), 2u);
+    EXPECT_THAT(Text(), Not(HasSubstr("443")));
+    batch_[1].verdict = Verdict::kNoRoute;
+    batch_[1].Pull(20);  // as decapsulation leaves it
+    ports_.wire->Send(batch_);
+    ports_.pods->Receive(batch_);
+    const std::string text = Text();
+    const std::string comment = "dropped, no-route: no lease covers the destination";
+    ASSERT_THAT(text, HasSubstr(comment));
+    EXPECT_EQ(text.find(comment), text.rfind(comment));
+    EXPECT_GT(text.find(comment), text.rfind(Text(kInner))) << "the second's";
+    EXPECT_THAT(text, Not(HasSubstr("; dropped")));
+  }
 }
 
 TEST_F(TracePortTest, WhatThePortRefusedWasNotSent) {
@@ -102,14 +113,19 @@ TEST_F(TracePortTest, WhatThePortRefusedWasNotSent) {
 }
 
 TEST_F(TracePortTest, SuperframesAreNamed) {
-  Open();
-  ByteVector bytes = kInner;
-  Packet packet = View(bytes);
-  packet.segmentation = Segmentation::kTcp;
-  packet.segment_size = 1000;
-  batch_.Add(packet);
-  ports_.pods->Send(batch_);
-  EXPECT_THAT(Text(), HasSubstr("superframe, to be cut every 1000 bytes"));
+  for (const Segmentation segmentation : {Segmentation::kTcp, Segmentation::kUdp}) {
+    Open();
+    ByteVector bytes = kInner;
+    Packet packet = View(bytes);
+    packet.segmentation = segmentation;
+    packet.segment_size = 20;
+    batch_.clear();
+    batch_.Add(packet);
+    ports_.pods->Send(batch_);
+    const std::string text = Text(), comment = "superframe, to be cut every 20 bytes";
+    ASSERT_THAT(text, HasSubstr(comment));
+    EXPECT_EQ(text.find(comment), text.rfind(comment)) << "one record";
+  }
 }
 
 TEST_F(TracePortTest, PathMtusOfTheInnerPortPassThrough) {

@@ -4,7 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/if_tun.h>
 #include <netinet/udp.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +15,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -249,6 +253,7 @@ TEST_F(TunPortTest, ATapTakesSuperframesOfBothFamilies) {
   (*port)->Send(out_);
   EXPECT_EQ(out_[0].verdict, Verdict::kForward) << Name(out_[0].verdict);
   EXPECT_EQ(out_[1].verdict, Verdict::kForward) << Name(out_[1].verdict);
+  EXPECT_FALSE((*port)->steers_by_source()) << "a frame begins with no IP header";
 }
 
 TEST_F(TunPortTest, RefusesDescriptorsThatContradictTheirPacket) {
@@ -297,6 +302,47 @@ void Flood(const char* source, const char* destination, int times) {
     (void)::sendto(socket.get(), "x", 1, 0, reinterpret_cast<const sockaddr*>(&to.storage),
                    to.length);
   }
+}
+
+// Its queue is replaced by a socket of ours: the kernel makes no such headers.
+TEST_F(TunPortTest, FramesThatContradictTheirHeaderAreCountedAndNotDelivered) {
+  const int first = ::dup(STDIN_FILENO);
+  ::close(first);  // the number that the first queue gets
+  const auto port = OpenTun("t0");
+  ASSERT_NE(port, nullptr);
+  ASSERT_TRUE(port->steers_by_source());
+  while (port->Receive(batch_) != 0) {
+  }
+  Flood("10.9.0.1", "10.9.0.2", 64);
+  ASSERT_EQ(port->Receive(batch_), 64u);  // it is read again, as it may have more
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+  const FileDescriptor ours(ends[0]), theirs(ends[1]);
+  const int room = 1 << 20;
+  ASSERT_EQ(::setsockopt(ours.get(), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room), 0);
+  ASSERT_EQ(::dup2(theirs.get(), first + 1), first + 1);
+  const ByteVector packet = PacketBuilder("10.9.0.1", "10.9.0.2").Tcp(1, 2).Build();
+  const auto give = [&](const ByteVector& header, const ByteVector& bytes) {
+    const ByteVector frame = Concatenate(header, bytes);
+    ASSERT_EQ(::send(ours.get(), frame.data(), frame.size(), 0),
+              static_cast<ssize_t>(frame.size()));
+  };
+  // Little-endian: flags, kind, header length, segment size, checksum's start and place.
+  const ByteVector plain = Hex("00000000000000000000");
+  for (int i = 0; i < 16; ++i) give(Hex("01000000000014001400"), packet);  // beyond its end
+  give(Hex("00010000640000000000"), packet);  // a superframe whose checksum is complete
+  give(Hex("01010000000014001000"), packet);  // one that is cut nowhere
+  give(Hex("00070000000000000000"), packet);  // of no known kind
+  give(plain, {});
+  give(plain, ByteVector(kMaxPacket, std::byte{0x45}));  // perhaps cut off
+  give(plain, packet);
+  batch_.now += std::chrono::milliseconds(2);  // a turn without a packet names no source
+  EXPECT_EQ(port->Receive(batch_), 22u);
+  ASSERT_EQ(batch_.size(), 1u);
+  EXPECT_EQ(ByteVector(batch_[0].data, batch_[0].data + batch_[0].length), packet);
+  EXPECT_EQ(port->Counts()[0].value, 0u);
+  EXPECT_EQ(port->Counts()[1].name, "device-oversize");
+  EXPECT_EQ(port->Counts()[1].value, 20u);
 }
 
 // A device drops packets for a full queue. One sender fills one queue, and packets of other senders
@@ -410,6 +456,22 @@ TEST_F(SharedQueueTest, AQueueThatHasPacketsIsNotReassigned) {
   Drain();
   EXPECT_EQ(ArriveNextTo(9), 0u);
   for (int i = 1; i <= 8; ++i) EXPECT_EQ(ArriveNextTo(i), 5u) << i;
+}
+
+// They fill the places of packets that had a source.
+TEST_F(SharedQueueTest, PacketsTooShortForASourceAreOfSourceZero) {
+  for (const char* address : {"10.9.16.0/32", "10.9.0.8/32"})
+    ASSERT_EQ(RunIp(absl::StrCat("addr add ", address, " dev t0")), "");
+  Flood(Address(1).c_str(), "10.9.0.2", 200);
+  Drain();
+  PacketSocket kernel("t0");
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(kernel.Send(Hex("4500")), "");
+  (void)port_->Receive(batch_);
+  batch_.now += std::chrono::milliseconds(2);
+  Drain();
+  Flood("10.9.16.0", "10.9.0.2", 1000);  // the last 12 bits are zero
+  Flood("10.9.0.8", "10.9.0.2", 5);
+  EXPECT_EQ(Drain("10.9.0.8"), 5u) << "zero has its own queue";
 }
 
 // Numbered datagrams: what a source sends before and after it gets its own queue.
@@ -558,47 +620,79 @@ TEST_F(TunPortTest, AnOwnQueueIsOfTheSameWorker) {
   }
 }
 
-// Two superframes of 63 segments, which is nearly two turns.
-void SendSuperframes(const char* source, const char* destination) {
-  constexpr int kSize = 100;
+// `times` superframes of `segments` segments of `size` bytes.
+void SendSuperframes(const char* source, const char* destination, int size, int segments,
+                     int times) {
   const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM, 0));
   const SocketAddress from = SocketAddress::From(Ip(source), 0);
   const SocketAddress to = SocketAddress::From(Ip(destination), 9);
   ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&from.storage), from.length), 0);
-  ASSERT_EQ(::setsockopt(socket.get(), IPPROTO_UDP, UDP_SEGMENT, &kSize, sizeof kSize), 0);
-  const ByteVector bytes(std::size_t{kSize} * 63);
-  for (int i = 0; i < 2; ++i) {
+  ASSERT_EQ(::setsockopt(socket.get(), IPPROTO_UDP, UDP_SEGMENT, &size, sizeof size), 0);
+  const ByteVector bytes(static_cast<std::size_t>(size * segments));
+  for (int i = 0; i < times; ++i) {
     ASSERT_EQ(::sendto(socket.get(), bytes.data(), bytes.size(), 0,
                        reinterpret_cast<const sockaddr*>(&to.storage), to.length),
               static_cast<ssize_t>(bytes.size()));
   }
 }
 
-// Sources whose queue is always empty get at most three quarters of a batch, also with a few
-// superframes.
-TEST_F(TunPortTest, SuperframesInFreshQueuesLeaveTheBacklogItsShare) {
-  const auto port = OpenTun("t0");
-  ASSERT_NE(port, nullptr);
-  ASSERT_TRUE(port->steers_by_source());
-  ASSERT_TRUE(port->features().udp_segmentation);
-  for (const char* address : {"10.9.0.3/24", "10.9.0.4/24", "10.9.0.5/24", "10.9.0.6/24"})
-    ASSERT_EQ(RunIp(std::string("addr add ") + address + " dev t0"), "");
-  while (port->Receive(batch_) != 0) {
+// t0, and five sources with queues of their own.
+class FreshQueuesTest : public TunPortTest {
+ protected:
+  void SetUp() override {
+    TunPortTest::SetUp();
+    port_ = OpenTun("t0");
+    ASSERT_NE(port_, nullptr);
+    ASSERT_TRUE(port_->steers_by_source());
+    ASSERT_TRUE(port_->features().udp_segmentation);
+    for (const char* source : kSources)
+      ASSERT_EQ(RunIp(absl::StrCat("addr add ", source, "/24 dev t0")), "");
+    Drain();
   }
-  Flood("10.9.0.1", "10.9.0.2", 400);
-  ASSERT_NE(port->Receive(batch_), 0u);  // some; the rest are the backlog
-  for (const char* source : {"10.9.0.3", "10.9.0.4", "10.9.0.5", "10.9.0.6"})
-    SendSuperframes(source, "10.9.0.2");
-  ASSERT_NE(port->Receive(batch_), 0u);
-  std::size_t superframes = 0;
-  std::size_t of_backlog = 0;
-  for (const Packet& packet : batch_) {
-    superframes += packet.segmentation == Segmentation::kUdp ? 1 : 0;
-    const auto inner = ParseInnerIp(packet.bytes());
-    of_backlog += inner && inner->source() == Ip("10.9.0.1") ? 1 : 0;
+  void Drain() {
+    while (port_->Receive(batch_) != 0) {
+    }
   }
-  EXPECT_GT(superframes, 0u);
-  EXPECT_GT(of_backlog, 0u);
+  // One Receive: how many packets each source has.
+  std::map<std::string, int> Receive() {
+    std::map<std::string, int> counts;
+    port_->Receive(batch_);
+    for (const Packet& packet : batch_) {
+      if (const auto inner = ParseInnerIp(packet.bytes())) ++counts[inner->source().ToString()];
+    }
+    return counts;
+  }
+
+  static constexpr const char* kSources[] = {"10.9.0.3", "10.9.0.4", "10.9.0.5", "10.9.0.6",
+                                             "10.9.0.7"};
+  std::unique_ptr<TunPort> port_;
+};
+
+// They get at most three quarters of a batch: of its packets on the wire, its bytes, its frames.
+TEST_F(FreshQueuesTest, LeaveTheBacklogItsShare) {
+  const struct { int size, segments, times; } rows[] = {{100, 63, 2}, {1400, 45, 2}, {100, 1, 20}};
+  for (const auto& row : rows) {
+    Flood("10.9.0.1", "10.9.0.2", 400);
+    ASSERT_NE(port_->Receive(batch_), 0u);  // some; the rest are the backlog
+    for (const char* source : kSources)
+      SendSuperframes(source, "10.9.0.2", row.size, row.segments, row.times);
+    const std::map<std::string, int> counts = Receive();
+    EXPECT_GT(counts.size(), 2u) << row.segments;
+    EXPECT_EQ(counts.count("10.9.0.1"), 1u) << row.segments;
+    std::uint32_t wire_packets = 0;
+    for (const Packet& packet : batch_) wire_packets += WirePackets(packet);
+    EXPECT_LT(wire_packets, 256u + 63u) << row.segments;
+    Drain();
+  }
+}
+
+// Also one that a batch had no room for.
+TEST_F(FreshQueuesTest, HaveOneTurnBeforeTheOthersHaveTheNext) {
+  for (const char* source : kSources) SendSuperframes(source, "10.9.0.2", 100, 63, 3);
+  EXPECT_THAT(Receive(), ::testing::SizeIs(4));
+  const std::map<std::string, int> counts = Receive();
+  EXPECT_THAT(counts, ::testing::SizeIs(5));
+  for (const auto& [source, count] : counts) EXPECT_EQ(count, 1) << source;
 }
 
 // Without BPF the kernel steers by flow, independent of our writes to the device: it would
@@ -683,6 +777,13 @@ TEST_F(TunPortTest, WithoutTheCapabilityItIsNamed) {
   ASSERT_EQ(::waitpid(child, &result, 0), child);
   ASSERT_TRUE(WIFEXITED(result));
   EXPECT_EQ(WEXITSTATUS(result), 0);
+}
+
+TEST_F(TunPortTest, AQueueForWritesThatCannotBeDetachedIsAnError) {
+  WhereRefused({{.call = SYS_ioctl, .error = EINVAL, .second = TUNSETQUEUE}}, [] {
+    EXPECT_THAT(TunPort::Open({.name = "t0"}).status().ToString(),
+                HasSubstr("TUN device \"t0\": the kernel refused to create it"));
+  });
 }
 
 // A persistent device of that name would outlive us, with foreign configuration on it.

@@ -7,33 +7,42 @@
 #include <gtest/gtest.h>
 #include <linux/capability.h>
 #include <linux/ethtool.h>
+#include <linux/if_tun.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <source_location>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dataplane/offload.h"
+#include "dataplane/ports/udp_paths_linux.h"
 #include "dataplane/ports/udp_port.h"
 #include "tests/dataplane/ports/packet_socket.h"
 #include "tests/support/netns.h"
 #include "tests/support/packet_builder.h"
+#include "tests/support/test_path.h"
 #include "tests/support/wait.h"
 #include "vxlan/encapsulation.h"
 #include "vxlan/outer_packet.h"
@@ -183,6 +192,8 @@ TEST(TunnelGsoHeaders, WhatDoesNotFit) {
   packet.headroom = 24 + 14 + 20 + 8;
   EXPECT_TRUE(TunnelGso::Fits(packet, IpFamily::kV4));
   EXPECT_FALSE(TunnelGso::Fits(packet, IpFamily::kV6));
+  packet.checksum = ChecksumState::kOnWire;
+  EXPECT_FALSE(TunnelGso::Fits(packet, IpFamily::kV4));
 }
 
 // Its checksums are complete, as on a wire.
@@ -324,7 +335,7 @@ TEST_F(TunnelGsoTest, WholeAndCutSuperframesAreTheSameOnTheWire) {
 }
 
 TEST_F(TunnelGsoTest, TakesOnlyWhatMayGoThatWay) {
-  const auto port = OpenPort(Ip("10.0.0.1"));
+  const auto port = OpenPort(Ip("10.0.0.1"), /*checksum=*/false);
   ASSERT_TRUE(port);
   const ByteVector inner = Tcp("10.244.1.2", "10.244.2.3");
   Packet packet = Superframe(slab_, inner, IpProtocol::kTcp, Ip("10.0.0.2"));
@@ -336,6 +347,19 @@ TEST_F(TunnelGsoTest, TakesOnlyWhatMayGoThatWay) {
   packet.may_fragment = true;
   EXPECT_FALSE(port->Takes(packet, {})) << "may be fragmented";
   packet.may_fragment = false;
+  packet.segment_size = 0;
+  EXPECT_FALSE(port->Takes(packet, {})) << "is cut nowhere";
+  packet.segment_size = kSegment;
+  packet.checksum = ChecksumState::kOnWire;
+  EXPECT_FALSE(port->Takes(packet, {})) << "has its checksum";
+  packet.checksum = ChecksumState::kPartial;
+  std::byte& header_length = packet.data[packet.checksum_start + 12];
+  const std::byte former = std::exchange(header_length, std::byte{0});
+  EXPECT_FALSE(port->Takes(packet, {})) << "has no TCP header";
+  header_length = former;
+  packet.segmentation = Segmentation::kDatagrams;
+  EXPECT_FALSE(port->Takes(packet, {})) << "is no superframe";
+  packet.segmentation = Segmentation::kTcp;
   packet.segment_size = 1500 - 50 - 40 + 1;
   EXPECT_FALSE(port->Takes(packet, {})) << "larger than the device's MTU";
   --packet.segment_size;
@@ -343,6 +367,63 @@ TEST_F(TunnelGsoTest, TakesOnlyWhatMayGoThatWay) {
   EXPECT_EQ(RunIp("link set near0 mtu 1400"), "");
   gso_->RoutesChanged();
   EXPECT_FALSE(port->Takes(packet, {})) << "larger than the device's new MTU";
+}
+
+// The destinations that are asked for at once are few.
+TEST_F(TunnelGsoTest, TakesNothingByARouteThatIsOutOfDate) {
+  const auto port = OpenPort(Ip("10.0.0.1"));
+  ASSERT_TRUE(port);
+  Packet packet =
+      Superframe(slab_, Tcp("10.244.1.2", "10.244.2.3"), IpProtocol::kTcp, Ip("10.0.0.2"));
+  Track(*port, packet);
+  EXPECT_TRUE(port->Takes(packet, {}));
+  gso_->RoutesChanged();
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    packet.outer_address = IpAddress::V4(0x0a00'0010 + i);
+    port->Takes(packet, {});
+  }
+  packet.outer_address = Ip("10.0.0.2");
+  EXPECT_FALSE(port->Takes(packet, {}));
+  EXPECT_TRUE(port->Takes(packet, std::chrono::seconds(1)));
+}
+
+TEST_F(TunnelGsoTest, WhatTheKernelRefusesIsCutForAWhile) {
+  const auto port = OpenPort(Ip("10.0.0.1"));
+  ASSERT_TRUE(port);
+  Packet packet =
+      Superframe(slab_, Tcp("10.244.1.2", "10.244.2.3"), IpProtocol::kTcp, Ip("10.0.0.2"));
+  Packet wrong = packet;
+  wrong.checksum_offset = 6;  // the kernel knows where it is
+  batch_.Add(wrong);
+  port->Send(batch_);
+  EXPECT_EQ(batch_[0].verdict, Verdict::kWireError);
+  std::uint64_t refused = 0;
+  for (const NamedCount& count : port->Counts())
+    refused += count.name == "superframe-refused" ? count.value : 0;
+  EXPECT_EQ(refused, 1u);
+  for (const auto& [second, taken] : {std::pair(9, false), std::pair(10, true)}) {
+    const Timestamp now = std::chrono::seconds(second);
+    Track(*port, packet, now);
+    EXPECT_EQ(port->Takes(packet, now), taken) << second;
+  }
+}
+
+TEST_F(TunnelGsoTest, ASuperframeBetweenPacketsOfItsFlowIsSentByItself) {
+  const auto port = OpenPort(Ip("10.0.0.1"));
+  ASSERT_TRUE(port);
+  const Packet packet =
+      Superframe(slab_, Tcp("10.244.1.2", "10.244.2.3"), IpProtocol::kTcp, Ip("10.0.0.2"));
+  PacketSlab small(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    Packet& plain = batch_.Add(small.Lend(i));
+    plain.length = 100;
+    plain.outer_address = packet.outer_address;
+    plain.outer_port = packet.outer_port;
+    if (i == 0) batch_.Add(packet);
+  }
+  port->Send(batch_);
+  for (const Packet& each : batch_) EXPECT_EQ(each.verdict, Verdict::kForward);
+  EXPECT_EQ(gso_->sent(), 1u);
 }
 
 // Conntrack knows only flows of which it has lately seen a packet, and a firewall may drop ICMP
@@ -416,7 +497,169 @@ TEST_F(TunnelGsoTest, ADeviceThatIsDownOrDeletedTakesNothing) {
   }
 }
 
-TEST_F(TunnelGsoTest, TheNameMustBeFree) {
+// An rtattr.
+ByteVector Attribute(std::uint16_t type, const ByteVector& value, std::uint16_t length = 0) {
+  const rtattr header{length != 0 ? length : static_cast<std::uint16_t>(4 + value.size()), type};
+  ByteVector bytes(4);
+  std::memcpy(bytes.data(), &header, 4);
+  bytes.insert(bytes.end(), value.begin(), value.end());
+  bytes.resize(RTA_ALIGN(bytes.size()));
+  return bytes;
+}
+
+// The kernel's answer to the route query `number`.
+ByteVector RouteAnswer(std::uint32_t number, const std::vector<ByteVector>& attributes = {},
+                       unsigned char kind = RTN_UNICAST, std::uint16_t type = RTM_NEWROUTE) {
+  nlmsghdr header{};
+  rtmsg route{};
+  route.rtm_type = kind;
+  ByteVector bytes(NLMSG_LENGTH(sizeof route));
+  for (const ByteVector& each : attributes) bytes.insert(bytes.end(), each.begin(), each.end());
+  header.nlmsg_len = static_cast<std::uint32_t>(bytes.size());
+  header.nlmsg_type = type;
+  header.nlmsg_seq = number;
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + NLMSG_HDRLEN, &route, sizeof route);
+  return bytes;
+}
+
+void Deliver(int descriptor, const ByteVector& bytes) {
+  sockaddr_nl to{};
+  to.nl_family = AF_NETLINK;
+  (void)::bind(descriptor, reinterpret_cast<const sockaddr*>(&to), sizeof to);  // gives an address
+  socklen_t size = sizeof to;
+  ASSERT_EQ(::getsockname(descriptor, reinterpret_cast<sockaddr*>(&to), &size), 0);
+  const FileDescriptor sender(::socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
+  ASSERT_EQ(::sendto(sender.get(), bytes.data(), bytes.size(), 0,
+                     reinterpret_cast<const sockaddr*>(&to), size),
+            static_cast<ssize_t>(bytes.size()))
+      << std::strerror(errno);
+}
+
+// Of two answers: whether ICMP has told the route's MTU, and the route itself.
+TEST_F(TunnelGsoTest, OnlyAPlainRouteByTheDeviceIsUsed) {
+  const auto number = [](std::uint32_t value, std::size_t size = 4) {
+    ByteVector bytes(4);
+    std::memcpy(bytes.data(), &value, 4);
+    bytes.resize(size);
+    return bytes;
+  };
+  const std::uint32_t near = gso_->egress_index();
+  const ByteVector out = Attribute(RTA_OIF, number(near)), ones(32, std::byte{0xff});
+  const ByteVector plain = RouteAnswer(1, {out}), whole = RouteAnswer(2, {out});
+  const ByteVector cut_off(whole.begin(), whole.begin() + NLMSG_HDRLEN);
+  const ByteVector refused = RouteAnswer(2, {}, 0, NLMSG_ERROR);
+  struct Row {
+    const char* what;
+    std::vector<ByteVector> answers;
+    std::uint32_t route_mtu, whole_limit;
+  };
+  const Row rows[] = {
+      {"plain", {plain, whole}, 1500, 1500},
+      {"too short", {plain, cut_off, whole}, 1500, 1500},
+      {"another's", {plain, RouteAnswer(99), whole}, 1500, 1500},
+      {"none", {plain, refused}, 1500, 0},
+      {"none about its MTU", {RouteAnswer(1, {}, 0, NLMSG_ERROR), whole}, 0, 1500},
+      {"learnt", {RouteAnswer(1, {Attribute(RTA_CACHEINFO, ones)}), whole}, 0, 1500},
+      {"half of it",
+       {RouteAnswer(1, {Attribute(RTA_CACHEINFO, number(1)), Attribute(50, ones)}), whole},
+       1500,
+       1500},
+      {"other numbers", {RouteAnswer(1, {Attribute(RTA_METRICS, ones)}), whole}, 1500, 1500},
+      {"an attribute of no length",
+       {plain, RouteAnswer(2, {out, Attribute(50, ones, 2)})},
+       1500,
+       1500},
+      {"one beyond the end", {plain, RouteAnswer(2, {out, Attribute(50, ones, 100)})}, 1500, 1500},
+      {"half a device", {plain, RouteAnswer(2, {Attribute(RTA_OIF, number(near, 2))})}, 1500, 0},
+      {"no unicast", {plain, RouteAnswer(2, {out}, RTN_BLACKHOLE)}, 1500, 0},
+      {"several", {plain, RouteAnswer(2, {out, Attribute(RTA_MULTIPATH, number(0))})}, 1500, 0},
+      {"a tunnel", {plain, RouteAnswer(2, {out, Attribute(RTA_ENCAP, number(0))})}, 1500, 0},
+      {"a tunnel's kind",
+       {plain, RouteAnswer(2, {out, Attribute(RTA_ENCAP_TYPE, number(0))})},
+       1500,
+       0},
+  };
+  const int next = ::dup(STDIN_FILENO);
+  ::close(next);
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    UdpPaths paths(4789);
+    ASSERT_TRUE(paths.Open({.bind_address = Ip("10.0.0.1"), .tunnel_gso = gso_}).ok());
+    for (const ByteVector& answer : row.answers) Deliver(next + 1, answer);
+    const UdpPaths::Path& path = paths.To(Ip("10.0.0.2"), {});
+    EXPECT_EQ(path.route_mtu, row.route_mtu);
+    EXPECT_EQ(path.whole_limit, row.whole_limit);
+  }
+  {
+    UdpPaths paths(4789);
+    ASSERT_TRUE(paths.Open({.tunnel_gso = gso_}).ok());
+    Deliver(next + 1, plain);
+    EXPECT_EQ(paths.To(Ip("203.0.113.1"), {}).whole_limit, 0u) << "without a source";
+  }
+  UdpPaths paths(4789);
+  const UdpOptions v6{.family = IpFamily::kV6, .bind_address = Ip("fd00::1"), .tunnel_gso = gso_};
+  ASSERT_TRUE(paths.Open(v6).ok());
+  EXPECT_EQ(paths.To(Ip("fd00::2"), {}).route_mtu, 1500u);
+  Deliver(next + 1, RouteAnswer(3, {out}));
+  EXPECT_EQ(paths.To(Ip("2001:db8::1"), {}).route_mtu, 0u) << "not the former one's";
+  EXPECT_EQ(RunIp("link del near0"), "");
+  Deliver(next + 1, RouteAnswer(4, {out}));
+  EXPECT_EQ(paths.To(Ip("2001:db8::2"), {}).whole_limit, 0u) << "the device is gone";
+}
+
+TEST_F(TunnelGsoTest, EachDescriptorThatIsMissingIsNamed) {
+  const TunnelGsoOptions options{.name = "weft4.2", .egress_index = gso_->egress_index()};
+  ASSERT_TRUE(TunnelGso::Open(options).ok());  // UBSan opens a pipe for each new type
+  std::vector<FileDescriptor> gaps;            // between the numbers in use
+  for (int i = 0; i < 8; ++i) gaps.emplace_back(::dup(STDIN_FILENO));
+  const int next = ::dup(STDIN_FILENO);
+  ::close(next);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const auto with = [&](int more, const std::function<std::string()>& call) {
+    const rlimit few{.rlim_cur = static_cast<rlim_t>(next + more), .rlim_max = before.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    std::string result = call();
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    return result;
+  };
+  int more = 0;
+  for (const char* what :
+       {"/dev/net/tun", "cannot read its index", "the kernel refuses its BPF program",
+        "the kernel refuses a TCX link (Linux 6.6)", "cannot bring it up"}) {
+    EXPECT_EQ(
+        with(more++, [&] { return std::string(TunnelGso::Open(options).status().message()); }),
+        std::string("TAP device weft4.2: ") + what + ": Too many open files");
+  }
+  EXPECT_EQ(with(0, [&] { return gso_->Obstacle(); }), "the device weft4.1: Too many open files");
+}
+
+TEST_F(TunnelGsoTest, WhatTheKernelRefusesIsNamed) {
+  const struct {
+    Refusal refusal;
+    const char* text;
+  } rows[] = {
+      {{.call = SYS_ioctl, .error = EINVAL, .second = TUNSETVNETHDRSZ}, "no tunnel GSO"},
+      {{.call = SYS_ioctl, .error = EINVAL, .second = TUNSETVNETLE}, "no tunnel GSO"},
+      {{.call = SYS_ioctl, .error = EINVAL, .second = TUNATTACHFILTER}, "cannot attach a filter"},
+      {{.call = SYS_ioctl, .error = EINVAL, .second = SIOCGIFINDEX}, "cannot read its index"},
+      {{.call = SYS_bpf, .error = EACCES}, "grant flanneld CAP_BPF"},
+  };
+  for (const auto& row : rows) {
+    WhereRefused({row.refusal}, [&] {
+      const auto refused =
+          TunnelGso::Open({.name = "weft4.2", .egress_index = gso_->egress_index()});
+      EXPECT_THAT(std::string(refused.status().message()), HasSubstr(row.text));
+    });
+  }
+  WhereRefused({{.call = SYS_ioctl, .error = ENODEV, .second = SIOCGIFFLAGS}},
+               [&] { EXPECT_EQ(gso_->Obstacle(), "the device weft4.1: No such device"); });
+}
+
+TEST_F(TunnelGsoTest, TheNameMustBeFreeAndFitADevice) {
+  for (const char* name : {"", "sixteen-bytes-xx"})
+    EXPECT_TRUE(absl::IsInvalidArgument(TunnelGso::Open({.name = name}).status())) << name;
   const auto second =
       TunnelGso::Open({.name = "weft4.1", .egress_index = ::if_nametoindex("near0")});
   EXPECT_THAT(std::string(second.status().message()), HasSubstr("weft4.1"));
@@ -432,7 +675,9 @@ TEST_F(TunnelGsoTest, AnOldKernelIsRecognized) {
 
 TEST_F(TunnelGsoTest, NotWhereItsPacketsWouldChangeTheCpu) {
   const char kCpus[] = "/sys/class/net/weft4.1/queues/rx-0/rps_cpus";
-  EXPECT_THAT(gso_->Obstacle(), HasSubstr(kCpus)) << "another namespace's sysfs, so not known";
+  EXPECT_THAT(gso_->Obstacle(),
+              HasSubstr(std::string("whether packets keep their order: ") + kCpus))
+      << "another namespace's sysfs, so not known";
   ShowDevicesInSysfs();
   EXPECT_EQ(gso_->Obstacle(), "");
   std::ofstream(kCpus) << "1";
@@ -444,6 +689,11 @@ TEST_F(TunnelGsoTest, NotWhereItsPacketsWouldChangeTheCpu) {
       TunnelGso::Open({.name = "weft4.2", .egress_index = ::if_nametoindex("near0")});
   ASSERT_TRUE(later.ok()) << later.status();
   EXPECT_THAT((*later)->Obstacle(), HasSubstr("weft4.2/queues/rx-0/rps_cpus"));
+  const std::string many = weft::testing::TestPath().string();  // as of 64 CPUs
+  std::ofstream(many) << "00000000,00000000\n" << std::flush;
+  ASSERT_EQ(::mount(many.c_str(), kCpus, nullptr, MS_BIND, nullptr), 0);
+  EXPECT_EQ(gso_->Obstacle(), "");
+  std::filesystem::remove(many);
 }
 
 // A router solicitation and the like must not fill its queue.

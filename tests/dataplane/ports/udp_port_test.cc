@@ -12,7 +12,9 @@
 #include <gtest/gtest.h>
 #include <linux/sock_diag.h>
 #include <netinet/udp.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,12 +22,14 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <source_location>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dataplane/ports/udp_errors_linux.h"
@@ -213,6 +217,44 @@ TEST_P(UdpPortTest, RunsOfOneFlowLeaveTogetherAndKeepTheirOrder) {
   ASSERT_EQ(numbers.size(), 2u) << "two flows";
   EXPECT_EQ(numbers.begin()->second, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 7}));
   EXPECT_EQ(numbers.rbegin()->second, (std::vector<std::uint32_t>{6}));
+}
+
+TEST_P(UdpPortTest, AnAggregateIsNoPartOfARun) {
+  OpenPair();
+  Add(out_, 7, 1000, GetParam().far);
+  AddAggregate(out_, 2, 400, 400, GetParam().far);
+  near_->Send(out_);
+  EXPECT_EQ(Receive(*far_, 3),
+            (std::vector<ByteVector>{MakePacket(PortKind::kWireDatagram, 7, 1000),
+                                     MakePacket(PortKind::kWireDatagram, 0, 400),
+                                     MakePacket(PortKind::kWireDatagram, 1, 400)}));
+}
+
+TEST_P(UdpPortTest, ARunHasAtMost64PacketsAnd65000Bytes) {
+  OpenPair();
+  const struct {
+    std::uint32_t count;
+    std::size_t size;
+    std::vector<std::uint32_t> lengths;
+  } rows[] = {{128, 100, {6400, 6400}}, {64, 1400, {46 * 1400, 18 * 1400}}};
+  for (const auto& row : rows) {
+    out_.clear();
+    for (std::uint32_t i = 0; i < row.count; ++i) Add(out_, i, row.size, GetParam().far);
+    near_->Send(out_);
+    std::vector<std::uint32_t> lengths;
+    Receive(*far_, row.count, [&](const Packet& packet) { lengths.push_back(packet.length); });
+    EXPECT_EQ(lengths, row.lengths);
+  }
+}
+
+TEST_P(UdpPortTest, OnlyASinglePacketIsTooLongForUdp) {
+  OpenPair(true, 1);
+  Add(out_, 1, kMaxPacket, GetParam().name == "v4" ? Ip("203.0.113.1") : Ip("2001:db8::1"));
+  AddAggregate(out_, 47, 1394, 1394, GetParam().far);
+  near_->Send(out_);
+  EXPECT_EQ(out_[0].verdict, Verdict::kTooBigSilent) << Name(out_[0].verdict);
+  EXPECT_EQ(out_[1].verdict, Verdict::kForward) << Name(out_[1].verdict);
+  EXPECT_EQ(Receive(*far_, 47).size(), 47u);
 }
 
 TEST_P(UdpPortTest, SixtyFourFlowsHaveManySourcePortsAndEachKeepsItsOwn) {
@@ -459,6 +501,10 @@ TEST_P(UdpPortTest, AnIcmpErrorCountsOnlyAsTheAnswerToARecentPacket) {
   EXPECT_EQ(out_[0].verdict, Verdict::kForward) << Name(out_[0].verdict);
   EXPECT_EQ(out_[1].verdict, Verdict::kForward) << Name(out_[1].verdict);
   EXPECT_TRUE(Notices(*port).empty());
+  out_.clear();
+  Add(out_, 4, 1501 - family.headers, family.route);
+  port->Send(out_);
+  EXPECT_EQ(out_[0].verdict, Verdict::kTooBigSilent) << "as the device's MTU says";
 }
 
 // Where pods cannot follow the path's MTU: without DF, for routers to cut; IPv6 routers do not.
@@ -474,7 +520,8 @@ TEST_P(UdpPortTest, APacketThatMayBeFragmentedLeavesWithoutDf) {
   const std::uint32_t size = 1350 - family.headers;
   Add(out_, 1, size, family.route).may_fragment = true;
   AddAggregate(out_, 3, static_cast<std::uint16_t>(size), 50, family.route).may_fragment = true;
-  Add(out_, 4, 100, family.route);
+  Add(out_, 4, 100, family.route).may_fragment = true;
+  Add(out_, 5, 100, family.route);
   port->Send(out_);
   for (const Packet& packet : out_)
     EXPECT_EQ(packet.verdict, Verdict::kForward) << Name(packet.verdict);
@@ -489,9 +536,9 @@ TEST_P(UdpPortTest, APacketThatMayBeFragmentedLeavesWithoutDf) {
         flags.push_back(LoadBe16(packet.data() + 6));
       fragments += !v4 && Load8(packet.data() + 6) == 44 ? 1 : 0;
     }
-    return last > 0;
+    return last >= 2;
   }));
-  EXPECT_EQ(last, 1u);
+  EXPECT_EQ(last, 2u);
   if (v4) {
     ASSERT_GE(flags.size(), 3u) << "segments may pass the device as one";
     for (std::size_t i = 0; i + 1 < flags.size(); ++i) EXPECT_EQ(flags[i], 0) << i;
@@ -587,13 +634,54 @@ TEST_P(UdpPortTest, AnUnreachablePeerIsTriedOnceABatch) {
   };
   const IpAddress unreachable = v4 ? Ip("203.0.113.1") : Ip("2001:db8::1");
   const std::uint64_t before = tries();
-  for (std::uint32_t i = 0; i < 100; ++i) Add(out_, i, 100 + i, unreachable);
-  Add(out_, 100, 500, GetParam().near);
+  for (std::uint32_t i = 0; i < 200; ++i)
+    Add(out_, i, 100 + i, i % 2 == 0 ? unreachable : GetParam().near);
   near_->Send(out_);
-  for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(out_[i].verdict, Verdict::kWireError) << i;
-  EXPECT_EQ(out_[100].verdict, Verdict::kForward);
+  for (std::uint32_t i = 0; i < 200; ++i)
+    EXPECT_EQ(out_[i].verdict, i % 2 == 0 ? Verdict::kWireError : Verdict::kForward) << i;
   EXPECT_EQ(Count(*near_, "send-error"), 100u) << "each is counted";
   EXPECT_LE(tries() - before, 5u) << "but not tried";
+}
+
+// Segments that were one message, each of which would be counted by itself.
+TEST_P(UdpPortTest, AnErrorOfThePeerOrAFirewallConcernsAllSegmentsOfAMessage) {
+  OpenPair(true, 1);
+  for (std::uint32_t i = 0; i < 5; ++i) Add(out_, i, 500, GetParam().far);
+  std::uint64_t count = 0;
+  for (const int error : {ENETUNREACH, EHOSTUNREACH, ENETDOWN, EPERM}) {
+    for (Packet& packet : out_) packet.verdict = Verdict::kForward;
+    WhereRefused({{.call = SYS_sendmmsg, .error = error}, {.call = SYS_sendmsg, .error = error}},
+                 [&] { near_->Send(out_); });
+    for (const Packet& packet : out_) EXPECT_EQ(packet.verdict, Verdict::kWireError) << error;
+    EXPECT_EQ(Count(*near_, "send-error"), ++count) << error;
+  }
+}
+
+TEST_P(UdpPortTest, ARefusalToSegmentIsRememberedForAWhile) {
+  OpenPair(true, 1);
+  for (std::uint32_t i = 0; i < 5; ++i) Add(out_, i, 500, GetParam().far);
+  for (const auto& [second, refusals] :
+       {std::pair(100, 1u), std::pair(109, 1u), std::pair(110, 2u)}) {
+    for (Packet& packet : out_) packet.verdict = Verdict::kForward;
+    out_.now = std::chrono::seconds(second);
+    WhereRefused({{.call = SYS_sendmmsg, .error = EIO}, {.call = SYS_sendmsg, .error = EIO}},
+                 [&] { near_->Send(out_); });
+    EXPECT_EQ(Count(*near_, "segmentation-refused"), refusals) << second;
+  }
+}
+
+TEST_P(UdpPortTest, AMessageThatTheQueueHasNoRoomForIsDroppedWholeAndNoOther) {
+  const Family& family = GetParam();
+  const auto port = Open(
+      {.bind_address = family.name == "v4" ? Ip("10.0.0.1") : Ip("fd00::1"), .sending_sockets = 1});
+  ASSERT_NE(port, nullptr);
+  ASSERT_EQ(RunTc("qdisc add dev near0 root bfifo limit 1500"), "");
+  AddAggregate(out_, 5, 1000, 1000, family.route);
+  Add(out_, 1, 100, family.route);
+  port->Send(out_);
+  EXPECT_EQ(RunTc("qdisc del dev near0 root"), "");
+  EXPECT_EQ(out_[0].verdict, Verdict::kWireFull) << Name(out_[0].verdict);
+  EXPECT_EQ(out_[1].verdict, Verdict::kForward) << Name(out_[1].verdict);
 }
 
 // When a full queue stops an aggregate half-way, a part was sent.
@@ -618,8 +706,13 @@ TEST_P(UdpPortTest, PacketsSentBeforeAnErrorAreKnown) {
 
 TEST_P(UdpPortTest, AnIcmpErrorWakesIsCountedAndSpoilsNoSend) {
   OpenPair(true, 1);
-  const IpAddress unreachable = GetParam().name == "v4" ? Ip("127.0.0.9") : Ip("fd01::2");
-  if (GetParam().name == "v6") far_.reset();  // its address, without it
+  const bool v4 = GetParam().name == "v4";
+  const IpAddress unreachable = v4 ? Ip("127.0.0.9") : Ip("fd01::2");
+  if (!v4) far_.reset();  // its address, without it
+  const int on = 1;       // the error is not the only control message
+  ASSERT_EQ(::setsockopt(SocketWithPort(49'152), v4 ? IPPROTO_IP : IPPROTO_IPV6,
+                         v4 ? IP_RECVTTL : IPV6_RECVHOPLIMIT, &on, sizeof on),
+            0);
   Add(out_, 1, 100, unreachable);
   near_->Send(out_);
   EXPECT_EQ(out_[0].verdict, Verdict::kForward);
@@ -632,8 +725,8 @@ TEST_P(UdpPortTest, AnIcmpErrorWakesIsCountedAndSpoilsNoSend) {
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].destination, unreachable);
   EXPECT_EQ(errors[0].from, unreachable);
-  EXPECT_EQ(errors[0].type, GetParam().name == "v4" ? 3 : 1) << "destination unreachable";
-  EXPECT_EQ(errors[0].code, GetParam().name == "v4" ? 3 : 4) << "port unreachable";
+  EXPECT_EQ(errors[0].type, v4 ? 3 : 1) << "destination unreachable";
+  EXPECT_EQ(errors[0].code, v4 ? 3 : 4) << "port unreachable";
   EXPECT_EQ(errors[0].count, 1u);
   EXPECT_FALSE(IsReadable(*near_, std::chrono::milliseconds(0))) << "an idle worker may sleep";
 
@@ -651,6 +744,21 @@ TEST_P(UdpPortTest, AnIcmpErrorWakesIsCountedAndSpoilsNoSend) {
   EXPECT_EQ(Count(*near_, "icmp-refused"), 2u);
   EXPECT_EQ(near_->Errors()[0].count, 2u);
   EXPECT_EQ(Count(*near_, "send-error"), 0u);
+}
+
+TEST_P(UdpPortTest, ABusyWorkerReadsErrorsNowAndThen) {
+  OpenPair(true, 1);
+  EXPECT_EQ(AddIp6("fd01::3/128", "lo"), "");
+  Add(out_, 1, 100, GetParam().name == "v4" ? Ip("127.0.0.9") : Ip("fd01::3"));
+  near_->Send(out_);
+  EXPECT_TRUE(Wait(*near_));
+  static Batch batch;
+  for (int round = 0; round < 64; ++round) {
+    EXPECT_EQ(Count(*near_, "icmp-refused"), 0u);
+    SendBytes(*far_, MakePacket(PortKind::kWireDatagram, 1, 100), GetParam().near);
+    EXPECT_GE(near_->Receive(batch), 1u);
+  }
+  EXPECT_EQ(Count(*near_, "icmp-refused"), 1u);
 }
 
 // One of `near_`, which also receives, and one of `far_`, in turn: of one size and from one socket,
@@ -682,14 +790,15 @@ TEST_P(UdpPortTest, WithoutChecksumsAggregatesAreSplit) {
   EXPECT_EQ(near_->features().datagram_aggregation, GetParam().name == "v6")
       << "over IPv6 there is always a checksum";
   EXPECT_TRUE(far_->features().datagram_aggregation);
+  Add(out_, 8, 100, GetParam().far);
   AddAggregate(out_, 4, 900, 77, GetParam().far);
   Add(out_, 9, 100, GetParam().far);
   near_->Send(out_);
-  EXPECT_EQ(out_[0].verdict, Verdict::kForward) << Name(out_[0].verdict);
-  const std::vector<ByteVector> got = Receive(*far_, 5);
-  ASSERT_EQ(got.size(), 5u);
-  EXPECT_EQ(got[3], MakePacket(PortKind::kWireDatagram, 3, 77));
-  EXPECT_EQ(got[4], MakePacket(PortKind::kWireDatagram, 9, 100));
+  EXPECT_EQ(out_[1].verdict, Verdict::kForward) << Name(out_[1].verdict);
+  const std::vector<ByteVector> got = Receive(*far_, 6);
+  ASSERT_EQ(got.size(), 6u);
+  EXPECT_EQ(got[4], MakePacket(PortKind::kWireDatagram, 3, 77));
+  EXPECT_EQ(got[5], MakePacket(PortKind::kWireDatagram, 9, 100));
 }
 
 // Zero is accepted over IPv6 too: RFC 7348 section 5 says "MUST be accepted", and RFC 6935 section
@@ -830,6 +939,31 @@ TEST(UdpPaths, ASegmentationErrorIsRememberedForItsDestinationForAWhile) {
       << "other destinations are not concerned";
 }
 
+TEST(UdpPaths, WhatWasSentWholeIsAnsweredButTracksNoFlow) {
+  using std::chrono::seconds;
+  UdpPaths paths(kVxlanPort);
+  const IpAddress there = Ip("127.0.0.2");
+  EXPECT_FALSE(paths.IsTracked(3, there, seconds(1)));
+  EXPECT_FALSE(paths.WasSentLately(3, there, seconds(1)));
+  paths.NoteSentWhole(3, there, seconds(1));
+  EXPECT_FALSE(paths.IsTracked(3, there, seconds(1)));
+  EXPECT_TRUE(paths.WasSentLately(3, there, seconds(4)));
+  EXPECT_FALSE(paths.WasSentLately(3, there, seconds(5)));
+  paths.NoteSent(3, there, seconds(1));
+  EXPECT_TRUE(paths.IsTracked(3, there, seconds(6)));
+  EXPECT_FALSE(paths.IsTracked(3, there, seconds(7)));
+}
+
+// The former source would remain.
+TEST(UdpPaths, ASocketThatStaysConnectedKnowsNoRoute) {
+  ASSERT_EQ(EnterPrivateNetns(), "");
+  UdpPaths paths(kVxlanPort);
+  ASSERT_TRUE(paths.Open({.family = IpFamily::kV6, .bind_address = Ip("::")}).ok());
+  // An address of IPv6 is longer than the one that disconnects.
+  WhereRefused({{.call = SYS_connect, .error = EINVAL, .third = sizeof(sockaddr)}},
+               [&] { EXPECT_EQ(paths.To(Ip("::1"), {}).route_mtu, 0u); });
+}
+
 TEST(UdpPaths, TheRouteIsReadPeriodically) {
   ASSERT_EQ(EnterPrivateNetns(), "");
   using std::chrono::seconds;
@@ -863,10 +997,40 @@ TEST(UdpPaths, TheRouteIsReadWithoutTheFormerSource) {
   EXPECT_EQ(RunIp("route del 10.77.0.0/16 dev lo"), "");
 }
 
+// Errors of this host itself, of two sockets.
+TEST(UdpErrors, SomeAreReadAtATime) {
+  ASSERT_EQ(EnterPrivateNetns(), "");
+  ASSERT_EQ(RunIp("link set lo mtu 1500"), "");
+  const UdpPaths paths(kVxlanPort);
+  UdpErrors errors(paths, kVxlanPort);
+  ASSERT_TRUE(errors.Open().ok());
+  const SocketAddress to = SocketAddress::From(Ip("127.0.0.1"), 9);
+  const ByteVector bytes(2000);
+  std::vector<FileDescriptor> sockets;
+  for (int i = 0; i < 2; ++i) {
+    const int fd = sockets.emplace_back(::socket(AF_INET, SOCK_DGRAM, 0)).get();
+    const int on = 1, probe = IP_PMTUDISC_PROBE, room = 16 << 20;
+    ASSERT_EQ(::setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on), 0);
+    ASSERT_EQ(::setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &probe, sizeof probe), 0);
+    ASSERT_EQ(::setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room), 0);
+    ASSERT_TRUE(errors.Watch(fd).ok());
+    for (int sent = 0; sent < 300; ++sent) {
+      EXPECT_LT(::sendto(fd, bytes.data(), bytes.size(), 0,
+                         reinterpret_cast<const sockaddr*>(&to.storage), to.length),
+                0);
+    }
+  }
+  EXPECT_EQ(errors.DrainAll({}), 256u);
+  std::array<PathMtuNotice, 2> notices;
+  ASSERT_EQ(errors.TakeNotices(notices), 1u);
+  EXPECT_EQ(notices[0].outer_mtu, 1500u);
+}
+
 TEST(UdpErrors, OfSeveralPathMtusTheLeastIsKeptUntilItIsTaken) {
   const UdpPaths paths(kVxlanPort);
   UdpErrors errors(paths, kVxlanPort);
   for (const std::uint32_t mtu : {1400u, 1300u, 1350u}) errors.Note({Ip("10.0.0.2"), mtu});
+  errors.Note({Ip("10.0.0.3"), 0});
   std::array<PathMtuNotice, 2> notices;
   ASSERT_EQ(errors.TakeNotices(notices), 1u);
   EXPECT_EQ(notices[0].outer_mtu, 1300u);
@@ -905,6 +1069,42 @@ TEST(UdpReceiver, A32BitCountIsExtended) {
   EXPECT_EQ(Widen(0x7'0000'0003, 4), 0x7'0000'0004u);
 }
 
+TEST(UdpReceiver, ADatagramThatIsCutOffIsAnError) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+  const FileDescriptor sender(ends[0]);
+  const auto receiver = std::make_unique<UdpReceiver>(FileDescriptor(ends[1]));
+  const int room = 1 << 20;
+  ASSERT_EQ(::setsockopt(sender.get(), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room), 0);
+  const ByteVector bytes(kMaxPacket + 1);
+  ASSERT_EQ(::send(sender.get(), bytes.data(), bytes.size(), 0),
+            static_cast<ssize_t>(bytes.size()));
+  static Batch batch;
+  EXPECT_EQ(receiver->Receive(batch), 1u);
+  EXPECT_TRUE(batch.empty());
+  EXPECT_EQ(receiver->errors(), 1u);
+}
+
+TEST_P(UdpPortTest, ATtlIsNoEcn) {
+  const bool v4 = GetParam().name == "v4";
+  FileDescriptor socket(::socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM, 0));
+  const SocketAddress any = SocketAddress::From(GetParam().near, 0);
+  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&any.storage), any.length), 0);
+  const SocketAddress self = SocketAddress::From(GetParam().near, BoundPort(socket));
+  const int on = 1, ttl = 65, level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
+  ASSERT_EQ(::setsockopt(socket.get(), level, v4 ? IP_RECVTTL : IPV6_RECVHOPLIMIT, &on, sizeof on),
+            0);
+  ASSERT_EQ(::setsockopt(socket.get(), level, v4 ? IP_TTL : IPV6_UNICAST_HOPS, &ttl, sizeof ttl),
+            0);
+  ASSERT_EQ(::sendto(socket.get(), "x", 1, 0, reinterpret_cast<const sockaddr*>(&self.storage),
+                     self.length),
+            1);
+  const auto receiver = std::make_unique<UdpReceiver>(std::move(socket));
+  static Batch batch;
+  ASSERT_EQ(receiver->Receive(batch), 1u);
+  EXPECT_EQ(batch[0].outer_ecn, 0);
+}
+
 TEST_P(UdpPortTest, RefusesTheOtherFamily) {
   OpenPair();
   Add(out_, 1, 100, GetParam().name == "v4" ? Ip("fd00::2") : Ip("10.0.0.2"));
@@ -921,6 +1121,11 @@ TEST_P(UdpPortTest, RefusesDescriptorsItCannotSend) {
   Packet& superframe = Add(out_, 4, 100, GetParam().far);
   superframe.segmentation = Segmentation::kTcp;
   superframe.segment_size = 50;
+  Packet& partial = Add(out_, 5, 100, GetParam().far);
+  partial = superframe;
+  partial.checksum = ChecksumState::kPartial;
+  EXPECT_TRUE(near_->Takes(out_[3], {}));
+  EXPECT_FALSE(near_->Takes(partial, {}));
   near_->Send(out_);
   for (std::size_t i = 0; i < out_.size(); ++i)
     EXPECT_EQ(out_[i].verdict, i == 3 ? Verdict::kForward : Verdict::kWireError) << i;
@@ -1013,6 +1218,81 @@ TEST_P(UdpPortTest, SeveralWorkersDivideTheFlows) {
   // Another daemon does not become one of them.
   EXPECT_TRUE(absl::IsAlreadyExists(UdpPort::Open(options).status()));
   EXPECT_TRUE(absl::IsAlreadyExists(UdpPort::OpenAll(options, 2).status()));
+}
+
+// The receiving socket, the error queue, two for routes, the sending socket.
+TEST_P(UdpPortTest, EachDescriptorThatIsMissingIsNamed) {
+  UdpOptions options;
+  options.family = GetParam().near.family();
+  options.bind_address = GetParam().near;
+  options.port = 0;
+  options.sending_sockets = 1;
+  ASSERT_TRUE(UdpPort::Open(options).ok());  // UBSan opens a pipe for each new type
+  const int next = ::dup(STDIN_FILENO);
+  ::close(next);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlim_t count = static_cast<rlim_t>(next);
+  for (const char* text :
+       {":0: too many open files", "UDP error queue: epoll_create1", ":0: too many open files",
+        "netlink socket for route MTUs", ":49152: too many open files"}) {
+    const rlimit few{.rlim_cur = count++, .rlim_max = before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    const absl::Status status = UdpPort::Open(options).status();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(text));
+  }
+}
+
+TEST_P(UdpPortTest, WhatTheKernelRefusesOfASocketIsAnError) {
+  UdpOptions options;
+  options.family = GetParam().near.family();
+  options.bind_address = GetParam().near;
+  options.port = 0;
+  options.udp_checksum = false;
+  options.sending_sockets = 1;
+  using Options = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  constexpr std::uint32_t kAutoFlowLabel = 70;  // IPV6_AUTOFLOWLABEL
+  const Options refused =
+      GetParam().name == "v4"
+          ? Options{{SOL_SOCKET, SO_ATTACH_FILTER},
+                    {IPPROTO_IP, IP_MTU_DISCOVER},
+                    {IPPROTO_IP, IP_RECVERR},
+                    {IPPROTO_IP, IP_TTL},
+                    {SOL_SOCKET, SO_NO_CHECK}}
+          : Options{{SOL_SOCKET, SO_ATTACH_FILTER},    {IPPROTO_IPV6, IPV6_MTU_DISCOVER},
+                    {IPPROTO_IPV6, IPV6_DONTFRAG},     {IPPROTO_IPV6, IPV6_RECVERR},
+                    {IPPROTO_IPV6, IPV6_UNICAST_HOPS}, {IPPROTO_IPV6, kAutoFlowLabel}};
+  const auto message = [](const absl::StatusOr<FileDescriptor>& socket) {
+    return std::string(socket.status().message());
+  };
+  for (const auto& each : refused) {
+    const Refusal refusal{
+        .call = SYS_setsockopt, .error = EOPNOTSUPP, .second = each.first, .third = each.second};
+    WhereRefused({refusal}, [&] {
+      EXPECT_THAT(message(OpenSendingSocket(options, 50'000, 50'001)),
+                  HasSubstr(":50000: the kernel refused it"))
+          << each.first << " " << each.second;
+      if (each.second != SO_ATTACH_FILTER) return;
+      EXPECT_THAT(message(OpenRouteSocket(options)), HasSubstr("the kernel refused it"));
+      EXPECT_EQ(MaxUdpSegments(), 64u);
+    });
+  }
+  WhereRefused({{.call = SYS_epoll_ctl, .error = ENOSPC, .second = EPOLL_CTL_ADD}}, [&] {
+    EXPECT_THAT(std::string(UdpPort::Open(options).status().message()),
+                HasSubstr("raise fs.epoll.max_user_watches"));
+  });
+  options.bind_address = GetParam().name == "v4" ? Ip("192.0.2.77") : Ip("2001:db8::77");
+  EXPECT_THAT(message(OpenSendingSocket(options, 50'000, 50'001)),
+              HasSubstr("no interface has this address"));
+  EXPECT_THAT(message(OpenRouteSocket(options)), HasSubstr("no interface has this address"));
+}
+
+TEST(SocketAddress, OfAnotherFamilyHasNoPort) {
+  sockaddr_storage storage;
+  std::memset(&storage, 0xff, sizeof storage);
+  storage.ss_family = AF_UNIX;
+  EXPECT_EQ(PortOf(storage), 0);
 }
 
 TEST_P(UdpPortTest, TooFewDescriptorsAreNamed) {
