@@ -54,6 +54,7 @@ TEST(BaseNetworkTest, OneThatKeepsTheSwitchIsEnough) {
        {NetAdapterNamePolicy("Ethernet")},
        false},
       {"on another adapter", "other", "Overlay", 0, {NetAdapterNamePolicy("Ethernet 2")}, false},
+      {"on an adapter that is not shown", "other", "Overlay", 0, {}, false},
       {"binds no adapter", "nat", "NAT", 0, {NetAdapterNamePolicy("Ethernet")}, false},
       {"our overlay itself",
        "flannel.4096",
@@ -94,6 +95,7 @@ TEST(BaseNetworkTest, OneThatDoesNotKeepTheSwitchGivesTheReason) {
   } rows[] = {
       {"right", "Overlay", {NetAdapterNamePolicy("Ethernet"), at("192.168.1.10")}, false, ""},
       {"nothing shown", "L2Bridge", {}, false, ""},
+      {"no address yet", "Overlay", {NetAdapterNamePolicy("Ethernet")}, false, ""},
       {"not settled yet", "Overlay", {at("169.254.3.4")}, false, ""},
       {"its NIC has another identity", "Overlay", {}, true, "HNS reports its adapter as gone"},
       {"another's", "NAT", {}, false, "its type is NAT, which binds no adapter"},

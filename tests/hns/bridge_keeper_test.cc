@@ -15,8 +15,10 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using namespace std::chrono_literals;
@@ -82,6 +84,7 @@ TEST(BridgeKeeperTest, TheFormerOverlayIsDeletedOnceItHasNoPods) {
   EXPECT_THAT(ledger->gone, IsEmpty());
 
   ASSERT_TRUE(stage.other_program.DeleteEndpoint(in_it, "pod1").ok());
+  ledger->networks.push_back({stage.spec.name, outcome.network_id, true});
   stage.keeper->Recheck();
   outcome = stage.Drive();
   EXPECT_THAT(outcome.notes, IsEmpty());
@@ -160,6 +163,18 @@ TEST(BridgeKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
   EXPECT_THAT(outcome.sentence, AllOf(HasSubstr("cbr0"), HasSubstr("management IP yet")));
   EXPECT_EQ(outcome.next, stage.Now() + 500ms);
   EXPECT_EQ(stage.Drive(20min).state, BridgeState::kInSync);
+}
+
+// RFC 3927: it is HNS's, while the adapter is being bound.
+TEST(BridgeKeeperTest, ALinkLocalAddressIsNoManagementIpUnlessTheNodeHasIt) {
+  BridgeStage stage({.link_local = 10s});
+  EXPECT_EQ(stage.Round().state, BridgeState::kManagementIp);
+  EXPECT_EQ(stage.Drive(20s).state, BridgeState::kInSync);
+
+  BridgeStage node({.link_local = 10s});
+  node.spec.node_address = Ip("169.254.149.216");
+  node.StartKeeper();
+  EXPECT_EQ(node.Round().state, BridgeState::kInSync);
 }
 
 TEST(BridgeKeeperTest, SomeHnsGiveTheManagementIpAfterTheAttach) {
@@ -243,6 +258,7 @@ TEST(BridgeKeeperTest, ANetworkThatAnotherProgramReplacedIsRestored) {
   BridgeSpec other = stage.spec;
   other.subnet = Cidr("10.244.9.0/24");
   BridgeStage::Output(stage.hns.Call("POST", "/networks/", BridgeNetworkJson(other)));
+  EXPECT_THAT(CallsText(stage.keeper->Inspect().value()), StartsWith("delete the network cbr0 ("));
   stage.keeper->Recheck();
   for (const char* when : {"after the delete", "a round later"})
     EXPECT_THAT(stage.Round().sentence, StartsWith("create the network cbr0: ")) << when;
@@ -321,6 +337,9 @@ TEST(BridgeInspectTest, PredictsTheKeepersActions) {
   stage.StartKeeper();
   stage.Drive();
   EXPECT_EQ(text(), "");
+  const std::string detach = BridgeEndpointPath(stage.Endpoints()[0].id) + "/detach";
+  ASSERT_TRUE(stage.hns.Call("POST", detach, "").ok());
+  EXPECT_EQ(text(), "attach the endpoint cbr0_ep to the host\n");
 }
 
 // Each call fails once, twice or until it is mended, before or after it was carried out.
@@ -385,6 +404,8 @@ TEST(BridgeKeeperTest, EachStepMayFail) {
   for (const auto& row : rows) {
     SCOPED_TRACE(row.begins);
     BridgeStage stage({.management_ip = 10min});
+    stage.spec.ambiguous = "A and B have its MAC";
+    stage.StartKeeper();
     stage.api.before = [&](const Step& step) -> MaybeRefused {
       if (step.number != row.call || row.code == hresult::kOk) return std::nullopt;
       return row.code;
@@ -394,10 +415,37 @@ TEST(BridgeKeeperTest, EachStepMayFail) {
     };
     const BridgeOutcome outcome = stage.Round();
     EXPECT_EQ(outcome.state, row.state);
-    EXPECT_THAT(outcome.sentence, StartsWith(row.begins));
+    EXPECT_THAT(outcome.sentence,
+                AllOf(StartsWith(row.begins), Not(HasSubstr(stage.spec.ambiguous))));
     EXPECT_EQ(outcome.next, stage.Now());
     EXPECT_EQ(stage.api.calls, row.call);
   }
+}
+
+TEST(BridgeKeeperTest, ADeleteThatFailsIsReported) {
+  const auto refuse = [](const Step& step) -> MaybeRefused {
+    if (!step.document.starts_with("DELETE ")) return std::nullopt;
+    return hresult::kUnspecified;
+  };
+  BridgeStage stage;
+  stage.Drive();
+  stage.keeper->SetAdapterPresent(false);
+  stage.Round();
+  stage.clock.now += 30s;
+  stage.api.before = refuse;
+  EXPECT_THAT(stage.Round().sentence, StartsWith("delete the endpoint cbr0_ep: E_FAIL"));
+  stage.spec.subnet = Cidr("10.244.9.0/24");
+  stage.StartKeeper();
+  EXPECT_THAT(stage.Round().sentence, StartsWith("delete the network cbr0: E_FAIL"));
+}
+
+TEST(BridgeKeeperTest, AnExistingNetworkNeedsNoAdapter) {
+  BridgeStage stage;
+  stage.Drive();
+  stage.spec.adapter.clear();
+  stage.spec.ambiguous = "A and B have its MAC";
+  stage.StartKeeper();
+  EXPECT_EQ(stage.Round().state, BridgeState::kInSync);
 }
 
 TEST(BridgeKeeperTest, AWrongEndpointIsReplacedOrReported) {
@@ -513,6 +561,7 @@ TEST(BridgeKeeperTest, WhereTheAdaptersNameIsRefusedTheNextChoiceIsTried) {
     BridgeOutcome outcome = stage.Round();
     if (row.told.size() > 1 && row.told.back().empty()) {
       EXPECT_EQ(outcome.state, BridgeState::kNetwork) << "not at once: HNS may take any NIC";
+      EXPECT_THAT(outcome.sentence, EndsWith("The parameter is incorrect."));
       EXPECT_THAT(told, ElementsAre("Host"));
       stage.clock.now += 30s;
       told.clear();

@@ -32,6 +32,32 @@ TEST(BridgeJsonTest, RequestsAreUpstreams) {
   EXPECT_EQ(HostAttachJson(), R"({"SystemType":"Host","CompartmentId":1})");
 }
 
+// By name, by MAC, not at all; an ambiguous MAC leaves only the name.
+TEST(BridgeJsonTest, TheNamesOfTheAdapterAreTriedInOrder) {
+  const struct {
+    std::string name, by_mac, ambiguous;
+    bool any;
+    std::vector<std::string> names;
+  } rows[] = {
+      {"Ethernet", "", "", false, {"Ethernet"}},
+      {"Ethernet", "", "", true, {"Ethernet", ""}},
+      {"Host", "Ethernet", "", false, {"Host", "Ethernet"}},
+      {"vEthernet (Ethernet)", "Ethernet", "", false, {"Ethernet"}},
+      {"", "", "", false, {""}},
+      {"Team", "", "several", true, {"Team"}},
+      {"", "", "several", true, {}},
+  };
+  for (const auto& row : rows) {
+    BridgeSpec spec = Cbr0();
+    spec.adapter = row.name;
+    spec.adapter_by_mac = row.by_mac;
+    spec.ambiguous = row.ambiguous;
+    spec.any_adapter = row.any;
+    EXPECT_EQ(AdapterCandidates(spec), row.names) << row.name;
+    if (row.names.empty()) EXPECT_EQ(BridgeNetworkJson(spec), BridgeNetworkJson(Cbr0()));
+  }
+}
+
 TEST(BridgeJsonTest, Answers) {
   const auto networks = ParseBridgeNetworks(
       R"([{"ID":"55FEDB88-4B11-4DA4-8CD1-59970718A804","Name":"cbr0","Type":"l2bridge",

@@ -82,6 +82,19 @@ TEST_F(ClientTest, TheVersionMayBeRefusedInTwoWays) {
   }
 }
 
+// WSL's HNS answers so while it is stopped, and a working one what it does not have.
+TEST_F(ClientTest, NotSupportedMayMeanThatTheServiceIsGone) {
+  const auto gone = [&](Hresult code) { return client_.ServiceGone(StatusOf("do it", code, "")); };
+  api_.AnswerText("HNSCall", R"({"Success":true,"Output":{"Major":13,"Minor":3}})");
+  EXPECT_FALSE(gone(hresult::kNotSupported)) << "it has a version";
+  api_.AnswerCode("HNSCall", hresult::kNotSupported);
+  EXPECT_TRUE(gone(hresult::kNotSupported));
+  EXPECT_TRUE(gone(hresult::kRpcCallFailed));
+  api_.AnswerCode("HNSCall", hresult::kNotSupported);
+  EXPECT_FALSE(gone(hresult::kInvalidPolicy));
+  EXPECT_FALSE(client_.ServiceGone(absl::InternalError("x")));
+}
+
 TEST_F(ClientTest, FindsANetworkByNameInFourCalls) {
   api_.AnswerText("HcnEnumerateNetworks", std::string("[\"") + kFirst + "\"]");
   api_.AnswerText("HcnQueryNetworkProperties", NetworkText(kFirst, "flannel.4096"));

@@ -2,6 +2,7 @@
 // Another VNI in net-conf is another network. These tests are about the former one.
 #include "hns/former_network.h"
 
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/hns/drift_text.h"
@@ -82,7 +83,8 @@ TEST(FormerNetworkTest, ItsDeletionIsPlanned) {
   ChangeOfVni stage;
   stage.Change();
   stage.StartKeeper();
-  stage.keeper->SetFormer({stage.former});
+  const FormerNetwork gone{*Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804"), "flannel.1"};
+  stage.keeper->SetFormer({stage.former, gone});
   stage.api.changes.clear();
   const Drift drift = stage.keeper->Inspect().value();
   EXPECT_THAT(stage.api.changes, IsEmpty());
@@ -103,6 +105,9 @@ TEST(FormerNetworkTest, StaysUnderRunningPods) {
                                   HasSubstr("pod1"), HasSubstr("drain this node"))));
     EXPECT_TRUE(stage.Named("flannel.4096"));
     EXPECT_EQ(CallsText(stage.keeper->Inspect().value()), "") << "nor is its end planned";
+    stage.api.calls = 0;
+    stage.Round();
+    EXPECT_EQ(stage.api.calls, 0u) << "nor is it read again before a Recheck";
 
     ASSERT_TRUE(stage.other_program.DeleteEndpoint(pod, "pod1").ok());
     stage.keeper->Recheck();
@@ -176,6 +181,7 @@ TEST(FormerNetworkTest, AnIntendedEndpointIsOursByNameAddressAndBoot) {
       {"another address", {"weft-1", std::nullopt, true, "10.244.3.8", true}, false},
       {"another boot", {"weft-1", std::nullopt, true, "10.244.3.9", false}, false},
       {"found, not made", {"weft-1", std::nullopt, false, "10.244.3.9", true}, false},
+      {"no address", {"weft-1", std::nullopt, true, "", true}, false},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.description);
@@ -186,6 +192,9 @@ TEST(FormerNetworkTest, AnIntendedEndpointIsOursByNameAddressAndBoot) {
     stage.keeper = std::make_unique<OverlayKeeper>(stage.api, stage.spec, ledger);
     stage.keeper->SetFormer({stage.former});
     stage.SetRoutes(stage.routes);
+    stage.api.answer = [&](const WatchedApi::Step&, Reply& reply) {
+      if (row.entry.shape.empty()) absl::StrReplaceAll({{"IpConfigurations", "No"}}, &reply.text);
+    };
     EXPECT_EQ(stage.Drive().former.empty(), row.ours);
     EXPECT_EQ(stage.Named("flannel.4096").has_value(), !row.ours);
   }

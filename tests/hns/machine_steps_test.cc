@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hns/bridge_machine.h"
@@ -160,6 +161,12 @@ TEST(OverlayMachineTest, TheOrderOfCalls) {
         List("flannel.4096", {OfAnotherSubnet()}),
         {"endpoints", absl::StatusOr<std::vector<Endpoint>>(std::vector<Endpoint>{pod})}},
        OverlayState::kNetwork},
+      {"the network differs and its endpoints cannot be read: left",
+       {Version13(),
+        List("flannel.4096", {OfAnotherSubnet()}),
+        {"endpoints",
+         absl::StatusOr<std::vector<Endpoint>>(StatusOf("list", hresult::kUnspecified, ""))}},
+       OverlayState::kNetwork},
       {"the network differs and only kube-proxy's endpoint is on it",
        {Version13(),
         List("flannel.4096", {OfAnotherSubnet()}),
@@ -183,6 +190,26 @@ TEST(OverlayMachineTest, TheOrderOfCalls) {
         {"list flannel.4096", absl::StatusOr<std::vector<Network>>(
                                   StatusOf("list", hresult::kRpcServerUnavailable, ""))}},
        OverlayState::kHns},
+      {"it cannot be opened",
+       {Version13(), List("flannel.4096", {ShownWithRoute()}),
+        Refused("open flannel.4096", hresult::kUnspecified)},
+       OverlayState::kNetwork},
+      {"HostRoute is not even tried",
+       {Version13(),
+        List("flannel.4096", {policies({})}),
+        Done("open flannel.4096"),
+        {"add 1 HostRoute", absl::AbortedError("")}},
+       OverlayState::kNetwork},
+      {"a route is not even tried",
+       {Version13(),
+        List("flannel.4096", {policies({HostRoutePolicy()})}),
+        Done("open flannel.4096"),
+        {"add 1 RemoteSubnetRoute", absl::AbortedError("")}},
+       OverlayState::kRoutes},
+      {"the network is gone when a route is written",
+       {Version13(), List("flannel.4096", {policies({HostRoutePolicy()})}),
+        Done("open flannel.4096"), Refused("add 1 RemoteSubnetRoute", hresult::kNetworkNotFound)},
+       OverlayState::kRoutes},
       {"HNS stops while a route is written",
        {Version13(), List("flannel.4096", {policies({HostRoutePolicy()})}),
         Done("open flannel.4096"),
@@ -238,6 +265,7 @@ TEST(BridgeMachineTest, TheOrderOfCalls) {
       R"({"ID":"66FEDB88-4B11-4DA4-8CD1-59970718A804","Name":"cbr0_ep","State":2,
           "IPAddress":"10.244.3.2","VirtualNetwork":"55FEDB88-4B11-4DA4-8CD1-59970718A804"})";
   const std::string attach = "POST /endpoints/66FEDB88-4B11-4DA4-8CD1-59970718A804/attach";
+  const std::string without_ip = absl::StrReplaceAll(network, {{"192.168.1.10", ""}});
   const struct {
     const char* given;
     std::vector<AnsweredCall> steps;
@@ -260,6 +288,22 @@ TEST(BridgeMachineTest, TheOrderOfCalls) {
         refused("POST /networks/", hresult::kAdapterNotFound), answer("POST /networks/", network),
         answer("POST /endpoints/", endpoint), answer(attach, "")},
        BridgeState::kInSync},
+      {"no list of networks", {answer("GET /networks/", "{")}, BridgeState::kHns},
+      {"no list of endpoints",
+       {answer("GET /networks/", "[]"), answer("GET /endpoints/", "{")},
+       BridgeState::kHns},
+      {"no network is returned",
+       {answer("GET /networks/", "[]"), answer("GET /endpoints/", "[]"),
+        answer("POST /networks/", "{")},
+       BridgeState::kNetwork},
+      {"no network with its management IP",
+       {answer("GET /networks/", without_ip), answer("GET /endpoints/", endpoint),
+        answer("GET /networks/55FEDB88-4B11-4DA4-8CD1-59970718A804", "{")},
+       BridgeState::kNetwork},
+      {"no endpoint is returned",
+       {answer("GET /networks/", network), answer("GET /endpoints/", "[]"),
+        answer("POST /endpoints/", "{")},
+       BridgeState::kEndpoint},
       {"HNS stops",
        {answer("GET /networks/", "[]"), refused("GET /endpoints/", hresult::kRpcServerUnavailable)},
        BridgeState::kHns},

@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hns/base_network.h"
 #include "hns/bridge_machine.h"
 #include "tests/hns/overlay_stage.h"
+#include "tests/hns/recording_api.h"
 
 namespace weft::hns {
 namespace {
@@ -20,6 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
 using ::testing::SizeIs;
 using namespace std::chrono_literals;
 
@@ -161,6 +164,60 @@ TEST_F(OverlayLedgerTest, OtherEnteredNetworksAreSearched) {
                           "1 confirm flannel.4096: Overlay 10.244.3.0/24 VSID 4096"));
 }
 
+// Another's may have its name.
+TEST_F(OverlayLedgerTest, AnIntendedOneIsFoundByItsNameAndShape) {
+  const auto confirmed = [&](Api& api, const KnownObject& entry, const char* desired) {
+    ledger->ids.clear();
+    ledger->entries = {entry};
+    Caller(api).Run(ConfirmIntended(*ledger, desired));
+    return ledger->ids;
+  };
+  ASSERT_TRUE(stage.other_program.Create(OverlayNetwork(Spec())).ok());
+  const Guid id = stage.Overlay()->id;
+  const KnownObject intended{"flannel.4096", std::nullopt, true};
+  EXPECT_THAT(confirmed(stage.api, intended, "x"), ElementsAre(Pair("flannel.4096", id)));
+  EXPECT_THAT(confirmed(stage.api, intended, "flannel.4096"), IsEmpty());
+  EXPECT_THAT(confirmed(stage.api, {"flannel.4096", Guid(), true}, "x"), IsEmpty());
+  stage.api.before = [](const WatchedApi::Step&) { return hresult::kUnspecified; };
+  EXPECT_THAT(confirmed(stage.api, intended, "x"), IsEmpty());
+
+  RecordingApi two;
+  const std::string ours = id.ToString(), theirs = "55fedb88-4b11-4da4-8cd1-59970718a804";
+  two.AnswerText("HcnEnumerateNetworks", absl::StrCat("[\"", theirs, "\",\"", ours, "\"]"));
+  for (const auto& [each, type] : {std::pair(theirs, "NAT"), std::pair(ours, "L2Bridge")}) {
+    two.AnswerText("HcnQueryNetworkProperties",
+                   absl::StrCat(R"({"ID":")", each, R"(","Name":"n","Type":")", type, R"("})"));
+  }
+  EXPECT_THAT(confirmed(two, {"n", std::nullopt, true, "L2Bridge"}, "x"),
+              ElementsAre(Pair("n", id)));
+}
+
+TEST_F(OverlayLedgerTest, OthersAreFoundInAListOfAllByTheirNamesAndIds) {
+  stage.spec.base_network = true;
+  std::vector<Guid> ids;
+  for (const char* name : {"a", "b", "c"}) {
+    Network other = OverlayNetwork(Spec());
+    other.name = name;
+    ASSERT_TRUE(stage.other_program.Create(other).ok());
+    ids.push_back(stage.Named(name)->id);
+  }
+  Start();
+  stage.Round();
+  const Guid base = stage.Named("External").value().id;
+  stage.api.answer = [](const WatchedApi::Step&, Reply& reply) {
+    for (const char* name : {R"("Name":"a")", R"("Name":"b")", R"("Name":"c")"})
+      absl::StrReplaceAll({{name, R"("Name":"n")"}}, &reply.text);
+  };
+  for (const Guid& id : ids) {
+    ledger->entries = {{"n", id, false}, {"x", std::nullopt, false}, {"External", base, true}};
+    stage.keeper->Recheck();
+    EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
+    EXPECT_EQ(ledger->ids["n"], id);
+  }
+  EXPECT_EQ(ledger->ids.count("x"), 0u);
+  EXPECT_EQ(stage.Named("External").value().id, base) << "it is no former one";
+}
+
 // At boot HNS answers before it lists what outlived the boot.
 TEST_F(OverlayLedgerTest, OneThatIsNotListedIsForgottenAfterTenMinutes) {
   const auto gone = Contains(HasSubstr("forget flannel.5000"));
@@ -258,6 +315,9 @@ TEST(ShapeTest, HasWhatHnsDoesNotShow) {
     EXPECT_EQ(shown.subnets[0].isolation_id, 4096u);
     EXPECT_EQ(shown.vxlan_port(), port);
   }
+  Network usual = OverlayNetwork(Spec());
+  usual.policies = {VxlanPortPolicy(4789)};
+  EXPECT_EQ(ShapeOf(usual), "Overlay 10.244.3.0/24 VSID 4096");
 }
 
 TEST(ShapeTest, ReplacesNothingThatIsShownAndNonsenseFillsInNothing) {
@@ -265,12 +325,16 @@ TEST(ShapeTest, ReplacesNothingThatIsShownAndNonsenseFillsInNothing) {
   network.policies = {VxlanPortPolicy(8472)};
   FillFromShape("Overlay 10.244.3.0/24 VSID 5000 port 4790", network);
   EXPECT_EQ(network.subnets[0].isolation_id, 4096u);
-  EXPECT_EQ(network.vxlan_port(), 8472);
+  EXPECT_THAT(network.policies, ElementsAre(VxlanPortPolicy(8472)));
   network.policies.clear();
   network.subnets[0].isolation_id.reset();
   FillFromShape("Overlay 10.244.3.0/24 VSID x port 70000", network);
   EXPECT_EQ(network.subnets[0].isolation_id, std::nullopt);
   EXPECT_EQ(network.vxlan_port(), std::nullopt);
+  FillFromShape("port 77", network);
+  EXPECT_EQ(network.subnets[0].isolation_id, std::nullopt);
+  EXPECT_EQ(network.vxlan_port(), 4789);
+  network.policies.clear();
   network.subnets.clear();
   EXPECT_EQ(ShapeOf(network), "Overlay");
   FillFromShape("Overlay 10.244.3.0/24 VSID 4096", network);

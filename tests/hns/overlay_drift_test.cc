@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "tests/hns/drift_text.h"
 #include "tests/hns/overlay_stage.h"
+#include "tests/hns/recording_api.h"
 
 namespace weft::hns {
 namespace {
@@ -13,6 +14,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 class OverlayInspectTest : public ::testing::Test {
@@ -113,20 +115,38 @@ TEST_F(OverlayInspectTest, WithoutHnsItReportsThat) {
   EXPECT_TRUE(absl::IsUnavailable(caller.Run(InspectOverlay(stage.spec, stage.routes)).status()));
 }
 
-TEST_F(OverlayInspectTest, AListThatFailsIsAnError) {
+TEST_F(OverlayInspectTest, AListThatFailsIsAnErrorIfItIsNeeded) {
   stage.Drive();
-  stage.spec.isolation_id = Vsid(4100);
-  for (const char* function : {"HcnEnumerateNetworks", "HcnEnumerateEndpoints"}) {
-    stage.api.before = [&](const WatchedApi::Step& step) -> std::optional<Hresult> {
+  const auto without = [&](std::string_view function) {
+    stage.api.before = [=](const WatchedApi::Step& step) -> std::optional<Hresult> {
       if (step.function != function) return std::nullopt;
       return hresult::kUnspecified;
     };
-    Caller caller(stage.api);
-    EXPECT_EQ(HresultOf(caller.Run(InspectOverlay(stage.spec, stage.routes)).status()),
-              hresult::kUnspecified)
-        << function;
-  }
+    return Caller(stage.api).Run(InspectOverlay(stage.spec, stage.routes)).status();
+  };
+  EXPECT_TRUE(without("HcnEnumerateEndpoints").ok()) << "the network is right";
+  stage.spec.isolation_id = Vsid(4100);
+  for (const char* function : {"HcnEnumerateNetworks", "HcnEnumerateEndpoints"})
+    EXPECT_EQ(HresultOf(without(function)), hresult::kUnspecified) << function;
   stage.api.before = nullptr;
+}
+
+TEST(FillUnshownTest, OurNetworkIsCompletedFromTheLedgerIfWeftMadeItElseFromSchema1) {
+  RecordingApi api;
+  Network ours = OverlayNetwork(Spec());
+  ours.id = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
+  ours.subnets[0].isolation_id.reset();
+  Network other = ours;
+  other.name = "other";
+  const auto vsid = [&](const Guid& id, bool made) {
+    const KnownObject entry{ours.name, id, made, "Overlay 10.244.3.0/24 VSID 5000"};
+    return Caller(api).Run(FillUnshown(Spec(), {entry}, {ours, other}))[0].subnets[0].isolation_id;
+  };
+  EXPECT_EQ(vsid(ours.id, true), 5000u);
+  EXPECT_THAT(api.calls, IsEmpty());
+  EXPECT_EQ(vsid(ours.id, false), std::nullopt);
+  EXPECT_EQ(vsid(Guid(), true), std::nullopt);
+  EXPECT_THAT(api.calls, SizeIs(2));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using namespace std::chrono_literals;
@@ -69,6 +70,7 @@ TEST(OverlayKeeperTest, TheSourceVipIsReadOnRequest) {
   OverlayStage stage;
   EXPECT_TRUE(stage.Round().source_vip_known) << "nothing is in a new network";
   const std::string broken = stage.AddPod("pod1", "10.244.3.5").ToString();
+  stage.AddPod("pod2", "10.244.3.6");
   stage.api.before = [&](const Step& step) -> MaybeRefused {
     if (!Says(step, "HcnOpenEndpoint", broken)) return std::nullopt;
     return hresult::kUnspecified;
@@ -77,6 +79,10 @@ TEST(OverlayKeeperTest, TheSourceVipIsReadOnRequest) {
   stage.Round();
   stage.keeper->ReadSourceVip();
   EXPECT_FALSE(stage.Round().source_vip_known) << "it may be the one that cannot be read";
+  const auto refuse = std::exchange(stage.api.before, nullptr);
+  stage.keeper->ReadSourceVip();
+  EXPECT_TRUE(stage.Round().source_vip_known) << "there is none";
+  stage.api.before = refuse;
   Endpoint source_vip;  // kube-proxy's
   source_vip.network = stage.Overlay()->id;
   source_vip.ip_configurations = {{Ip("10.244.3.4"), 24}};
@@ -241,6 +247,14 @@ TEST(OverlayKeeperTest, AHostRouteThatIsNotReadBackYetIsNoNote) {
   const OverlayOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kRoutes) << "the peers are not known";
   EXPECT_THAT(outcome.notes, IsEmpty());
+  stage.api.changes.clear();
+  stage.api.answer = [](const Step& step, Reply& reply) {
+    if (step.function != "HcnQueryNetworkProperties") return;
+    absl::StrReplaceAll({{R"("HostRoute")", R"("Other")"}}, &reply.text);
+  };
+  stage.keeper->Recheck();
+  EXPECT_THAT(stage.Round().notes, ElementsAre(HasSubstr("accepted it but does not show it")));
+  EXPECT_THAT(stage.api.changes, IsEmpty()) << "not before its time";
 }
 
 // A lost call ends the round; a refusal of HNS is handled within it.
@@ -308,7 +322,12 @@ TEST(OverlayKeeperTest, AReplacementWhoseDeleteIsRefusedCreatesNothing) {
 // Its handle is another one's.
 TEST(OverlayKeeperTest, ANetworkThatReplacedOursIsOpened) {
   OverlayStage stage;
-  stage.Drive();
+  stage.api.before = [](const Step& step) -> MaybeRefused {
+    if (!Says(step, "HcnModifyNetwork", "10.244.1.0")) return std::nullopt;
+    return hresult::kInvalidPolicy;
+  };
+  EXPECT_EQ(stage.Round().state, OverlayState::kRoutes);
+  stage.api.before = nullptr;
   ASSERT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, "").ok());
   ASSERT_TRUE(stage.other_program.Create(OverlayNetwork(Spec())).ok());
   stage.keeper->Recheck();
@@ -325,6 +344,7 @@ TEST(OverlayKeeperTest, TheManagementIpIsWaitedForWithoutADeadline) {
   EXPECT_THAT(outcome.sentence,
               AllOf(HasSubstr("flannel.4096"), HasSubstr("management IP yet: it binds")));
   EXPECT_EQ(outcome.next, stage.Now() + 500ms);
+  EXPECT_THAT(outcome.notes, IsEmpty());
   EXPECT_TRUE(outcome.network_id);
   outcome = stage.Drive(10min);
   EXPECT_THAT(outcome.sentence, HasSubstr(" min: it binds the adapter"));
@@ -383,6 +403,8 @@ TEST(OverlayKeeperTest, AChangedPeerIsUnreachedForTwoCallsOnly) {
 
 TEST(OverlayKeeperTest, AfterADeleteHnsMaySettle) {
   OverlayStage stage({.settle = 15s});
+  stage.spec.ambiguous = "A and B have its MAC";
+  stage.StartKeeper();
   stage.Drive();
   ASSERT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, "").ok());
   stage.keeper->Recheck();
@@ -400,7 +422,14 @@ TEST(OverlayKeeperTest, AfterADeleteHnsMaySettle) {
 TEST(OverlayKeeperTest, ANameThatIsTakenAndNotListed) {
   OverlayStage stage;
   stage.hns.TakeName("flannel.4096");
+  bool all = false;
+  stage.api.before = [&](const Step& step) -> MaybeRefused {
+    all = all || (Says(step, "HcnEnumerateNetworks", "") &&
+                  !Says(step, "HcnEnumerateNetworks", "flannel.4096"));
+    return std::nullopt;
+  };
   const OverlayOutcome outcome = stage.Drive(1min);
+  EXPECT_TRUE(all) << "listed again, without its name";
   EXPECT_EQ(outcome.state, OverlayState::kNetwork);
   EXPECT_THAT(outcome.sentence,
               AllOf(StartsWith("create the network flannel.4096: "),
@@ -433,12 +462,34 @@ TEST(OverlayKeeperTest, AHostRouteThatHnsDoesNotTakeIsANote) {
   EXPECT_THAT(outcome.notes, ElementsAre(AllOf(HasSubstr("its own pods"), HasSubstr("HostRoute"),
                                                HasSubstr("HCN_E_INVALID_POLICY_TYPE"))));
   EXPECT_EQ(outcome.next, stage.Now() + 1s);
+  stage.api.calls = 0;
+  stage.Round();
+  EXPECT_EQ(stage.api.calls, 0u) << "not before its time";
   stage.api.before = nullptr;
   stage.clock.now += 1s;
   outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kInSync);
   EXPECT_THAT(outcome.notes, IsEmpty());
   EXPECT_TRUE(stage.Overlay()->Has("HostRoute"));
+}
+
+TEST(OverlayKeeperTest, WhatIsDueCausesNoWakeUpBeforeTheNetworkIsFound) {
+  OverlayStage stage;
+  stage.spec.base_network = true;
+  stage.StartKeeper();
+  stage.api.before = [](const Step& step) -> MaybeRefused {
+    if (!Says(step, "HcnCreateNetwork", "External") && !Says(step, "HcnModifyNetwork", "HostRoute"))
+      return std::nullopt;
+    return hresult::kUnspecified;
+  };
+  EXPECT_EQ(stage.Round().next, stage.Now() + 1s);
+  stage.clock.now += 1s;
+  stage.api.before = [](const Step& step) -> MaybeRefused {
+    if (!Says(step, "HcnEnumerateNetworks", "")) return std::nullopt;
+    return hresult::kUnspecified;
+  };
+  EXPECT_EQ(stage.Round().next, stage.Now());
+  EXPECT_EQ(stage.Round().next, stage.Now() + 500ms);
 }
 
 // The network exists, so HNS fails to find something else.
@@ -489,12 +540,13 @@ TEST(OverlayKeeperTest, HostRouteWaitsForTheHostsAdapter) {
     stage.clock.now += 44s;
     EXPECT_EQ(stage.Round().state, OverlayState::kManagementIp);
     EXPECT_FALSE(stage.Overlay()->Has(policy_type::kHostRoute));
+    stage.keeper->SetAdapterPresent(false);
     if (comes) {
       stage.keeper->SetAdapterPresent(true);
       outcome = stage.Drive();
     } else {
       stage.clock.now += 1s;
-      outcome = stage.Drive();
+      outcome = stage.Round();
       EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("no adapter has the management IP")));
       EXPECT_TRUE(outcome.awaits_adapter) << "so that the note ends";
       stage.keeper->SetAdapterPresent(true);
@@ -547,6 +599,7 @@ TEST(OverlayKeeperTest, HnsStopsThenStartsWithoutObjects) {
   OverlayStage stage;
   stage.Drive();
   stage.hns.Stop();
+  EXPECT_TRUE(absl::IsUnavailable(stage.keeper->Inspect().status()));
   stage.keeper->OnServiceGone();
   OverlayOutcome outcome = stage.Drive(1min);
   EXPECT_EQ(outcome.state, OverlayState::kHns);
@@ -624,6 +677,25 @@ TEST(OverlayKeeperTest, RepairsAreCountedOnce) {
   EXPECT_THAT(repaired(), ElementsAre(1, 1, 1));
 }
 
+TEST(OverlayKeeperTest, ARouteThatIsLostDuringARoundIsARepair) {
+  OverlayStage stage;
+  const auto repairs = std::make_shared<Repairs>();
+  stage.keeper->SetRepairs(repairs);
+  stage.Drive();
+  stage.RemovePolicy(HostRoutePolicy());
+  stage.api.after = [&, done = false](const Step& step) mutable -> MaybeRefused {
+    if (!done && Says(step, "HcnModifyNetwork", "HostRoute")) {
+      done = true;
+      stage.RemovePolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24")));
+    }
+    return std::nullopt;
+  };
+  stage.keeper->Recheck();
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
+  EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kRoute), 1u);
+}
+
 TEST(OverlayKeeperTest, ARouteThatHnsDoesNotTakeBackIsNoRepair) {
   OverlayStage stage;
   const auto repairs = std::make_shared<Repairs>();
@@ -663,10 +735,11 @@ TEST(OverlayKeeperTest, OnlyARouteThatIsWrittenAgainIsARepair) {
   stage.keeper->SetRepairs(repairs);
   stage.Drive();
   stage.AddPolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.9.0/24")));
+  stage.AddPolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24", "0e:2a:00:00:00:99")));
   stage.keeper->Recheck();
   EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
   EXPECT_EQ(stage.RoutesThere(), stage.RoutesDesired());
-  EXPECT_EQ(repairs->Count(Repairs::Kind::kRoute), 0u) << "another program's was removed";
+  EXPECT_EQ(repairs->Count(Repairs::Kind::kRoute), 0u) << "another program's were removed";
 
   stage.AddPolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.0.0/24")));
   stage.RemovePolicy(RemoteSubnetRoutePolicy(RouteTo("10.244.2.0/24")));
@@ -739,7 +812,8 @@ TEST(OverlayKeeperTest, ALostNetworkIsReportedBeforeItIsMadeAgain) {
   stage.keeper->Recheck();
   const OverlayOutcome outcome = stage.Round();
   EXPECT_EQ(outcome.state, OverlayState::kNetwork);
-  EXPECT_THAT(outcome.sentence, StartsWith("the HNS network flannel.4096 is gone: "));
+  EXPECT_THAT(outcome.sentence,
+              AllOf(StartsWith("the HNS network flannel.4096 is gone: "), Not(HasSubstr("times"))));
   EXPECT_EQ(outcome.network_id, std::nullopt);
   EXPECT_EQ(outcome.next, stage.Now()) << "at once";
   EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
@@ -776,7 +850,13 @@ TEST(OverlayKeeperTest, ANetworkThatIsDeletedAgainAndAgainIsMadeAgainAfterPauses
   EXPECT_EQ(stage.Round().state, OverlayState::kInSync) << "an operator's repair does not wait";
 
   for (int i = 0; i < 4; ++i) pause_after_a_loss();
-  stage.clock.now += 10min;
+  ASSERT_TRUE(stage.other_program.DeleteNetwork(stage.Overlay()->id, "").ok());
+  stage.keeper->Recheck();
+  EXPECT_GT(stage.Round().next, stage.Now() + 1s);
+  ASSERT_TRUE(stage.other_program.Create(OverlayNetwork(stage.spec)).ok());
+  stage.keeper->Recheck();
+  EXPECT_EQ(stage.Round().state, OverlayState::kInSync) << "another program has made it";
+  stage.clock.now += 11min;
   EXPECT_EQ(pause_after_a_loss(), 0) << "ten quiet minutes";
   EXPECT_EQ(pause_after_a_loss(), 0);
 }
@@ -797,7 +877,7 @@ TEST(OverlayKeeperTest, AChangedSpecIsNoLoss) {
   stage.hns.Set({});
   stage.spec.name = "flannel.4097";
   stage.keeper->SetSpec(stage.spec);
-  EXPECT_THAT(stage.Round().sentence, ::testing::Not(HasSubstr("is gone")));
+  EXPECT_THAT(stage.Round().sentence, Not(HasSubstr("is gone")));
   // Nor does another network's pause concern it.
   stage.Drive();
   for (int i = 0; i < 4; ++i) {
@@ -808,7 +888,7 @@ TEST(OverlayKeeperTest, AChangedSpecIsNoLoss) {
   EXPECT_GT(stage.Round().next, stage.Now());
   stage.spec.name = "flannel.4098";
   stage.keeper->SetSpec(stage.spec);
-  EXPECT_THAT(stage.Round().sentence, ::testing::Not(HasSubstr("is gone")));
+  EXPECT_THAT(stage.Round().sentence, Not(HasSubstr("is gone")));
 }
 
 // The keeper did not make the network, so that it replaces what another program put in its place.
@@ -824,6 +904,7 @@ TEST(OverlayKeeperTest, ANetworkThatAnotherProgramReplacedIsRestored) {
   OverlaySpec other = stage.spec;
   other.isolation_id = Vsid(4100);
   ASSERT_TRUE(stage.other_program.Create(OverlayNetwork(other)).ok());
+  EXPECT_EQ(stage.keeper->Inspect().value().refused, "");
   stage.keeper->Recheck();
   for (const char* when : {"after the delete", "a round later"})
     EXPECT_THAT(stage.Round().sentence, HasSubstr("may still be finishing a delete")) << when;
@@ -883,12 +964,19 @@ TEST(OverlayKeeperTest, PodsOfAnotherPodCidrHaveFiveMinutes) {
     stage.AddPod("source-vip", "10.244.3.6");
     const Reply space = stage.hns.Create(Kind::kNamespace, Handle::kNone, Guid(),
                                          R"({"Type":"Guest","SchemaVersion":{"Major":2}})");
-    ASSERT_TRUE(stage.hns
-                    .Modify(Kind::kNamespace, space.handle,
-                            R"({"ResourceType":"Endpoint","RequestType":"Add",)"
-                            R"("Settings":{"EndpointId":")" +
-                                pod.ToString() + R"("}})")
-                    .ok());
+    Endpoint remote;
+    remote.name = "remote";
+    remote.network = before;
+    remote.ip_configurations = {{Ip("10.244.1.7"), 24}};
+    remote.flags = kRemoteEndpoint;
+    for (const Guid& each : {pod, stage.other_program.CreateEndpoint(remote).value().id}) {
+      ASSERT_TRUE(stage.hns
+                      .Modify(Kind::kNamespace, space.handle,
+                              R"({"ResourceType":"Endpoint","RequestType":"Add",)"
+                              R"("Settings":{"EndpointId":")" +
+                                  each.ToString() + R"("}})")
+                      .ok());
+    }
     stage.spec.subnet = Cidr("10.244.4.0/24");
     stage.keeper->SetSpec(stage.spec);
     OverlayOutcome outcome = stage.Drive(4min);
@@ -916,6 +1004,9 @@ TEST(OverlayKeeperTest, TheBaseNetworkComesFirstAndStopsNothing) {
   EXPECT_EQ(outcome.state, OverlayState::kInSync) << outcome.sentence;
   EXPECT_THAT(stage.api.changes.front(), HasSubstr("External"));
   EXPECT_THAT(outcome.notes, ElementsAre(HasSubstr("may not outlive a reboot")));
+  stage.api.calls = 0;
+  stage.Round();
+  EXPECT_EQ(stage.api.calls, 0u) << "not before its time";
   stage.api.changes.clear();
   stage.keeper->Recheck();
   EXPECT_EQ(stage.Round().state, OverlayState::kInSync);
@@ -979,6 +1070,38 @@ TEST(OverlayKeeperTest, AnyNetworkThatKeepsTheSwitchIsInspected) {
   EXPECT_THAT(stage.Drive(1min).notes, IsEmpty());
 }
 
+TEST(OverlayKeeperTest, ABaseNetworkThatIsNotDesiredIsNotInspected) {
+  for (const bool namesake : {true, false}) {
+    OverlayStage stage;
+    Network other = OverlayNetwork(Spec());
+    other.name = "ovn";
+    other.flags = 0;  // persistent
+    ASSERT_TRUE(stage.other_program.Create(other).ok());
+    stage.spec.node_address = Ip("192.168.1.11");  // and not ovn's
+    stage.spec.base_network = namesake;
+    if (namesake)
+      stage.spec.name = kBaseNetworkName;
+    else
+      stage.hns.TakeName(stage.spec.name);  // so that all are listed
+    stage.StartKeeper();
+    EXPECT_THAT(stage.Drive(1min).notes, Not(::testing::Contains(HasSubstr("ovn"))));
+  }
+}
+
+TEST(OverlayKeeperTest, OnlyAnothersNetworkIsAssumedToBeRightInWhatHnsDoesNotShow) {
+  OverlayStage stage({.vsid_shown = false});
+  stage.SetRoutes({});
+  stage.api.before = [](const Step& step) -> MaybeRefused {
+    if (!Says(step, "HNSCall", "/networks/")) return std::nullopt;
+    return hresult::kUnspecified;
+  };
+  stage.Drive();
+  stage.keeper->Recheck();
+  EXPECT_THAT(stage.Round().notes, IsEmpty());
+  stage.StartKeeper();
+  EXPECT_THAT(stage.Round().notes, ElementsAre(HasSubstr("the VSID 4096: assumed")));
+}
+
 // A foreign network that HNS cannot show: nothing waits for it.
 TEST(OverlayKeeperTest, OnlyTheBaseNetworkReadsAllNetworks) {
   for (const bool base : {false, true}) {
@@ -1008,11 +1131,21 @@ TEST(OverlayKeeperTest, SmallBatchesCostMoreCalls) {
   for (const auto& row : rows) {
     OverlayStage stage({.batch_limit = row.limit});
     stage.SetRoutes(ManyRoutes(1000));
+    EXPECT_EQ(stage.Round().state, row.limit == 1 ? OverlayState::kRoutes : OverlayState::kInSync);
     EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
     EXPECT_LE(stage.api.calls, row.calls) << row.limit;
     RecordProperty("calls with batches of " + std::to_string(row.limit),
                    std::to_string(stage.api.calls));
   }
+}
+
+TEST(OverlayKeeperTest, ARoundIsNotMuchLongerThanFiveSeconds) {
+  OverlayStage stage({.policy_cost = 700ms});
+  stage.SetRoutes(ManyRoutes(50));
+  const OverlayOutcome outcome = stage.Round();
+  EXPECT_EQ(outcome.state, OverlayState::kRoutes);
+  EXPECT_EQ(outcome.sentence, "routes to 50 peers are being written");
+  EXPECT_EQ(stage.Drive().state, OverlayState::kInSync);
 }
 
 TEST(OverlayKeeperTest, AnOldHnsIsReportedAndMayBeUpdated) {
@@ -1036,8 +1169,19 @@ TEST(OverlayKeeperTest, ADifferentAdapterOrAddressIsANote) {
                                            HasSubstr("flannel.4096 has both, remove 192.168.1.10"),
                                            HasSubstr("drain and reboot it"))));
 
-  // Any adapter is accepted where none was configured.
+  // By its name alone.
   stage.spec = Spec();
+  stage.keeper->SetSpec(stage.spec);
+  EXPECT_THAT(stage.Drive().notes, IsEmpty());
+  stage.spec.adapter = "Ethernet 2";
+  stage.keeper->SetSpec(stage.spec);
+  EXPECT_THAT(stage.Drive().notes, ElementsAre(HasSubstr("Ethernet, not on Ethernet 2")));
+  stage.hns.Set({.adapter_shown = false});
+  stage.keeper->Recheck();
+  EXPECT_THAT(stage.Drive().notes, IsEmpty());
+  stage.hns.Set({});
+
+  // Any adapter is accepted where none was configured.
   stage.spec.adapter = "";
   stage.keeper->SetSpec(stage.spec);
   EXPECT_THAT(stage.Drive().notes, IsEmpty());
@@ -1049,9 +1193,14 @@ TEST(OverlayKeeperTest, ADifferentAddressWaitsForHns) {
   stage.spec.node_address = Ip("192.168.1.11");
   stage.StartKeeper();
   EXPECT_EQ(stage.Drive().next, stage.Now() + 1s);
+  stage.api.calls = 0;
+  stage.Round();
+  EXPECT_EQ(stage.api.calls, 0u) << "not before its time";
+  stage.clock.now += 1s;
+  EXPECT_EQ(stage.Round().next, stage.Now() + 2s);
   stage.hns.Stop();
   stage.keeper->OnServiceGone();
-  stage.clock.now += 800ms;
+  stage.clock.now += 1800ms;
   EXPECT_EQ(stage.Round().next, stage.Now());
   EXPECT_EQ(stage.Round().next, stage.Now() + 500ms);
 }

@@ -97,6 +97,16 @@ TEST(OverlayPlanTest, TheNamesOfTheAdapterAreTriedInOrder) {
   }
 }
 
+TEST(OverlayPlanTest, TheAdapterHasEitherName) {
+  OverlaySpec spec = Spec();
+  spec.adapter = "vEthernet (Team)";
+  EXPECT_FALSE(IsAdapterOf(spec, ""));
+  spec.adapter_by_mac = "NIC 1";
+  for (const char* name : {"Team", "vEthernet (Team)", "NIC 1", "vEthernet (NIC 1)"})
+    EXPECT_TRUE(IsAdapterOf(spec, name)) << name;
+  EXPECT_FALSE(IsAdapterOf(spec, "NIC 2"));
+}
+
 // An existing one needs no adapter.
 TEST(OverlayPlanTest, AnAmbiguousAdapterIsRefusedWhereANetworkIsToBeMade) {
   OverlaySpec spec = Spec();
@@ -171,6 +181,7 @@ TEST(OverlayPlanTest, ValuesThatHnsDoesNotShowAreNoDifferenceAndAreNamed) {
   spec.port = 8472;
   Network there = ExistingNetwork(spec);
   EXPECT_EQ(Assumed(spec, there), "");
+  EXPECT_EQ(Assumed(Spec(), ExistingNetwork(Spec())), "") << "the usual port";
   there.policies.clear();
   EXPECT_THAT(Differences(spec, there), IsEmpty());
   EXPECT_THAT(Assumed(spec, there),
@@ -186,6 +197,10 @@ TEST(OverlayPlanTest, ValuesThatHnsDoesNotShowAreNoDifferenceAndAreNamed) {
                     RemoteSubnetRoutePolicy(RouteTo("10.244.2.0/24"))};
   EXPECT_THAT(Differences(spec, there), IsEmpty());
   EXPECT_THAT(Assumed(spec, there), AllOf(HasSubstr("the UDP port"), Not(HasSubstr("VSID"))));
+  std::swap(there.policies[0], there.policies[1]);
+  EXPECT_THAT(Differences(spec, there), IsEmpty());
+  there.subnets.clear();
+  EXPECT_THAT(Assumed(spec, there), HasSubstr("the VSID 4096"));
 }
 
 TEST(OverlayPlanTest, EachDifferenceOfANetwork) {

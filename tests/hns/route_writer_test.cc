@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -97,6 +98,21 @@ TEST_F(RouteWriterTest, InBatches) {
   EXPECT_THAT(hns.sizes, ElementsAre(1, 30, 60, 120, 240, 480, 480, 480, 109));
   EXPECT_EQ(reads, 6) << "before each that is larger, and at the end";
   EXPECT_EQ(writer.next(), std::nullopt);
+}
+
+TEST_F(RouteWriterTest, ABatchThatIsNotFullIsNoReasonToGrow) {
+  desired = RoutesTo({"10.244.1.0/24"});
+  hns.rule = [](bool, const std::vector<Policy>&) { return hresult::kInvalidPolicy; };
+  Work();
+  hns.rule = nullptr;
+  now += 1s;
+  desired.merge(ManyRoutes(21));
+  hns.sizes.clear();
+  reads = 0;
+  Work();
+  EXPECT_THAT(hns.sizes, ElementsAre(1, 20, 1)) << "the refused one is the last";
+  EXPECT_EQ(reads, 2) << "after the first, and at the end";
+  EXPECT_TRUE(Holds());
 }
 
 TEST_F(RouteWriterTest, ChangedPeersAreReplacedBatchByBatch) {
@@ -284,6 +300,26 @@ TEST_F(RouteWriterTest, ReportedDuplicateThatIsMissing) {
   Work();
   EXPECT_THAT(writer.Pending(), ElementsAre(HasSubstr("HCN_E_POLICY_ALREADY_EXISTS")));
   EXPECT_EQ(writer.next(), now + 1s);
+}
+
+// The removal of the former route was carried out.
+TEST_F(RouteWriterTest, AReplacementThatIsReportedAsADuplicateIsTriedAgainAtOnce) {
+  hns.there = {RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24", "0e:2a:00:00:00:99"))};
+  desired = RoutesTo({"10.244.1.0/24"});
+  hns.rule = [refused = false](bool add, const std::vector<Policy>&) mutable {
+    if (!add || std::exchange(refused, true)) return hresult::kOk;
+    return hresult::kPolicyAlreadyExists;
+  };
+  Work();
+  EXPECT_TRUE(Holds());
+}
+
+TEST_F(RouteWriterTest, ARefusedRemovalIsReported) {
+  hns.there = {RemoteSubnetRoutePolicy(RouteTo("10.244.1.0/24"))};
+  hns.rule = [](bool, const std::vector<Policy>&) { return hresult::kInvalidPolicy; };
+  Work();
+  EXPECT_THAT(writer.Pending(), ElementsAre(HasSubstr("HCN_E_INVALID_POLICY")));
+  EXPECT_EQ(writer.refused_removals(), 1u);
 }
 
 TEST_F(RouteWriterTest, ReportedMissingThatExists) {

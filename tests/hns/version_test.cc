@@ -11,20 +11,23 @@ namespace {
 TEST(VersionTest, ListsTheFeaturesOfHns) {
   struct Row {
     Version version;
-    bool remote_subnet, vxlan_port;
+    bool remote_subnet, vxlan_port, dsr;
     const char* windows;
   };
   for (const Row& row :
-       {Row{{5, 1}, false, false, "1709"}, Row{{7, 2}, false, false, "1803"},
-        Row{{9, 1}, false, false, "Server 2019 as it came out"},
-        Row{{9, 2}, true, false, "Server 2019, updates of March 2019"},
-        Row{{9, 5}, true, false, "Server 2019, later updates"},
-        Row{{9, 99}, true, false, "Server 2019, whatever comes"}, Row{{10, 0}, true, false, "1903"},
-        Row{{10, 2}, true, false, "1903"}, Row{{10, 3}, true, true, "1909"},
-        Row{{11, 0}, true, true, "2004"}, Row{{13, 3}, true, true, "Server 2022"},
-        Row{{15, 4}, true, true, "Server 2025"}}) {
+       {Row{{5, 1}, false, false, false, "1709"}, Row{{7, 2}, false, false, false, "1803"},
+        Row{{8, 4}, false, false, false, "between 1803 and Server 2019"},
+        Row{{9, 1}, false, false, false, "Server 2019 as it came out"},
+        Row{{9, 2}, true, false, false, "Server 2019, updates of March 2019"},
+        Row{{9, 5}, true, false, true, "Server 2019, later updates"},
+        Row{{9, 99}, true, false, true, "Server 2019, whatever comes"},
+        Row{{10, 0}, true, false, false, "1903"}, Row{{10, 2}, true, false, true, "1903"},
+        Row{{10, 3}, true, true, true, "1909"}, Row{{11, 0}, true, true, true, "2004"},
+        Row{{13, 3}, true, true, true, "Server 2022"},
+        Row{{15, 4}, true, true, true, "Server 2025"}}) {
     EXPECT_EQ(SupportsRemoteSubnet(row.version), row.remote_subnet) << row.windows;
     EXPECT_EQ(SupportsVxlanPort(row.version), row.vxlan_port) << row.windows;
+    EXPECT_EQ(SupportsDsr(row.version), row.dsr) << row.windows;
   }
   EXPECT_EQ((Version{13, 3}).ToString(), "13.3");
 }

@@ -149,7 +149,10 @@ TEST(HresultTest, APrefixKeepsCodeAndNumber) {
 
 TEST(HresultTest, OtherErrorsHaveNoNumber) {
   EXPECT_EQ(HresultOf(absl::OkStatus()), std::nullopt);
-  EXPECT_EQ(HresultOf(absl::NotFoundError("x")), std::nullopt);
+  absl::Status other = absl::NotFoundError("x");
+  EXPECT_EQ(HresultOf(other), std::nullopt);
+  other.SetPayload("weft/hns/hresult", absl::Cord("x"));
+  EXPECT_EQ(HresultOf(other), std::nullopt);
 }
 
 // A create that ended otherwise may have made the object.

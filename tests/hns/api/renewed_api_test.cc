@@ -100,13 +100,23 @@ TEST_F(RenewedApiTest, RestsAfterASubscriptionsEnd) {
 TEST_F(RenewedApiTest, AHandleFromBeforeARestartDoesNotCount) {
   const Handle network = api_.Open(Kind::kNetwork, kRenewedId).handle;
   RefuseNext(2, "HcnQueryNetworkProperties");
-  RefuseNext(1, "HcnModifyNetwork");
+  RefuseNext(2, "HcnModifyNetwork");
   api_.Query(Kind::kNetwork, network, "");
   api_.Query(Kind::kNetwork, network, "");
+  api_.Modify(Kind::kNetwork, network, "");
   api_.Modify(Kind::kNetwork, network, "");
   api_.Close(Kind::kNetwork, network);
   QueryNetwork();
   EXPECT_EQ(opened_.size(), 1u);
+}
+
+TEST_F(RenewedApiTest, AHandleThatIsNotOpenMayBeClosed) {
+  api_.Close(Kind::kNetwork, Handle{7});
+  RefuseNext(2);
+  QueryNetwork();
+  QueryNetwork();
+  QueryNetwork();
+  EXPECT_EQ(opened_.size(), 2u);
 }
 
 TEST_F(RenewedApiTest, OpensAgainWhereTheNewOneIsNotServedEither) {

@@ -37,6 +37,25 @@ TEST(EndpointJsonTest, ARemoteOneIsKubeProxysByteForByte) {
   EXPECT_EQ(EndpointJson(endpoint), kRemote);
 }
 
+TEST(EndpointTest, ASourceVipIsLocalUnnamedAndInNoNamespace) {
+  const Guid space = *Guid::Parse("00000103-0000-4000-8000-000000000001");
+  struct Row {
+    const char* name;
+    std::uint32_t flags;
+    Guid space;
+    bool is;
+  };
+  for (const Row& row :
+       {Row{"", 0, Guid(), true}, Row{"Ethernet", 0, Guid(), true}, Row{"pod", 0, Guid(), false},
+        Row{"", kRemoteEndpoint, Guid(), false}, Row{"", 0, space, false}}) {
+    Endpoint endpoint;
+    endpoint.name = row.name;
+    endpoint.flags = row.flags;
+    endpoint.compartment_namespace = row.space;
+    EXPECT_EQ(endpoint.is_source_vip(), row.is) << row.name << row.flags << row.space.is_zero();
+  }
+}
+
 TEST(ParseEndpointTest, ReadsWhatHnsAnswers) {
   const auto endpoint = ParseEndpoint(
       R"({"id":"00000101-0000-4000-8000-000000000001","name":"r","HostComputeNetwork":"00000100-0000-4000-8000-000000000001",

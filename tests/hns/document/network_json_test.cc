@@ -211,7 +211,7 @@ TEST(FillFromSchema1Test, FillsInWhatSchema2DidNotShow) {
   network.policies = {VxlanPortPolicy(4789)};
   FillFromSchema1(kView, network);
   EXPECT_EQ(network.subnets[0].isolation_id, 4096u);
-  EXPECT_EQ(network.vxlan_port(), 4789);
+  EXPECT_EQ(network.policies, std::vector<Policy>{VxlanPortPolicy(4789)});
 }
 
 TEST(FillFromSchema1Test, AnythingElseFillsInNothing) {
@@ -220,7 +220,7 @@ TEST(FillFromSchema1Test, AnythingElseFillsInNothing) {
         R"({"Subnets":[5,{"AddressPrefix":"10.244.3.0/24","Policies":[{"Type":"VSID"},7]}]})",
         R"({"Subnets":[{"AddressPrefix":"10.244.3.0/25","Policies":[{"Type":"VSID","VSID":1}]}]})",
         R"({"Subnets":[{"AddressPrefix":"10.244.3.0/24","Policies":[{"Type":"VLAN","VSID":5}]}]})",
-        R"({"Policies":[{"Type":"VxlanPort","Port":65536},{"Type":"VxlanPort","Port":"x"}]})",
+        R"({"Policies":[{"Type":"VxlanPort","Port":65537},{"Type":"VxlanPort","Port":"x"}]})",
         R"({"Policies":[{"Type":"PortMapping","Port":80}]})"}) {
     SCOPED_TRACE(view);
     Network network;

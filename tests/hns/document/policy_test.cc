@@ -77,6 +77,7 @@ TEST(PolicyTest, ThePortIsASettingInRange) {
   EXPECT_EQ(With({{"VxlanPort", R"({"Port":0})"}}).vxlan_port(), std::nullopt);
   EXPECT_EQ(With({{"VxlanPort", R"({"Port":70000})"}}).vxlan_port(), std::nullopt);
   EXPECT_EQ(With({{"VxlanPort", R"({"Port":"4789"})"}}).vxlan_port(), std::nullopt);
+  EXPECT_EQ(With({{"PortMapping", R"({"Port":80})"}}).vxlan_port(), std::nullopt);
 }
 
 }  // namespace
