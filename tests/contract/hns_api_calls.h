@@ -24,15 +24,25 @@ TEST_P(HnsApiContract, ZeroGuidIsReplacedByANewOne) {
 
 TEST_P(HnsApiContract, GivenGuidIsKeptAndUnique) {
   const Guid id = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a804");
-  EXPECT_EQ(IdOf(Kind::kNetwork, MustCreate(Overlay("a"), id)), id.ToString());
+  const Handle network = MustCreate(Overlay("a"), id);
+  EXPECT_EQ(IdOf(Kind::kNetwork, network), id.ToString());
   EXPECT_EQ(Creating(Kind::kNetwork, Handle::kNone, Overlay("b"), id),
             hns::hresult::kNetworkAlreadyExists);
+  for (const Kind kind : {Kind::kEndpoint, Kind::kNamespace, Kind::kLoadBalancer}) {
+    const Handle parent = kind == Kind::kEndpoint ? network : Handle::kNone;
+    EXPECT_EQ(Creating(kind, parent, Json::object(), id), 0u);
+    EXPECT_EQ(Creating(kind, parent, Json::object(), id), hns::hresult::kObjectAlreadyExists);
+    EXPECT_EQ(Creating(kind, parent, {{"ID", "55"}}), 0x803B0019u);
+  }
 }
 
 TEST_P(HnsApiContract, IdInTheDocumentIsUsedWhereTheArgumentIsZero) {
   Json document = Overlay();
   document["ID"] = "55FEDB88-4B11-4DA4-8CD1-59970718A804";
   EXPECT_EQ(IdOf(Kind::kNetwork, MustCreate(document)), "55fedb88-4b11-4da4-8cd1-59970718a804");
+  document = Overlay("b");
+  document["ID"] = "";
+  EXPECT_EQ(Creating(document), 0u);
 }
 
 TEST_P(HnsApiContract, TwoEmulatorsOfOneSeedGiveTheSameIds) {
@@ -156,6 +166,7 @@ TEST_P(HnsApiContract, FilterComparesV1Properties) {
   EXPECT_THAT(find({{"Flags", 8}, {"Name", "a"}}), ElementsAre(id));
   EXPECT_THAT(find({{"Name", "c"}}), IsEmpty());
   EXPECT_THAT(find({{"Name", 5}}), IsEmpty());
+  EXPECT_THAT(find({{"Flags", "8"}}), IsEmpty());
   EXPECT_THAT(find({{"ID", "55fedb88-4b11-4da4-8cd1-59970718a804"}}), IsEmpty());
   EXPECT_THAT(find(Json::object()), SizeIs(2));
 }
@@ -206,6 +217,10 @@ TEST_P(HnsApiContract, UpdateReplacesPoliciesOfTheType) {
   Modify(network, "Add", {Route(1), Route(2)});
   EXPECT_EQ(Modify(network, "Update", {Route(3)}), 0u);
   EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), ElementsAre(Route(3)["Settings"]));
+  Json wrong = Route(4);
+  wrong["Settings"]["DestinationPrefix"] = "nowhere";
+  EXPECT_EQ(Modify(network, "Update", {wrong}), hns::hresult::kInvalidPolicy);
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), ElementsAre(Route(3)["Settings"]));
 }
 
 TEST_P(HnsApiContract, DnsAndSubnetsOfANetworkChange) {
@@ -226,6 +241,7 @@ TEST_P(HnsApiContract, DnsAndSubnetsOfANetworkChange) {
   const auto subnets = [&] { return Network(network)["Ipams"][0]["Subnets"].size(); };
   EXPECT_EQ(change("Subnet", "Remove", more), hns::hresult::kInvalidSubnet);
   EXPECT_EQ(change("Subnet", "Add", Json::object()), hns::hresult::kInvalidSubnet);
+  EXPECT_EQ(change("Subnet", "Add", {{"Type", "Wish"}}), hns::hresult::kInvalidSubnet);
   EXPECT_EQ(change("Subnet", "Update", more), hns::hresult::kRequestUnsupported);
   EXPECT_EQ(change("Subnet", "Add", more), 0u);
   EXPECT_EQ(change("Subnet", "Add", more), hns::hresult::kInvalidSubnet);
@@ -310,6 +326,8 @@ TEST_P(HnsApiContract, DeletingANetworkTakesItsEndpointsOrIsRefused) {
   const Guid id = *Guid::Parse(IdOf(Kind::kNetwork, network));
   Switch([](auto& s) { s.endpoints_hold_network = true; });
   EXPECT_EQ(api().Delete(Kind::kNetwork, id).code, hns::hresult::kEntityHasReferences);
+  const std::string empty = IdOf(Kind::kNetwork, MustCreate(Overlay("empty")));
+  EXPECT_EQ(api().Delete(Kind::kNetwork, *Guid::Parse(empty)).code, 0u);
   EXPECT_THAT(Enumerate(Kind::kEndpoint), SizeIs(1));
   Switch([](auto& s) { s.endpoints_hold_network = false; });
   EXPECT_EQ(api().Delete(Kind::kNetwork, id).code, 0u);
@@ -395,9 +413,10 @@ TEST_P(HnsApiContract, HandlesAreCountedUntilTheyAreClosed) {
 TEST_P(HnsApiContract, HandleUsedAfterCloseIsRefusedAndSeen) {
   const Handle network = MustCreate(Overlay());
   EXPECT_EQ(api().Close(Kind::kNetwork, network), 0u);
-  EXPECT_EQ(api().Query(Kind::kNetwork, network, kV2).code, hns::hresult::kInvalidHandle);
+  for (const Kind kind : {Kind::kNetwork, Kind::kEndpoint, Kind::kNamespace, Kind::kLoadBalancer})
+    EXPECT_EQ(api().Query(kind, network, kV2).code, hns::hresult::kInvalidHandle);
   EXPECT_EQ(api().Close(Kind::kNetwork, network), hns::hresult::kInvalidHandle);
-  EXPECT_EQ(emulator.handle_misuses(), 2u);
+  EXPECT_EQ(emulator.handle_misuses(), 5u);
 }
 
 TEST_P(HnsApiContract, HandleOfAnotherKindIsRefusedAndSeen) {

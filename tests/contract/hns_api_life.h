@@ -33,6 +33,11 @@ TEST_P(HnsApiContract, SwitchManagementIpFollows) {
   EXPECT_EQ(SettingsOf(network, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.77");
   Switch([](auto& s) { s.management_ip_follows = false; });
   EXPECT_EQ(SettingsOf(network, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.10");
+  rig->host.SetAddresses("Ethernet", {});
+  const Handle later = MustCreate(Overlay("later"));
+  rig->host.SetAddresses("Ethernet", {*IpAddress::Parse("192.168.1.77")});
+  EXPECT_EQ(SettingsOf(later, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.77")
+      << "it had none at first";
 }
 
 TEST_P(HnsApiContract, SwitchManagementIpEarly) {
@@ -80,6 +85,7 @@ TEST_P(HnsApiContract, SwitchVxlanPortShown) {
   Json document = Overlay();
   document["Policies"].push_back({{"Type", "VxlanPort"}, {"Settings", {{"Port", 8472}}}});
   document["Policies"].push_back(Route(1));
+  document["Policies"].push_back({{"Type", "DrMacAddress"}, {"Settings", Json::object()}});
   const Handle network = MustCreate(document);
   EXPECT_THAT(SettingsOf(network, "VxlanPort"), SizeIs(1));
   Switch([](auto& s) { s.vxlan_port_shown = false; });
@@ -97,6 +103,8 @@ TEST_P(HnsApiContract, SwitchLinkLocal) {
       << "the host has one address";
   rig->clock.Advance(Milliseconds(5000));
   EXPECT_EQ(SettingsOf(network, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.10");
+  const Handle third = MustCreate(Overlay("c"));
+  EXPECT_EQ(SettingsOf(third, "ProviderAddress")[0]["ProviderAddress"], "192.168.1.10");
 }
 
 TEST_P(HnsApiContract, SwitchAdapterChoice) {
@@ -379,9 +387,12 @@ TEST_P(HnsApiContract, FaultHitsTheNthCallAndTheNextFew) {
 
 TEST_P(HnsApiContract, FaultMayLastAndMatchEveryCall) {
   emulator.Add({.function = "*",
+                .first = 3,
                 .count = hns::emulator::Fault::kAlways,
                 .code = hns::hresult::kUnspecified,
                 .error_record = R"({"Error":"Fehler"})"});
+  EXPECT_THAT(Enumerate(Kind::kNetwork), IsEmpty());
+  EXPECT_THAT(Enumerate(Kind::kNetwork), IsEmpty());
   const Reply reply = api().Call("GET", "/networks/", "");
   EXPECT_EQ(reply.code, hns::hresult::kUnspecified);
   // HNSCall has none.
@@ -409,6 +420,14 @@ TEST_P(HnsApiContract, FaultMayBeReturnedAfterTheWorkIsDone) {
   emulator.Add({.function = "HcnOpenNetwork", .code = hns::hresult::kRpcCallFailed, .done = true});
   EXPECT_EQ(api().Open(Kind::kNetwork, id).code, hns::hresult::kRpcCallFailed);
   EXPECT_EQ(emulator.open_handles(), open);
+  emulator.Add({.function = "HcnRegisterServiceCallback",
+                .code = hns::hresult::kRpcCallFailed,
+                .done = true});
+  std::atomic<int> notified = 0;
+  const auto notify = [&](hns::Notification, std::string_view) { ++notified; };
+  EXPECT_EQ(api().Subscribe(notify).code, hns::hresult::kRpcCallFailed);
+  MustCreate(Overlay("b"));
+  EXPECT_EQ(notified, 0);
 }
 
 TEST_P(HnsApiContract, FaultMayBeADelay) {
@@ -416,6 +435,7 @@ TEST_P(HnsApiContract, FaultMayBeADelay) {
   const auto before = rig->clock.Now();
   EXPECT_EQ(Creating(Overlay()), 0u);
   EXPECT_EQ(rig->clock.Now() - before, Milliseconds(60000));
+  EXPECT_THAT(Enumerate(Kind::kNetwork), SizeIs(1));
 }
 
 TEST_P(HnsApiContract, HooksSeeEachCallBeforeAndAfter) {

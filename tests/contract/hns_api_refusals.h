@@ -10,6 +10,8 @@ TEST_P(HnsApiContract, NameIsTakenOnce) {
   MustCreate(Overlay("a"));
   EXPECT_EQ(Creating(Overlay("a")), hns::hresult::kNetworkAlreadyExists);
   EXPECT_EQ(Creating(Overlay("b")), 0u);
+  EXPECT_EQ(Creating({{"Type", "Internal"}}), 0u);
+  EXPECT_EQ(Creating({{"Type", "Internal"}}), 0u) << "neither has a name";
 }
 
 TEST_P(HnsApiContract, NameMayBeTakenByAnUnlistedNetwork) {
@@ -41,12 +43,15 @@ TEST_P(HnsApiContract, CreatingRightAfterDeletingFailsUntilHnsHasSettled) {
 }
 
 TEST_P(HnsApiContract, ThereIsOneNatNetwork) {
-  EXPECT_EQ(Creating({{"Name", "a"}, {"Type", "NAT"}}), 0u);
-  EXPECT_EQ(Creating({{"Name", "b"}, {"Type", "NAT"}}), 0x80070034u);
+  for (const std::string type : {"NAT", "ICS"}) {
+    EXPECT_EQ(Creating({{"Name", "a " + type}, {"Type", type}}), 0u);
+    EXPECT_EQ(Creating({{"Name", "b " + type}, {"Type", type}}), 0x80070034u);
+  }
 }
 
 TEST_P(HnsApiContract, AdapterMustBeAPhysicalOneThatIsFree) {
   rig->host.Add({"Wi-Fi", {}, /*usable=*/false});
+  rig->host.Add({"Hyper-V", {}, /*usable=*/true, /*is_virtual=*/true});
   const auto on = [](const char* adapter) {
     Json document = Overlay();
     document["Policies"][0]["Settings"]["NetworkAdapterName"] = adapter;
@@ -55,6 +60,7 @@ TEST_P(HnsApiContract, AdapterMustBeAPhysicalOneThatIsFree) {
   EXPECT_EQ(Creating(on("Ethernet 7")), hns::hresult::kAdapterNotFound);
   EXPECT_EQ(Creating(on("Wi-Fi")), hns::hresult::kAdapterNotFound);
   EXPECT_EQ(Creating(on("vEthernet (Ethernet)")), hns::hresult::kInvalidArgument);
+  EXPECT_EQ(Creating(on("Hyper-V")), hns::hresult::kInvalidArgument);
   EXPECT_EQ(Creating(on("Ethernet")), 0u);
 }
 
@@ -63,6 +69,10 @@ TEST_P(HnsApiContract, OverlayAndTransparentDoNotShareAnAdapter) {
   transparent["Type"] = "Transparent";
   EXPECT_EQ(Creating(transparent), 0u);
   EXPECT_EQ(Creating(Overlay()), hns::hresult::kAdapterNotFound);
+  rig->host.Add({"Ethernet 2", {*IpAddress::Parse("10.9.9.9")}});
+  Json elsewhere = Overlay();
+  elsewhere["Policies"][0]["Settings"]["NetworkAdapterName"] = "Ethernet 2";
+  EXPECT_EQ(Creating(elsewhere), 0u);
 }
 
 TEST_P(HnsApiContract, DocumentOfANetworkIsChecked) {
@@ -84,17 +94,21 @@ TEST_P(HnsApiContract, DocumentOfANetworkIsChecked) {
        hns::hresult::kInvalidNetworkType},
       {"type before the first", with([](Json& d) { d["Type"] = -1; }),
        hns::hresult::kInvalidNetworkType},
+      {"type is no whole number", with([](Json& d) { d["Type"] = 5.5; }),
+       hns::hresult::kInvalidNetworkType},
       {"type of Ipams beyond the last", with([](Json& d) { d["Ipams"][0]["Type"] = 2; }),
        hns::hresult::kInvalidNetwork},
       {"flag of a later version", with([](Json& d) { d["Flags"] = 1024; }),
        hns::hresult::kInvalidArgument},
       {"id is no GUID", with([](Json& d) { d["ID"] = "55"; }), 0x803B0019},
-      {"Ipams is no array", with([](Json& d) { d["Ipams"] = "x"; }), hns::hresult::kInvalidNetwork},
+      {"Ipams is no array", {{"Type", "Internal"}, {"Ipams", "x"}}, hns::hresult::kInvalidNetwork},
       {"prefix is none", with([&](Json& d) { subnet(d)["IpAddressPrefix"] = "10.244.3.0"; }),
        hns::hresult::kInvalidSubnet},
       {"gateway elsewhere", with([&](Json& d) { subnet(d)["Routes"][0]["NextHop"] = "10.0.0.1"; }),
        hns::hresult::kInvalidSubnet},
       {"no VSID", with([&](Json& d) { subnet(d).erase("Policies"); }),
+       hns::hresult::kInvalidNetwork},
+      {"VLAN instead", with([&](Json& d) { subnet(d)["Policies"][0]["Type"] = "VLAN"; }),
        hns::hresult::kInvalidNetwork},
       {"VSID 4095", Overlay("n", "10.244.3.0/24", "10.244.3.1", 4095),
        hns::hresult::kInvalidArgument},
@@ -104,20 +118,28 @@ TEST_P(HnsApiContract, DocumentOfANetworkIsChecked) {
        hns::hresult::kInvalidPolicyType},
       {"policy without type", with([](Json& d) { d["Policies"][0].erase("Type"); }),
        hns::hresult::kInvalidPolicy},
-      {"policies are no array", with([](Json& d) { d["Policies"] = 5; }),
+      {"policies are no array", with([](Json& d) {
+         d["Policies"] = {{"0", d["Policies"][0]}};
+       }),
        hns::hresult::kInvalidPolicy},
       {"settings are no object", with([](Json& d) { d["Policies"][0]["Settings"] = 5; }),
        hns::hresult::kInvalidPolicy},
+      {"address of the adapter is none", with([](Json& d) {
+         d["Policies"][0] = {{"Type", "ProviderAddress"}};
+       }),
+       hns::hresult::kAdapterNotFound},
   };
   for (const Row& row : rows) EXPECT_EQ(Creating(row.document), row.code) << row.what;
   EXPECT_THAT(Enumerate(Kind::kNetwork), IsEmpty());
   EXPECT_FALSE(rig->host.HasSwitch("Ethernet"));
 }
 
-TEST_P(HnsApiContract, NumberThatIsNegativeIsNone) {
-  Json document = Overlay();
-  document["Flags"] = -1;
-  EXPECT_FALSE(Network(MustCreate(document)).contains("Flags"));
+TEST_P(HnsApiContract, NumberThatIsNegativeOrTextIsNone) {
+  for (const Json& flags : {Json(-1), Json("8")}) {
+    Json document = Overlay(flags.dump());
+    document["Flags"] = flags;
+    EXPECT_FALSE(Network(MustCreate(document)).contains("Flags")) << flags;
+  }
 }
 
 TEST_P(HnsApiContract, InvalidJsonIsRefused) {
@@ -140,6 +162,9 @@ TEST_P(HnsApiContract, InvalidJsonIsRefused) {
     EXPECT_EQ(api().Query(Kind::kNetwork, network, text).code, hns::hresult::kInvalidJson);
     EXPECT_EQ(api().Enumerate(Kind::kNetwork, text).code, hns::hresult::kInvalidJson);
   }
+  EXPECT_EQ(api().Create(Kind::kNetwork, Handle::kNone, Guid(), "").code,
+            hns::hresult::kInvalidJson);
+  EXPECT_EQ(api().Modify(Kind::kNetwork, network, "").code, hns::hresult::kInvalidJson);
   EXPECT_EQ(api().Enumerate(Kind::kNetwork, R"({"Filter":"{"})").code, hns::hresult::kInvalidJson);
   EXPECT_EQ(api().Enumerate(Kind::kNetwork, R"({"Filter":{"Name":"a"}})").code,
             hns::hresult::kInvalidJson);
@@ -157,9 +182,13 @@ TEST_P(HnsApiContract, SwitchGatewayNeeded) {
   Json document = Overlay();
   document["Ipams"][0]["Subnets"][0].erase("Routes");
   EXPECT_EQ(Creating(document), hns::hresult::kInvalidSubnet);
+  Json internal = document;
+  internal["Name"] = internal["Type"] = "Internal";
+  EXPECT_EQ(Creating(internal), 0u) << "on no adapter";
   Switch([](auto& s) { s.gateway_needed = false; });
   EXPECT_EQ(Creating(document), 0u);
-  EXPECT_EQ(V1("GET", "/networks/")[0]["Subnets"][0]["GatewayAddress"], "");
+  for (const Json& network : V1("GET", "/networks/"))
+    EXPECT_EQ(network["Subnets"][0]["GatewayAddress"], "");
 }
 
 TEST_P(HnsApiContract, SwitchOverlappingSubnets) {
@@ -172,6 +201,10 @@ TEST_P(HnsApiContract, SwitchOverlappingSubnets) {
   EXPECT_EQ(Creating(bridge), 0u);
   EXPECT_EQ(Creating(Overlay("d", "10.246.0.0/16", "10.246.0.1", 5002)),
             hns::hresult::kInvalidSubnet);
+  Json internal = Overlay("internal", "10.244.0.0/14", "10.244.0.1");
+  internal["Type"] = "Internal";
+  EXPECT_EQ(Creating(internal), 0u) << "on no adapter";
+  EXPECT_EQ(Creating(Overlay("e", "10.247.0.0/16", "10.247.0.1", 5003)), 0u);
   Switch([](auto& s) { s.overlapping_subnets_accepted = true; });
   EXPECT_EQ(Creating(Overlay("b")), 0u);
 }
@@ -181,6 +214,10 @@ TEST_P(HnsApiContract, SwitchSameVsid) {
   Switch([](auto& s) { s.same_vsid_accepted = false; });
   EXPECT_EQ(Creating(Overlay("b")), hns::hresult::kInvalidArgument);
   EXPECT_EQ(Creating(Overlay("other", "10.2.0.0/24", "10.2.0.1", 4097)), 0u);
+  Json internal = Overlay("internal", "10.3.0.0/24", "10.3.0.1", 4098);
+  internal["Type"] = "Internal";
+  EXPECT_EQ(Creating(internal), 0u);
+  EXPECT_EQ(Creating(Overlay("c", "10.3.0.0/24", "10.3.0.1", 4098)), 0u) << "the other is none";
   Switch([](auto& s) { s.same_vsid_accepted = true; });
   EXPECT_EQ(Creating(Overlay("b")), 0u);
 }
@@ -207,11 +244,15 @@ TEST_P(HnsApiContract, MissingObjectsAreNotFound) {
   EXPECT_EQ(api().Delete(Kind::kNamespace, id).code, hns::hresult::kElementNotFound);
   EXPECT_EQ(api().Delete(Kind::kLoadBalancer, id).code, hns::hresult::kElementNotFound);
   // An object of another kind is refused.
-  MustCreate(Overlay(), id);
+  const Handle network = MustCreate(Overlay(), id);
   EXPECT_EQ(api().Open(Kind::kEndpoint, id).code, hns::hresult::kEndpointNotFound);
-  const Guid balancer = *Guid::Parse("55fedb88-4b11-4da4-8cd1-59970718a805");
-  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, Balancer(), balancer), 0u);
-  EXPECT_EQ(api().Open(Kind::kNetwork, balancer).code, hns::hresult::kNetworkNotFound);
+  std::string text = id.ToString();
+  for (const Kind kind : {Kind::kEndpoint, Kind::kNamespace, Kind::kLoadBalancer}) {
+    ++text.back();
+    const Handle parent = kind == Kind::kEndpoint ? network : Handle::kNone;
+    EXPECT_EQ(Creating(kind, parent, Json::object(), *Guid::Parse(text)), 0u);
+    EXPECT_EQ(api().Open(Kind::kNetwork, *Guid::Parse(text)).code, hns::hresult::kNetworkNotFound);
+  }
 }
 
 TEST_P(HnsApiContract, RefusalCarriesAnErrorRecord) {
@@ -230,8 +271,11 @@ TEST_P(HnsApiContract, SwitchLanguage) {
   EXPECT_THAT(api().Open(Kind::kNetwork, Guid()).error_record, HasSubstr("找不到网络。"));
   const Handle network = MustCreate(Overlay());
   emulator.RestartService();
-  EXPECT_THAT(api().Query(Kind::kNetwork, network, kV2).error_record,
-              HasSubstr("The remote procedure call failed and did not execute. "));
+  for (const char* language : {"de", "zh"}) {
+    Switch([&](auto& s) { s.language = language; });
+    EXPECT_THAT(api().Query(Kind::kNetwork, network, kV2).error_record,
+                HasSubstr("The remote procedure call failed and did not execute. "));
+  }
 }
 
 TEST_P(HnsApiContract, SwitchElevated) {
@@ -248,7 +292,8 @@ TEST_P(HnsApiContract, RouteIsChecked) {
        std::vector<std::pair<const char*, Json>>{{"DestinationPrefix", "10.244.1.0"},
                                                  {"ProviderAddress", ""},
                                                  {"DistributedRouterMacAddress", "0e:2a"},
-                                                 {"IsolationId", 256}}) {
+                                                 {"IsolationId", 256},
+                                                 {"IsolationId", 16777215}}) {
     Json route = Route(1);
     route["Settings"][key] = value;
     EXPECT_EQ(Modify(network, "Add", {route}), hns::hresult::kInvalidPolicy) << key;
@@ -285,6 +330,8 @@ TEST_P(HnsApiContract, SwitchDuplicates) {
   EXPECT_EQ(Modify(network, "Add", {elsewhere}), 0u);
   EXPECT_EQ(Modify(network, "Remove", {elsewhere}), 0u);
   EXPECT_EQ(Modify(network, "Add", {Route(2), Route(2)}), hns::hresult::kPolicyAlreadyExists);
+  const Json port = {{"Type", "VxlanPort"}, {"Settings", {{"Port", 8472}}}};
+  EXPECT_EQ(Modify(network, "Add", {port, port}), 0u) << "no route";
 
   Switch([](auto& s) { s.duplicates = Duplicates::kRefusedByPrefix; });
   EXPECT_EQ(Modify(network, "Add", {elsewhere}), hns::hresult::kPolicyAlreadyExists);
@@ -298,6 +345,7 @@ TEST_P(HnsApiContract, SwitchNetworkProviderAddress) {
   document["Policies"] = Json::array(
       {{{"Type", "ProviderAddress"}, {"Settings", {{"ProviderAddress", "192.168.1.10"}}}}});
   EXPECT_EQ(Creating(document), hns::hresult::kInvalidPolicyType);
+  EXPECT_EQ(Creating(Overlay()), 0u);
 }
 
 TEST_P(HnsApiContract, SwitchMissingPolicyRefused) {
@@ -345,7 +393,8 @@ TEST_P(HnsApiContract, SwitchBatchAppliedInPart) {
   EXPECT_EQ(Modify(network, "Add", {Route(3), Route(4)}), 0u);
   Json wrong = Route(5);
   wrong["Settings"]["DestinationPrefix"] = "nowhere";
-  EXPECT_EQ(Modify(network, "Add", {wrong, Route(6), Route(7)}), hns::hresult::kInvalidPolicy);
+  EXPECT_EQ(Modify(network, "Add", {Route(6), wrong, Route(7)}), hns::hresult::kInvalidPolicy);
+  EXPECT_THAT(SettingsOf(network, "RemoteSubnetRoute"), SizeIs(5));
 }
 
 TEST_P(HnsApiContract, ABatchMayBeAcceptedAndAppliedInPart) {
@@ -393,6 +442,9 @@ TEST_P(HnsApiContract, RequestsThatHnsLacksAreRefused) {
            {R"({"ResourceType":"Endpoint","RequestType":"Update"})",
             hns::hresult::kRequestUnsupported},
            {R"({"ResourceType":"Endpoint","Settings":{"EndpointId":"7"}})", 0x803B0019},
+           {R"({"ResourceType":"Endpoint","RequestType":"Add","Settings":{"EndpointId":)"
+            R"("55fedb88-4b11-4da4-8cd1-59970718a804"}})",
+            hns::hresult::kEndpointNotFound},
            {R"({"ResourceType":"Endpoint","RequestType":"Remove","Settings":{"EndpointId":)"
             R"("55fedb88-4b11-4da4-8cd1-59970718a804"}})",
             hns::hresult::kEndpointNotFound}}) {
@@ -434,8 +486,13 @@ TEST_P(HnsApiContract, VersionGatesPolicies) {
   EXPECT_EQ(Creating(Kind::kEndpoint, network, pod), hns::hresult::kInvalidPolicyType);
   at(13, 2);
   EXPECT_EQ(Creating(Kind::kEndpoint, network, pod), 0u);
+  Json no_host_port = Overlay("b");
+  no_host_port["Flags"] = 1024;
+  at(15, 1);
+  EXPECT_EQ(Creating(no_host_port), 0u);
   at(7, 2);
   EXPECT_EQ(api().Enumerate(Kind::kNetwork, kV2).code, hns::hresult::kModuleNotFound);
+  EXPECT_THAT(V1("GET", "/networks/"), SizeIs(2));
 }
 
 TEST_P(HnsApiContract, VersionGatesTwoFamiliesAndLonePrefixes) {
@@ -450,6 +507,11 @@ TEST_P(HnsApiContract, VersionGatesTwoFamiliesAndLonePrefixes) {
   const Handle network = MustCreate(Overlay("a"));
   EXPECT_EQ(Creating(Kind::kEndpoint, network, single), hns::hresult::kInvalidArgument);
   EXPECT_EQ(Creating(Kind::kEndpoint, network, Pod("10.244.3.6")), 0u);
+  Json alone = Overlay("b", "10.244.9.5/32", "10.244.9.5");
+  alone["Ipams"][0]["Subnets"][0]["Flags"] = 1;  // DoNotReserveGatewayAddress
+  Json only = single;
+  only["IpConfigurations"][0]["IpAddress"] = "10.244.9.5";
+  EXPECT_EQ(Creating(Kind::kEndpoint, MustCreate(alone), only), 0u);
   Switch([](auto& s) { s.version = {11, 10}; });
   EXPECT_EQ(Creating(both), 0u);
   EXPECT_EQ(Creating(Kind::kEndpoint, network, single), 0u);
@@ -470,6 +532,10 @@ TEST_P(HnsApiContract, AddressOfAnEndpointIsChecked) {
            {"10.244.3.6", 0}}) {
     EXPECT_EQ(Creating(Kind::kEndpoint, network, Pod(ip)), code) << ip;
   }
+  EXPECT_EQ(Creating(Kind::kEndpoint, MustCreate(Overlay("other")), Pod("10.244.3.5")), 0u);
+  Json wide = Pod("10.244.3.7");
+  wide["IpConfigurations"][0]["PrefixLength"] = 33;
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, wide), hns::hresult::kInvalidIp);
   const Handle six = MustCreate(Overlay("six", "fd00::/64", "fd00::1"));
   EXPECT_EQ(Creating(Kind::kEndpoint, six, Pod("fd00::ffff:ffff:ffff:ffff")), 0u) << "no broadcast";
 }
@@ -506,6 +572,13 @@ TEST_P(HnsApiContract, PortOfTheHostIsMappedOnce) {
   first["Policies"].erase(1);
   EXPECT_EQ(Creating(Kind::kEndpoint, network, first), hns::hresult::kPortAlreadyExists);
   EXPECT_EQ(Creating(Kind::kEndpoint, network, mapped("10.244.3.6", "10.96.0.1")), 0u);
+  int n = 20;
+  for (const auto& [type, protocol] : std::vector<std::pair<const char*, int>>{
+           {"ACL", 6}, {"PortMapping", 6}, {"ACL", 6}, {"PortMapping", 17}}) {
+    Json pod = Pod("10.244.3." + std::to_string(n++));
+    pod["Policies"] = Json::array({{{"Type", type}, {"ExternalPort", 90}, {"Protocol", protocol}}});
+    EXPECT_EQ(Creating(Kind::kEndpoint, network, pod), 0u) << n;
+  }
 }
 
 TEST_P(HnsApiContract, EndpointPolicyAndMacAreChecked) {
@@ -516,6 +589,8 @@ TEST_P(HnsApiContract, EndpointPolicyAndMacAreChecked) {
   pod.erase("MacAddress");
   pod["Policies"] = Json::array({{{"Type", "HostRoute"}, {"Settings", Json::object()}}});
   EXPECT_EQ(Creating(Kind::kEndpoint, network, pod), hns::hresult::kInvalidPolicyType);
+  pod["Policies"][0]["Type"] = "ProviderAddress";
+  EXPECT_EQ(Creating(Kind::kEndpoint, network, pod), hns::hresult::kInvalidPolicy);
 }
 
 // --- load balancers
@@ -546,11 +621,14 @@ TEST_P(HnsApiContract, LoadBalancersShareNoFrontEnd) {
   other = document;
   other["HostComputeEndpoints"] = Json::array({"55fedb88-4b11-4da4-8cd1-59970718a804"});
   EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, other), hns::hresult::kPortAlreadyExists);
+  other["PortMappings"][0]["Protocol"] = 17;
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, other), 0u);
   other["PortMappings"][0]["ExternalPort"] = 80;
   EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, other), 0u);
   // Every node's address is another front end than any.
   other.erase("FrontendVIPs");
   EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, other), 0u);
+  EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, other), 0x800700B7u);
   other["FrontendVIPs"] = Json::array({"10.96.0.2"});
   EXPECT_EQ(Creating(Kind::kLoadBalancer, Handle::kNone, other), 0u);
 }
@@ -588,6 +666,8 @@ TEST_P(HnsApiContract, VersionGatesLoadBalancers) {
             hns::hresult::kRequestUnsupported);
   Switch([](auto& s) { s.version = {15, 4}; });
   EXPECT_EQ(api().Modify(Kind::kLoadBalancer, made.handle, update).code, 0u);
+  EXPECT_EQ(api().Modify(Kind::kLoadBalancer, made.handle, R"({"RequestType":"Add"})").code,
+            hns::hresult::kRequestUnsupported);
 }
 
 }  // namespace weft::testing

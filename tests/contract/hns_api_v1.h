@@ -95,6 +95,9 @@ TEST_P(HnsApiContract, HostGetsAnInterfaceByAttach) {
             hns::hresult::kEndpointAlreadyAttached);
   V1("POST", path + "/detach");
   EXPECT_THAT(rig->host.endpoints(), IsEmpty());
+  V1("POST", path + "/attach", {{"SystemType", "Container"}});
+  EXPECT_THAT(rig->host.endpoints(), IsEmpty());
+  V1("POST", path + "/detach");
   V1("POST", path + "/attach", attach);
   V1("DELETE", path);
   EXPECT_THAT(rig->host.endpoints(), IsEmpty());
@@ -112,9 +115,11 @@ TEST_P(HnsApiContract, EndpointsHaveTheirPoliciesInEitherViewsWords) {
           {"IsRemoteEndpoint", true},
           {"Policies", Json::parse(R"([{"Type":"PA","PA":"192.168.1.11"},)"
                                    R"({"Type":"OutBoundNAT","ExceptionList":["10.96.0.0/12"]},)"
-                                   R"({"Type":"EncapOverhead","Settings":{"Overhead":50}}])")}});
+                                   R"({"Type":"EncapOverhead","Settings":{"Overhead":50}},)"
+                                   R"({"Type":"ROUTE","NextHop":"10.244.1.1"}])")}});
   EXPECT_EQ(made["IsRemoteEndpoint"], true);
   EXPECT_EQ(made["Policies"][0], (Json{{"Type", "PA"}, {"PA", "192.168.1.11"}}));
+  EXPECT_EQ(made["Policies"][3], (Json{{"Type", "ROUTE"}, {"NextHop", "10.244.1.1"}}));
   const Guid endpoint = *Guid::Parse(made["ID"].get<std::string>());
   const Json v2 = Read(Kind::kEndpoint, api().Open(Kind::kEndpoint, endpoint).handle);
   EXPECT_EQ(v2["Flags"], 1);
@@ -122,7 +127,8 @@ TEST_P(HnsApiContract, EndpointsHaveTheirPoliciesInEitherViewsWords) {
       v2["Policies"],
       Json::parse(R"([{"Type":"ProviderAddress","Settings":{"ProviderAddress":"192.168.1.11"}},)"
                   R"({"Type":"OutBoundNAT","Settings":{"Exceptions":["10.96.0.0/12"]}},)"
-                  R"({"Type":"EncapOverhead","Settings":{"Overhead":50}}])"));
+                  R"({"Type":"EncapOverhead","Settings":{"Overhead":50}},)"
+                  R"({"Type":"SDNRoute","Settings":{"NextHop":"10.244.1.1"}}])"));
 }
 
 TEST_P(HnsApiContract, V1EndpointIsUpdatedByPost) {
@@ -182,6 +188,7 @@ TEST_P(HnsApiContract, SwitchV1Failures) {
   Switch([](auto& s) { s.v1_failures = V1Failures::kText; });
   EXPECT_EQ(both().second.code, 0u);
   EXPECT_EQ(Json::parse(both().second.text)["ErrorCode"], 0x803B0001u);
+  EXPECT_EQ(V1("GET", "/networks/"), Json::array());
 }
 
 TEST_P(HnsApiContract, UnknownPathsAndMethodsAreRefused) {
@@ -222,6 +229,9 @@ TEST_P(HnsApiContract, RequestsInV1AreChecked) {
   const std::string named = R"({"Data":{"Id":")" + pod_id + R"("}})";
   const std::vector<Row> rows = {
       {"PUT", "/networks/", "", kRequestUnsupported},
+      {"GET", "/networks/" + id, "", kNetworkNotFound},
+      {"DELETE", "/networks/" + id, "", kElementNotFound},
+      {"GET", "/globals", "", kElementNotFound},
       {"PUT", "/endpoints/", "", kRequestUnsupported},
       {"POST", "/endpoints/", R"({"VirtualNetwork":")" + pod_id + R"("})", kNetworkNotFound},
       {"PUT", endpoint, "", kRequestUnsupported},
@@ -231,6 +241,7 @@ TEST_P(HnsApiContract, RequestsInV1AreChecked) {
       {"POST", endpoint + "/detach", "", 0x803B0034},
       {"POST", endpoint + "/dance", "", kRequestUnsupported},
       {"GET", "/endpointstats/" + id, "", kEndpointNotFound},
+      {"GET", "/endpointstats/", "", kEndpointNotFound},
       {"PUT", "/policylists/", "", kRequestUnsupported},
       {"PUT", list, "", kRequestUnsupported},
       {"GET", list + "/x", "", kElementNotFound},
@@ -260,9 +271,11 @@ TEST_P(HnsApiContract, SwitchManagementIpOfABridgeOnceTheHostIsOnIt) {
   const std::string network = "/networks/" + made["ID"].get<std::string>();
   const Json endpoint =
       V1("POST", "/endpoints/", {{"VirtualNetwork", made["ID"]}, {"IPAddress", "10.244.3.2"}});
+  EXPECT_FALSE(V1("GET", network).contains("ManagementIP"));
   V1("POST", "/endpoints/" + endpoint["ID"].get<std::string>() + "/attach",
      {{"SystemType", "Host"}, {"CompartmentId", 1}});
   EXPECT_EQ(V1("GET", network)["ManagementIP"], "192.168.1.10");
+  EXPECT_THAT(SettingsOf(MustCreate(Bridge("b")), "ProviderAddress"), IsEmpty());
 }
 
 }  // namespace weft::testing

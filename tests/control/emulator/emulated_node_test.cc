@@ -257,6 +257,8 @@ TEST_F(NodeFileTest, ANodeOutlivesItsProcess) {
   ASSERT_EQ(file.Open(), absl::OkStatus());
   testing::AddEthernet(node_.host(), {Address("192.168.1.10"), 24}, Address("192.168.1.1"));
   EXPECT_EQ(file.Save(), absl::OkStatus());
+  ASSERT_EQ(NodeFile(other_, path_).Open(), absl::OkStatus());
+  EXPECT_EQ(other_.Text(), node_.Text());
   node_.hns().TakeName("ghost");
   EXPECT_EQ(file.Save(), absl::OkStatus());
   ASSERT_EQ(NodeFile(other_, path_).Open(), absl::OkStatus());

@@ -107,6 +107,7 @@ TEST_F(HnsCommandsTest, WrongCommandsAreNamed) {
       {"[]", "a command is an object"},
       {R"({"command":5})", "a command is an object"},
       {R"({"command":"load","state":{},"field":1})", "no field \"field\""},
+      {R"({"command":"set","field":1})", "no field \"field\""},
       {R"({"command":"dance"})", "there are: add-adapter calls clear-faults"},
       {R"({"command":"dump","field":1})", "no field \"field\""},
       {R"({"command":"fault"})", "\"function\" is missing"},

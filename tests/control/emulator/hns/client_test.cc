@@ -182,10 +182,12 @@ TEST_F(ClientOnEmulatorTest, AProcessMayDieWithTheService) {
   Client before(*old_process);
   auto network = before.Create(Overlay());
   ASSERT_TRUE(network.ok()) << network.status();
+  const Handle handle = old_process->Open(Kind::kNetwork, Only().id).handle;
   emulator_.RestartService();
   EXPECT_EQ(HresultOf(before.ReadVersion().status()), hresult::kRpcCallFailedDne);
   EXPECT_EQ(HresultOf(before.Networks().status()), hresult::kRpcCallFailedDne);
   EXPECT_EQ(HresultOf(network->Read().status()), hresult::kRpcCallFailedDne);
+  EXPECT_EQ(old_process->Close(Kind::kNetwork, handle), hresult::kOk);
   const std::unique_ptr<Api> new_process = emulator_.NewProcess();
   EXPECT_EQ(Client(*new_process).Networks()->size(), 1u);
   settings.processes_die = false;

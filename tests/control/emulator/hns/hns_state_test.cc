@@ -93,6 +93,7 @@ TEST(HnsStateTest, UnreadableTextIsNamedAndChangesNothing) {
             "dead_handle_code is no hexadecimal number"},
            {R"({"settings":{"duplicates":"x"}})", "duplicates is no word that is known"},
            {R"({"settings":{"version":"x.3"}})", "version is no version"},
+           {R"({"settings":{"version":"13.x"}})", "version is no version"},
            {R"({"settings":[]})", "settings: the document is not an object"},
            {R"({"networks":[{"id":"7","type":"NAT"}]})", R"(networks[0].id "7" is not a GUID)"},
            {R"({"networks":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804","type":"NAT",)"
@@ -101,6 +102,14 @@ TEST(HnsStateTest, UnreadableTextIsNamedAndChangesNothing) {
            {R"({"networks":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804","type":"NAT",)"
             R"("policies":5}]})",
             "networks[0].policies is not an array"},
+           {R"({"networks":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804","type":"NAT",)"
+            R"("policies":[{"Type":"ACL","Settings":5}]}]})",
+            "networks[0].policies[0].Settings is not an object"},
+           {R"({"networks":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804","type":""}]})",
+            "networks[0].type is empty"},
+           {R"({"networks":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804","type":"NAT",)"
+            R"("ipams":[{"Type":"Wish"}]}]})",
+            "networks[0].ipams is none of HNS"},
            {R"({"endpoints":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804",)"
             R"("namespace":"00000000-0000-0000-0000-000000000000"}]})",
             "endpoints[0].network is missing"},
@@ -112,7 +121,9 @@ TEST(HnsStateTest, UnreadableTextIsNamedAndChangesNothing) {
             R"("endpoints":["7"]}]})",
             R"(namespaces[0].endpoints[0] "7" is not a GUID)"},
            {R"({"endpoints":[{}]})", "endpoints[0].id is missing"},
-           {R"({"taken_names_until_ms":[1]})", "taken_names_until_ms is not an object"}}) {
+           {R"({"taken_names_until_ms":[1]})", "taken_names_until_ms is not an object"},
+           {R"({"taken_names_until_ms":{"n":"x"}})",
+            "taken_names_until_ms has a time that is none"}}) {
     const absl::Status status = machine.hns.LoadState(text);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_THAT(std::string(status.message()), HasSubstr(why));
@@ -129,6 +140,39 @@ TEST(HnsStateTest, EndpointWhoseNetworkIsMissingIsShown) {
                              R"("namespace":"00000000-0000-0000-0000-000000000000"}]})")
                   .ok());
   EXPECT_THAT(machine.hns.Call("GET", "/endpoints/", "").text, HasSubstr(R"("State":1)"));
+}
+
+TEST(HnsStateTest, ANetworkOfTheMachineAloneHasNoAdapterToLose) {
+  Machine machine;
+  EXPECT_TRUE(machine.hns.Create(Kind::kNetwork, Handle::kNone, Guid(), R"({"Type":"NAT"})").ok());
+  machine.hns.RestartService({.adapter_ids_new = true});
+  EXPECT_THAT(machine.hns.StateText(), HasSubstr(R"("switches": [])"));
+  EXPECT_THAT(machine.hns.StateText(), HasSubstr(R"("unbound": false)"));
+}
+
+TEST(HnsStateTest, TheVersionIsThatOfTheText) {
+  Machine machine;
+  const auto changes = [&](auto call) {
+    const std::uint64_t before = machine.hns.version();
+    call();
+    return machine.hns.version() != before;
+  };
+  Handle network = Handle::kNone;
+  EXPECT_TRUE(changes([&] { network = machine.Create("n"); }));
+  EXPECT_FALSE(changes([&] { machine.Everything(); }));
+  const auto add_the_name_again = [&] {
+    EXPECT_FALSE(machine.hns.Create(Kind::kNetwork, Handle::kNone, Guid(), Overlay("n")).ok());
+  };
+  EXPECT_FALSE(changes(add_the_name_again));
+  // A refused batch may have been applied in part.
+  Settings settings;
+  settings.atomic_batches = false;
+  machine.hns.Set(settings);
+  EXPECT_TRUE(changes(add_the_name_again));
+  settings.atomic_batches = true;
+  settings.batch_applied = 1;
+  machine.hns.Set(settings);
+  EXPECT_TRUE(changes(add_the_name_again));
 }
 
 TEST(HnsStateTest, EverySettingIsWrittenAndRead) {

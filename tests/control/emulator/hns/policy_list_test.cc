@@ -32,6 +32,13 @@ TEST(PolicyListTest, KeysMayBeInAnyOrderAndTypesInAnyCase) {
   EXPECT_EQ(list.size(), 0u);
 }
 
+TEST(PolicyListTest, ARouteMayHaveNoDestination) {
+  PolicyList list;
+  list.Add("RemoteSubnetRoute", Json::object());
+  EXPECT_TRUE(list.Remove("RemoteSubnetRoute", Json::object()));
+  EXPECT_EQ(list.size(), 0u);
+}
+
 TEST(PolicyListTest, DoesWhatAPlainVectorDoes) {
   const std::uint32_t seed = TestSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "control/emulator/host/adapter_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/lease_makers.h"
@@ -64,6 +65,8 @@ TEST_F(EmulatorTest, ASwitchMovesTheAddressesToANewInterfaceThatComesLater) {
   EXPECT_EQ(virtual_adapter.index, 11u);
   EXPECT_EQ(virtual_adapter.mac, Mac("02:00:00:00:00:0a"));
   EXPECT_THAT(virtual_adapter.addresses, ElementsAre(AssignedAddress{Address("192.168.1.10"), 24}));
+  host.HideBoundAdapters(true);
+  EXPECT_THAT(Names(), ElementsAre("vEthernet (Ethernet)"));
   now += Seconds(25);
   EXPECT_TRUE(host.Reachable());
 }
@@ -81,6 +84,13 @@ TEST_F(EmulatorTest, ASecondSwitchOnTheAdapterChangesNothing) {
   Bind();
   now += Seconds(5);
   EXPECT_EQ(Names().size(), 2u);
+}
+
+TEST_F(EmulatorTest, ASwitchOnNoAdapterIsNeitherMadeNorDeleted) {
+  const HostState before = host.state();
+  host.BindSwitch("Wi-Fi", "vEthernet (Wi-Fi)", Seconds(30), Seconds(5));
+  host.UnbindSwitch("Ethernet", Seconds(10), Seconds(2));
+  EXPECT_EQ(host.state(), before);
 }
 
 TEST_F(EmulatorTest, RemovingTheSwitchRestoresEverything) {
@@ -104,6 +114,10 @@ TEST_F(EmulatorTest, WithoutTheSwitchsInterfaceTheAdapterStaysBare) {
   host.UnbindSwitch("Ethernet", Seconds(10), Seconds(2));
   EXPECT_THAT(Names(), ElementsAre("Ethernet"));
   EXPECT_THAT((*host.Adapters())[0].addresses, IsEmpty());
+  Bind();
+  host.RemoveAdapter("Ethernet");
+  host.UnbindSwitch("Ethernet", Seconds(10), Seconds(2));
+  EXPECT_THAT(Names(), IsEmpty()) << "the other one was removed";
 }
 
 TEST_F(EmulatorTest, AnAdapterThatIsPulledOutComesBackAsItWas) {
@@ -114,6 +128,8 @@ TEST_F(EmulatorTest, AnAdapterThatIsPulledOutComesBackAsItWas) {
   EXPECT_FALSE(host.PutRoutes({Via("10.1.0.0/16", "192.168.1.3")})[0].ok());
   host.Plug("Ethernet");
   EXPECT_EQ(host.Routes(IpFamily::kV4, 0)->size(), 2u);
+  host.SetUp("Ethernet", false);
+  EXPECT_FALSE(host.RouteTo(Address("192.168.1.7")).ok()) << "it is down";
 }
 
 // As on Windows, where the next hop is part of a route's key.
@@ -127,6 +143,37 @@ TEST_F(EmulatorTest, TwoRoutesToOneDestinationCoexist) {
   host.RemoveRoutes({Via("10.0.0.0/8", "192.168.1.2")});
   EXPECT_THAT(*host.Routes(IpFamily::kV4, 0),
               ElementsAre(Via("0.0.0.0/0", "192.168.1.1"), Via("10.0.0.0/8", "192.168.1.3")));
+}
+
+TEST_F(EmulatorTest, AGatewayMustBeOnTheLinkOfTheRoutesAdapter) {
+  Adapter storage;
+  storage.name = "Storage";
+  storage.addresses = {{Address("10.1.0.1"), 24}};
+  ASSERT_EQ(host.AddAdapter(storage), 11u);
+  Route link;
+  link.destination = Prefix("172.16.0.0/16");
+  link.adapter_index = 10;
+  ASSERT_TRUE(host.PutRoutes({link})[0].ok());
+  const struct {
+    const char* gateway;
+    std::uint32_t adapter;
+    bool onlink, put;
+  } rows[] = {
+      {"172.16.0.1", 10, false, true},   {"172.16.0.1", 11, false, false},
+      {"192.168.1.1", 11, false, false}, {"203.0.113.1", 10, false, false},
+      {"203.0.113.1", 10, true, true},
+  };
+  for (const auto& row : rows) {
+    Route route = Via("10.2.0.0/16", row.gateway, row.adapter);
+    route.onlink = row.onlink;
+    EXPECT_EQ(host.PutRoutes({route})[0].ok(), row.put) << row.gateway << " on " << row.adapter;
+  }
+}
+
+TEST_F(EmulatorTest, AnAddressIsAddedOnce) {
+  for (int round = 0; round < 2; ++round)
+    EXPECT_TRUE(host.AddAddress(10, {Address("10.244.1.0"), 32}).ok());
+  EXPECT_EQ((*host.Adapters())[0].addresses.size(), 2u);
 }
 
 TEST_F(EmulatorTest, AFirewallRuleOfOneNameIsOne) {
@@ -171,6 +218,7 @@ TEST_F(EmulatorTest, AFirewallRuleOfAnotherProgramIsNotChanged) {
   EXPECT_EQ(*host.AllowUdpIn({"b", 2}), "");
   EXPECT_EQ(*host.AllowUdpIn({"c", 2, peers}), "");
   EXPECT_TRUE(absl::IsFailedPrecondition(host.AllowUdpIn({"b", 3}).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(host.AllowUdpIn({"b", 3, peers}).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(host.AllowUdpIn({"c", 2}).status()));
   EXPECT_TRUE(absl::IsAlreadyExists(host.AllowUdpIn({"b", 2, peers}).status()));
   EXPECT_EQ(host.state().firewall, state.firewall);
@@ -244,6 +292,8 @@ TEST_F(StaticIpEmulatorTest, NameServersAndMetricMayBeLostUntilTheSwitchIsDelete
   host.UnbindSwitch("Ethernet", {}, {});
   EXPECT_EQ(On(10), settings);
   EXPECT_THAT(*host.NameServers(), ElementsAre(Address("192.168.1.53")));
+  host.Unplug("Ethernet");
+  EXPECT_THAT(*host.NameServers(), IsEmpty());
 }
 
 TEST_F(StaticIpEmulatorTest, AllMayBeLostUntilTheSwitchIsDeleted) {
@@ -251,6 +301,7 @@ TEST_F(StaticIpEmulatorTest, AllMayBeLostUntilTheSwitchIsDeleted) {
   EXPECT_EQ(On(11), StaticIp());
   EXPECT_FALSE(Has(11, "192.168.1.10"));
   EXPECT_THAT(*host.Routes(IpFamily::kV4, 0), IsEmpty());
+  EXPECT_FALSE(host.RouteTo(Address("8.8.8.8")).ok()) << "its route is the bound adapter's";
   ASSERT_TRUE(host.PutStaticIp(11, settings).ok());
   ASSERT_TRUE(host.PutRoutes({Via("0.0.0.0/0", "192.168.1.1", 11)})[0].ok());
   EXPECT_EQ(On(11), settings);
@@ -267,11 +318,28 @@ TEST_F(StaticIpEmulatorTest, IPv6LosesNothing) {
   ASSERT_TRUE(host.PutRoutes({Via("::/0", "fd00::1")})[0].ok());
   BindAndLose(StaticIpLoss::kAll);
   EXPECT_THAT(*host.Routes(IpFamily::kV6, 0), ElementsAre(Via("::/0", "fd00::1", 11)));
+  const auto way = host.RouteTo(Address("fd01::1"));
+  ASSERT_TRUE(way.ok()) << way.status();
+  EXPECT_EQ(way->source, v6.address);
   ASSERT_TRUE(host.PutStaticIp(11, settings).ok());
   host.UnbindSwitch("Ethernet", {}, {});
   EXPECT_THAT((*host.Adapters())[0].addresses,
               ::testing::UnorderedElementsAre(settings.addresses[0], v6));
   EXPECT_THAT(*host.Routes(IpFamily::kV6, 0), ElementsAre(Via("::/0", "fd00::1")));
+}
+
+TEST_F(StaticIpEmulatorTest, AnotherAdapterKeepsItsRoutes) {
+  Adapter storage;
+  storage.name = "Storage";
+  storage.addresses = {{Address("10.1.0.1"), 24}};
+  ASSERT_EQ(host.AddAdapter(storage), 11u);
+  const Route all = Via("0.0.0.0/0", "10.1.0.2", 11), some = Via("10.2.0.0/16", "10.1.0.2", 11);
+  ASSERT_THAT(host.PutRoutes({all, some}), ElementsAre(absl::OkStatus(), absl::OkStatus()));
+  BindAndLose(StaticIpLoss::kAll);
+  EXPECT_THAT(*host.Routes(IpFamily::kV4, 11), ElementsAre(all, some));
+  ASSERT_TRUE(host.PutStaticIp(12, settings).ok());
+  host.Reboot();
+  EXPECT_THAT(*host.Routes(IpFamily::kV4, 11), ElementsAre(all));
 }
 
 TEST_F(StaticIpEmulatorTest, ARebootRemovesAnAddressThatAProgramAdded) {
@@ -289,6 +357,13 @@ TEST_F(StaticIpEmulatorTest, ARebootRemovesAnAddressThatAProgramAdded) {
 TEST_F(StaticIpEmulatorTest, NoAdapterIsNamed) {
   EXPECT_TRUE(absl::IsNotFound(host.ReadStaticIp(99).status()));
   EXPECT_TRUE(absl::IsNotFound(host.PutStaticIp(99, settings)));
+}
+
+TEST(AdapterText, HasANameAndAddresses) {
+  for (const char* text : {"10.0.0.1", "=10.0.0.1", "LAN=here"})
+    EXPECT_THAT(std::string(emulator::ParseAdapter(text).status().message()),
+                HasSubstr("is no adapter"))
+        << text;
 }
 
 TEST(HostStateText, AHandWrittenHostMayOmitMembers) {
@@ -334,6 +409,9 @@ TEST(HostStateText, UnreadableTextIsNamedWithItsPosition) {
   std::string deep(100, '[');
   EXPECT_THAT(std::string(ParseHostState(deep + std::string(100, ']')).status().message()),
               HasSubstr("nests too deep"));
+  const std::string long_text((std::size_t{64} << 20) + 1, ' ');
+  EXPECT_THAT(std::string(ParseHostState(long_text).status().message()),
+              HasSubstr("larger than 64 MiB"));
 }
 
 }  // namespace

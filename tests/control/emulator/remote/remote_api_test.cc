@@ -68,6 +68,8 @@ TEST_F(RemoteApiTest, EveryCallArrives) {
   EXPECT_EQ(service_.last(), "close endpoint 2");
   client_->Call("GET", "/globals/version", "");
   EXPECT_EQ(service_.last(), "call GET /globals/version ");
+  client_->Create(Kind::kNetwork, Handle::kNone, kId, "{n}");
+  EXPECT_EQ(service_.last(), "create network in 0 " + kId.ToString() + " {n}");
   EXPECT_EQ(client_->Control("{c}").text, "did {c}");
 }
 
@@ -148,9 +150,18 @@ TEST_F(RemoteApiTest, ALostServerIsAStoppedService) {
 
 TEST_F(RemoteApiTest, TheServicesStopIsReportedOnce) {
   std::atomic<int> ends = 0;
-  ASSERT_TRUE(client_->Subscribe([&](Notification, std::string_view) { ++ends; }).ok());
+  std::promise<void> arrived;
+  const auto notify = [&](Notification type, std::string_view) {
+    if (type == Notification::kServiceDisconnect)
+      ++ends;
+    else
+      arrived.set_value();
+  };
+  ASSERT_TRUE(client_->Subscribe(notify).ok());
   service_.Notify(Notification::kServiceDisconnect, "");
-  server_.reset();  // sends what waits
+  service_.Notify(Notification::kNetworkCreate, "");
+  arrived.get_future().wait();
+  server_.reset();
   client_.reset();
   EXPECT_EQ(ends, 1);
 }
@@ -189,7 +200,7 @@ TEST_F(RemoteApiTest, ACallInProgressFailsWhenTheServerStops) {
 
 TEST_F(RemoteApiTest, AnotherProtocolIsRefused) {
   for (const std::string& bytes :
-       {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("\0\0\0\2{}", 6)}) {
+       {std::string("GET / HTTP/1.1\r\n\r\n"), Frame("{}"), Frame(R"({"op":"enumerate"})")}) {
     auto stream = Connect(server_->path());
     ASSERT_TRUE(stream->Write(bytes).ok());
     EXPECT_FALSE(ReadDocument(*stream).ok());
@@ -246,6 +257,7 @@ TEST(RemoteServerTest, AHostIsWatchedUntilTheConnectionEnds) {
     EXPECT_EQ(caller.Exchange(RequestKind::kWatchHost), hresult::kOk);
     EXPECT_EQ(caller.Exchange(Operation::kUnsubscribe), hresult::kInvalidHandle);
     EXPECT_EQ(host.watch.use_count(), 2);
+    EXPECT_EQ(caller.Exchange(Operation::kEnumerate), std::nullopt);
   }
   server->reset();  // waits for the connections' ends
   EXPECT_EQ(host.watch.use_count(), 1);

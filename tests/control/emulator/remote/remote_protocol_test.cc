@@ -96,13 +96,17 @@ class CountingStream final : public Stream {
  public:
   absl::Status Write(std::string_view) override {
     ++writes;
-    return absl::OkStatus();
+    return fault;
   }
-  absl::StatusOr<std::size_t> Read(std::span<char>) override { return 0; }
+  absl::StatusOr<std::size_t> Read(std::span<char>) override {
+    if (!fault.ok()) return fault;
+    return 0;
+  }
   bool HasInput() override { return false; }
   void Shutdown() override {}
 
   int writes = 0;
+  absl::Status fault;
 };
 
 TEST(DocumentsTest, ATooLongDocumentIsNotSent) {
@@ -110,6 +114,14 @@ TEST(DocumentsTest, ATooLongDocumentIsNotSent) {
   EXPECT_FALSE(WriteDocument(stream, std::string(kMostBytes + 1, 'x')));
   EXPECT_EQ(stream.writes, 0);
   EXPECT_TRUE(WriteDocument(stream, "{}"));
+}
+
+TEST(DocumentsTest, ABrokenConnectionHasEnded) {
+  CountingStream stream;
+  stream.fault = absl::UnavailableError("connection reset by peer");
+  EXPECT_FALSE(WriteDocument(stream, "{}"));
+  EXPECT_EQ(ReadDocument(stream).status(),
+            absl::UnavailableError("the connection to the HNS emulator has ended"));
 }
 
 }  // namespace
