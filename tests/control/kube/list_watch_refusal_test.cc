@@ -405,15 +405,23 @@ TEST_F(ListWatchRefusal, AListWithoutAnAnswerSwitchesToPagesToo) {
 
 // As the client ends it where another server could answer sooner.
 TEST_F(ListWatchRefusal, AListThatIsEndedBeforeItsAnswerSwitchesToPagesToo) {
+  const absl::Status late = absl::DeadlineExceededError("no answer within 30 s");
+  const auto fail_thrice = [this](const absl::Status& why) {
+    for (int i = 0; i < 3; ++i) {
+      carrier.Fail(why);
+      carrier.ToDeadline();
+    }
+  };
   server.streamed_list = StreamedList::kRefused;
   carrier.Start();
+  fail_thrice(late);
+  EXPECT_THAT(Requests(), ElementsAre("stream", "stream", "stream", "stream")) << "it is no list";
   for (int i = 0; i < 3; ++i) carrier.Step();
-  for (int i = 0; i < 3; ++i) {
-    carrier.Fail(absl::DeadlineExceededError("no answer within 30 s"));
-    carrier.ToDeadline();
-  }
+  fail_thrice(absl::UnavailableError("connection refused"));
+  EXPECT_THAT(Requests(), ElementsAre("list", "list", "list", "list")) << "it was not read";
+  fail_thrice(late);
   carrier.Run();
-  EXPECT_THAT(Requests(), ElementsAre("stream", "list", "list", "list", "page", "watch@2"));
+  EXPECT_THAT(Requests(), ElementsAre("list", "list", "page", "watch@2"));
 }
 
 // ---- streams that break
@@ -569,8 +577,12 @@ TEST_F(ListWatchRefusal, TheWaitForAVersionRestartsEachTime) {
 }
 
 TEST_F(ListWatchRefusal, WithoutAVersionThereIsNoneToDrop) {
-  server.refusals.assign(500, TooLarge(true));
+  server.refusals = {Http(410)};
   carrier.Start();
+  carrier.Run();
+  EXPECT_TRUE(carrier.waits());
+  Requests();
+  server.refusals.assign(500, TooLarge(true));
   carrier.RunFor(minutes(5));
   EXPECT_LE(Requests().size(), 35u);
 }

@@ -125,6 +125,8 @@ TEST_F(ListWatchRetry, AnErrorEventMayHaveARetryAfterToo) {
 // ---- storms
 
 TEST_F(ListWatchRetry, AWatchThatEndsAtOnceIsACondition) {
+  std::vector<std::string> faults;
+  carrier.on_fault = [&](const std::string& fault) { faults.push_back(fault); };
   Synced();
   carrier.Cut();
   for (const int pause : {800, 1600, 3200}) {
@@ -140,6 +142,21 @@ TEST_F(ListWatchRetry, AWatchThatEndsAtOnceIsACondition) {
   carrier.RunFor(seconds(5));
   EXPECT_THAT(Reported(), ElementsAre("condition", "begin", "upsert a/1 10.244.1.0/24",
                                       "upsert b/1 10.244.2.0/24", "end", "well again"));
+  EXPECT_THAT(faults, IsEmpty()) << "a watch may have no events";
+}
+
+TEST_F(ListWatchRetry, OnlyAWatchThatRunsResetsThePauses) {
+  Synced();
+  carrier.Cut();
+  carrier.Step();  // the head
+  carrier.answer()->End();
+  carrier.Step();
+  for (const int pause : {800, 1600, 3200, 6400, 10000}) {
+    EXPECT_EQ(Pause(), pause);
+    carrier.ToDeadline();
+    carrier.Fail();
+  }
+  EXPECT_THAT(Reported(), ElementsAre("condition", "condition"));
 }
 
 // A middlebox that cuts streams; without a list the table would stay at the first snapshot.
@@ -300,6 +317,8 @@ TEST_F(ListWatchRetry, AListMayPauseForHalfAMinute) {
 
 // An byte now and then is not silence; no list is so long.
 TEST_F(ListWatchRetry, ASlowListHasThreeMinutes) {
+  std::vector<std::string> faults;
+  carrier.on_fault = [&](const std::string& fault) { faults.push_back(fault); };
   server.streamed_list = testing::FakeApiServer::StreamedList::kRefused;
   for (int n = 1; n < 10; ++n) server.Put(Node("n" + std::to_string(n), n));
   carrier.Start();
@@ -311,6 +330,7 @@ TEST_F(ListWatchRetry, ASlowListHasThreeMinutes) {
             "cannot list nodes: the answer takes more than 3 minutes; trying again");
   carrier.RunSlowlyFor(seconds(400), seconds(1));
   EXPECT_THAT(Requests(), ::testing::Contains("page")) << "another way, after three";
+  EXPECT_THAT(faults, IsEmpty());
 }
 
 TEST_F(ListWatchRetry, AStreamedListHasThreeMinutesUpToItsMark) {
@@ -380,6 +400,9 @@ TEST_F(ListWatchRetry, AStreamedListOfAVersionThatStallsIsNoFault) {
   carrier.ToDeadline();
   EXPECT_THAT(Requests(), ElementsAre("list@2"));
   EXPECT_THAT(faults, IsEmpty());
+  carrier.Step();
+  carrier.ToDeadline();
+  EXPECT_THAT(faults, ElementsAre("no byte for 30 s within its answer")) << "a list waits for none";
 }
 
 TEST_F(ListWatchRetry, AServerWhoseAnswerIsNoListHasFailed) {
@@ -394,6 +417,13 @@ TEST_F(ListWatchRetry, AServerWhoseAnswerIsNoListHasFailed) {
   carrier.Step();
   carrier.End(absl::OkStatus());
   EXPECT_THAT(faults, ElementsAre(no_list, no_list)) << "nothing at all";
+  server.Put(Node("a", 1));
+  server.Put(Node("b", 2));
+  server.lag = 1;  // the mark is one change away
+  carrier.ToDeadline();
+  carrier.Run();
+  carrier.End(absl::OkStatus());
+  EXPECT_THAT(faults, ElementsAre(no_list, no_list)) << "a part of it";
 }
 
 // ---- the age of the last answer
@@ -521,7 +551,7 @@ TEST_F(ListWatchRetry, ALateTimerDoesNotProlongACondition) {
   carrier.Fail();
   carrier.ToDeadline();
   carrier.Run();
-  Reported();
+  EXPECT_THAT(Reported(), ElementsAre("condition", "begin", "own none", "end"));
   clock.Advance(seconds(6));
   server.Put(Node("a", 1));
   carrier.Run();

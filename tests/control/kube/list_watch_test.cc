@@ -71,6 +71,8 @@ TEST_P(ListWatchBothEncodings, PagesThenAWatch) {
                                       "well again"));
   EXPECT_THAT(Requests(), ElementsAre("watch@5", "list@5", "list@5", "list@5", "page@5", "page+",
                                       "page+", "watch@5"));
+  EXPECT_EQ(machine.counts().lists, 6u) << "with all its pages";
+  EXPECT_EQ(machine.counts().watch_restarts, 2u);
 }
 
 // ---- from which version a watch resumes

@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/lease_makers.h"
+#include "tests/support/node_json.h"
 #include "tests/support/written_source.h"
 
 namespace weft::kube {
@@ -64,6 +65,15 @@ TEST_F(NodeEmitterTest, ABadHalfIsReportedAfterTheLease) {
   emitter.BeginSnapshot();
   emitter.Emit(NodeChange::kListed, half);
   EXPECT_THAT(source.Take(), ElementsAre("begin", "upsert a/1 10.244.1.0/24", "refused a"));
+}
+
+TEST_F(NodeEmitterTest, TheNodesOfAListAreNoEvents) {
+  emitter.Open(RequestKind::kList, /*begins=*/true, Encoding::kJson);
+  const std::string list = testing::NodeListJson({testing::NodeFacts("a").Version("3")}, "7");
+  ASSERT_TRUE(emitter.Read(list).ok());
+  EXPECT_TRUE(emitter.answer().emitted_anything);
+  EXPECT_FALSE(emitter.answer().watched_anything);
+  EXPECT_EQ(emitter.answer().version, "");
 }
 
 // In addition to the other tests.

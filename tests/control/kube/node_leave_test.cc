@@ -217,6 +217,17 @@ TEST(NodeLeave, AFailingServerIsTriedAgainLaterEachTime) {
   leave.Answer(kGetPods, 200, kNoPods);
 }
 
+TEST(NodeLeave, TheServersRetryAfterIsObeyedIfItIsLonger) {
+  const auto wait_after = [](int seconds) {
+    const std::string details = absl::StrCat(R"({"retryAfterSeconds":)", seconds, "}");
+    Leave leave;
+    leave.Answer(kGetNode, 429, absl::StrCat(R"({"kind":"Status","details":)", details, "}"));
+    return leave.Answer(kGetNode, 200, kGone);
+  };
+  EXPECT_EQ(wait_after(30), std::chrono::seconds(30));
+  EXPECT_EQ(wait_after(1), milliseconds(1200));
+}
+
 TEST(NodeLeave, AnnotationsThatComeBackNameTheCause) {
   Leave leave;
   leave.Answer(kGetNode, 200, kJoined);
@@ -243,7 +254,8 @@ TEST(NodeLeave, RefusalsAreFinalAndNameTheNextStep) {
       {2, 422, ErrorStatus("denied by a webhook"), "answers 422: denied by a webhook"},
       {0, 200, "<html>", "the object is not JSON"},
       {1, 200, "{}", "whether pods still run cannot be read: the list of Pods has no items"},
-      {1, 404, "", "the API server answers 404"},
+      {1, 404, "", "\"win1\": the API server answers 404"},
+      {0, 410, "", "the API server answers 410"},
   };
   const std::pair<std::string, std::string> usual[] = {{kGetNode, kJoined}, {kGetPods, kNoPods}};
   for (const auto& row : rows) {

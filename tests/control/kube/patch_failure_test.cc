@@ -36,7 +36,7 @@ TEST(PatchFailure, EachCodeHasItsNextStep) {
     int code;
     const char* next;
   } rows[] = {
-      {401, "renew the token or the client certificate"},
+      {401, "does not accept its credentials: renew the token or the client certificate"},
       {404, "waiting until it is registered again"},
       {409, "tried again"},
       {422, "correct what the message names"},

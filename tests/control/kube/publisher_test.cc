@@ -293,6 +293,11 @@ TEST_F(PublisherTest, AnOverwriteIsPublishedInsteadOfTheDetectedAddress) {
   publisher.OnOwnNode(node);
   EXPECT_EQ(Body(), PatchOf("public-ip", "192.168.1.10"));
   EXPECT_EQ(publisher.condition(), "") << "an operator's change is no conflict";
+  for (const char* address : {"172.18.0.3", "172.18.0.4", "172.18.0.5"}) {
+    node.v4.public_ip_overwrite = node.v4.public_ip = address;
+    publisher.OnOwnNode(node);
+    EXPECT_EQ(publisher.condition(), "") << "nor that of both";
+  }
 }
 
 TEST_F(PublisherTest, AnInvalidOverwriteIsAConditionAndTheDetectedAddressStays) {

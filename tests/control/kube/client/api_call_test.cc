@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/control/kube/client/client_fixture.h"
@@ -55,11 +56,17 @@ TEST_F(ApiCallTest, ABodyThatIsTooLong) {
 }
 
 TEST_F(ApiCallTest, AProxysPageIsNoAnswer) {
-  server.Answer({"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nok"});
-  const auto answer = Call();
+  const auto page = [&](int status, const std::string& type) {
+    server.Answer({absl::StrCat("HTTP/1.1 ", status, " x\r\nContent-Type: ", type,
+                                "\r\nContent-Length: 2\r\n\r\nok")});
+    return Call();
+  };
+  const auto answer = page(200, "text/html");
   EXPECT_EQ(answer.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(answer.status().message()),
               HasSubstr("the answer's Content-Type is \"text/html\", not the API's"));
+  EXPECT_TRUE(page(200, "application/json").ok());
+  EXPECT_TRUE(page(502, "text/html").ok()) << "the status says enough";
 }
 
 TEST_F(ApiCallTest, TooLate) {

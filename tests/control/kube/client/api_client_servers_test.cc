@@ -124,6 +124,7 @@ TEST_F(ApiClientServersTest, OfSeveralNoneHasMoreTimeForTheBeginOfItsAnswer) {
   io.run_for(std::chrono::milliseconds(400));
   EXPECT_EQ(begun.ends, 0) << "a watch lasts longer";
   watch.reset();
+  EXPECT_TRUE(client.Servers()[1].in_use);
 
   ApiClient single(io, To(second.port(), false), "x", std::chrono::milliseconds(100));
   second.Answer({.bytes = "", .ending = Ending::kHold});
@@ -176,7 +177,10 @@ TEST_F(ApiClientServersTest, AServerThatCannotBeReachedIsReplacedAndThatIsLogged
   ApiClient client(io, both, "x");
   std::vector<std::string> log;
   client.OnSwitch([&](const std::string& sentence) { log.push_back(sentence); });
+  Listener listener;
+  const auto exchange = client.Start(Get(), listener);
   EXPECT_EQ(Request(client).end.code(), absl::StatusCode::kUnavailable);
+  RunUntil([&] { return listener.ends > 0; });
   for (int i = 0; i < 3; ++i) {
     second.Answer({Answer(200)});
     EXPECT_EQ(Request(client).body, "ok");
@@ -227,6 +231,10 @@ TEST_F(ApiClientServersTest, ARequestThatIsNotNeededAnyMoreIsNoFailure) {
   RunUntil([&] { return !first.requests().empty(); });
   exchange.reset();
   EXPECT_TRUE(client.Servers()[0].in_use);
+  ApiClient hurried(io, Both(), "x", std::chrono::milliseconds(0));
+  exchange = hurried.Start(Get(), listener);
+  exchange.reset();
+  EXPECT_TRUE(hurried.Servers()[0].in_use) << "it was not even begun";
 }
 
 TEST_F(ApiClientServersTest, CredentialsThatCannotBeReadAreNotTheServersFailure) {
@@ -239,8 +247,8 @@ TEST_F(ApiClientServersTest, CredentialsThatCannotBeReadAreNotTheServersFailure)
 
 TEST_F(ApiClientServersTest, TheAddressesOfAllAreKnown) {
   ClusterServers both;
-  both.servers = {To(1, false), To(2, false)};
-  both.servers[0].host = "192.0.2.1";
+  both.servers = {To(1, false), To(2, false), To(3, false)};
+  both.servers[0].host = both.servers[2].host = "192.0.2.1";
   both.servers[1].host = "192.0.2.2";
   EXPECT_EQ(ApiClient(io, both, "x").ServerAddresses(),
             (std::vector{*IpAddress::Parse("192.0.2.1"), *IpAddress::Parse("192.0.2.2")}));

@@ -212,6 +212,10 @@ TEST_F(ApiClientTest, NoServerListens) {
   EXPECT_THAT(listener.error(),
               AllOf(HasSubstr("(test): connection refused; check that the API server runs"),
                     HasSubstr("the Service kubernetes, that kube-proxy runs on this node")));
+  access.proxy = Proxy{"127.0.0.1", access.port, "", ""};
+  EXPECT_THAT(Send(access).error(),
+              HasSubstr("(test): proxy 127.0.0.1:" + std::to_string(access.port) +
+                        ": connection refused; check that it runs and that no firewall"));
 }
 
 // RFC 6761: "invalid" never has an address.

@@ -217,11 +217,12 @@ TEST_F(ApiClientTlsTest, NotTrusted) {
 }
 
 TEST_F(ApiClientTlsTest, AnImpossibleServerName) {
-  const Listener listener = SendOne(usual, [](ClusterAccess& access) {
-    access.tls_server_name = std::string("api\0.example", 12);
-  });
-  EXPECT_EQ(listener.end.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(listener.error(), HasSubstr("correct tls-server-name"));
+  for (const std::string& name : {std::string("api\0.example", 12), std::string(256, 'x')}) {
+    const Listener listener =
+        SendOne(usual, [&name](ClusterAccess& access) { access.tls_server_name = name; });
+    EXPECT_EQ(listener.end.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(listener.error(), HasSubstr("correct tls-server-name"));
+  }
 }
 
 TEST_F(ApiClientTlsTest, ClientCertificates) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -105,6 +106,51 @@ TEST(ChildProcessLinuxTest, NoPageOfOursIsCopiedWhileItRuns) {
     child.join();
   }
   std::filesystem::remove(file);
+}
+
+// What ends before the program, and has no other parent any more, is reaped and no more.
+TEST(ChildProcessLinuxTest, TheEndOfAnOrphanIsNotTheEnd) {
+  const auto result = RunChild(
+      {"/bin/sh",
+       {"-c", "(: & echo $!) | { read orphan; while kill -0 $orphan; do :; done; exit 3; }"},
+       {},
+       std::chrono::minutes(1)},
+      kNever);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->exit_code, 3);
+}
+
+TEST(ChildProcessLinuxTest, WithoutDescriptorsForItsPipesItIsNotStarted) {
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const int next = ::dup(STDERR_FILENO);
+  ::close(next);
+  for (const int left : {1, 3, 5}) {
+    const rlimit few{static_cast<rlim_t>(next + left), usual.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    const auto result = RunChild({"/bin/true", {}, {}, std::chrono::minutes(1)}, kNever);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+    EXPECT_EQ(result.status().message(), "cannot be started: Too many open files") << left;
+  }
+}
+
+TEST(FindProgramLinuxTest, OnlyAFileThatMayBeExecutedIsOne) {
+  const std::filesystem::path folder = testing::TestPath(), file = folder / "file",
+                              loop = folder / "loop";
+  std::filesystem::create_directory(folder);
+  std::ofstream(file) << "#!/bin/sh\n";
+  std::filesystem::permissions(file, std::filesystem::perms(0644));
+  for (const auto& path : {folder, file, folder / "none", file / "below"}) {
+    EXPECT_EQ(FindProgram(path.string(), "", "").status().message(),
+              "\"" + path.string() + "\" is no program");
+  }
+  std::filesystem::create_symlink(loop, loop);
+  EXPECT_EQ(FindProgram(loop.string(), "", "").status().message(),
+            "\"" + loop.string() + "\" is no program (" + loop.string() +
+                ": Too many levels of symbolic links)");
+  std::filesystem::permissions(file, std::filesystem::perms(0755));
+  EXPECT_EQ(FindProgram(file.string(), "", "").value(), file.string());
+  std::filesystem::remove_all(folder);
 }
 
 // It would keep the pipe open for as long as it runs.

@@ -90,6 +90,9 @@ TEST_F(ChildProcessTest, TimeIsLimited) {
   const auto result = RunChild(spec, stop);
   EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(result.status().message(), "did not end within 100 ms and was killed");
+  spec.limit = std::chrono::milliseconds(0);
+  stop = true;
+  EXPECT_EQ(RunChild(spec, stop).status().code(), absl::StatusCode::kCancelled) << "it comes first";
 }
 
 TEST_F(ChildProcessTest, AStopKillsItAndItsChildren) {

@@ -76,6 +76,19 @@ TEST_F(ClusterAccessTest, AMissingKubeconfig) {
                 "--kubeconfig-file");
 }
 
+// Not UTF-8 on Windows, elsewhere relative to a folder that is gone.
+TEST_F(ClusterAccessTest, AKubeconfigsNameThatCannotBeUsed) {
+  const fs::path before = fs::current_path();
+  std::error_code held;
+  fs::create_directories(folder / "gone");
+  fs::current_path(folder / "gone");
+  fs::remove(folder / "gone", held);
+  const auto access = ReadClusterAccess("\xff", "", Of({}));
+  fs::current_path(before);
+  EXPECT_EQ(access.status().message(),
+            "kubeconfig \xff: its name cannot be used on this system; rename it");
+}
+
 TEST_F(ClusterAccessTest, AFolderIsNoKubeconfig) {
   const auto access = ReadClusterAccess(testing::Utf8(folder), "", Of({}));
   EXPECT_THAT(access.status().ToString(), HasSubstr("not a regular file"));

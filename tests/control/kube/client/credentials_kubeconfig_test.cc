@@ -240,6 +240,7 @@ TEST(KubeconfigTest, AnExecPlugin) {
   const auto beta = Parse(With("server: https://api", Exec("v1beta1", "args: null")));
   ASSERT_TRUE(beta.ok()) << beta.status();
   EXPECT_FALSE(beta->exec->provide_cluster_info);
+  EXPECT_TRUE(Parse(With("server: https://api", Exec("v1", "interactiveMode: IfAvailable"))).ok());
   const auto http = Parse(With("server: http://api", Exec("v1beta1", "args: null")));
   EXPECT_FALSE(http->exec) << "no credentials over http";
   EXPECT_THAT(http->warnings, SizeIs(1));
@@ -274,9 +275,9 @@ TEST(KubeconfigTest, TheClustersExtensionForTheExecPlugin) {
     return access.ok() ? access->exec->cluster_config : std::string(access.status().message());
   };
   EXPECT_EQ(config(", extension: {audience: 06e3fbd18de8, nested: {list: [yes, 'yes', -7, 1.5, "
-                   "'7', ~, 2026-11-26, .inf]}, a: &a {b: c}, d: *a}"),
+                   "'7', '1.5', ~, 2026-11-26, .inf]}, a: &a {b: c}, d: *a}"),
             R"({"a":{"b":"c"},"audience":"06e3fbd18de8","d":{"b":"c"},"nested":{"list":)"
-            R"([true,"yes",-7,1.5,"7",null,"2026-11-26",".inf"]}})");
+            R"([true,"yes",-7,1.5,"7","1.5",null,"2026-11-26",".inf"]}})");
   EXPECT_EQ(config(", extension: text"), R"("text")");
   EXPECT_EQ(config(""), "null");
   EXPECT_EQ(config(", extension: {a: 1}", "false"), "") << "it is not requested";
@@ -323,11 +324,14 @@ TEST(KubeconfigTest, Refused) {
            Row{"all of it in base64, in lines",
                "YXBpVmVyc2lvbjogdjEKa2luZDogQ29u\nZmlnCmNsdXN0ZXJzOiBbXQo=\n",
                "all of it is base64; decode it with base64 -d"},
+           Row{"a long text", "/" + std::string(300, 'x'), "it holds one text of 301 bytes; write"},
            Row{"a list", "[s3cret]", "it holds a list; write"},
            Row{"a path in double quotes", "a: b\ncommand: \"C:\\Program Files\\doctl s3cret\"",
                ": \\d is no escape; in double quotes a backslash begins an escape: "
                "write a path in single quotes"},
            Row{"a user's path in double quotes", "command: \"C:\\Users\\s3cret\"",
+               "\\x, \\u or \\U lacks its hexadecimal digits"},
+           Row{"half of a character", "command: \"\\uD800 s3cret\"",
                "\\x, \\u or \\U lacks its hexadecimal digits"},
            Row{"broken", "users:\n- name: \"s3cret\n  x",
                "line 3, column 4: neither YAML nor JSON"},
@@ -408,6 +412,13 @@ TEST(KubeconfigTest, Refused) {
                "exec: interactiveMode is \"\", neither Never nor IfAvailable"},
            Row{"exec with a terminal", With(server, Exec("v1beta1", "interactiveMode: Always")),
                "exec: interactiveMode is Always, but flanneld has no terminal"},
+           Row{"exec with another mode", With(server, Exec("v1beta1", "interactiveMode: Maybe")),
+               "exec: interactiveMode is \"Maybe\", neither Never nor IfAvailable"},
+           Row{"exec's command with a zero byte",
+               With(server,
+                    "exec: {command: \"s3cret\\0\", "
+                    "apiVersion: client.authentication.k8s.io/v1beta1}"),
+               "exec: command has a zero byte"},
            Row{"exec and a token",
                With(server, Exec("v1beta1", "args: []") + "\n    token: s3cret"),
                "exec: other credentials are given too"},
@@ -434,6 +445,14 @@ TEST(KubeconfigTest, Refused) {
            Row{"env with an equals sign",
                With(server, Exec("v1beta1", "env: [{name: a=b, value: s3cret}]")),
                "exec: env: a name is empty or has \"=\""},
+           Row{"env without a name", With(server, Exec("v1beta1", "env: [{value: s3cret}]")),
+               "exec: env: a name is empty"},
+           Row{"env with a zero byte in a name",
+               With(server, Exec("v1beta1", "env: [{name: \"A\\0\", value: s3cret}]")),
+               "exec: env: a name is empty or has \"=\", or a text has a zero byte"},
+           Row{"env with a zero byte in a value",
+               With(server, Exec("v1beta1", "env: [{name: A, value: \"s3cret\\0\"}]")),
+               "or a text has a zero byte"},
            Row{"extensions as a mapping",
                With("{server: https://api, extensions: {a: s3cret}}", info),
                "cluster \"k\": extensions is not a list"},

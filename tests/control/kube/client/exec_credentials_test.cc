@@ -181,6 +181,7 @@ TEST_F(ExecCredentialsTest, ErrorsNameThePluginTheCauseAndTheNextStep) {
   EXPECT_THAT(ErrorOf(With({"fail", "3", "please log in"})),
               AllOf(HasSubstr("the exec plugin "), HasSubstr("kubeconfig " + Path("config")),
                     HasSubstr("exit status 3: \"please log in"), HasSubstr("run it by hand")));
+  EXPECT_THAT(ErrorOf(With({"fail", "4", ""})), HasSubstr("exit status 4; run it by hand"));
   Write("credential", "planted");
   EXPECT_THAT(ErrorOf(Printing()),
               AllOf(HasSubstr("is unusable: its output is not JSON"), Not(HasSubstr("planted"))));
@@ -195,6 +196,33 @@ TEST_F(ExecCredentialsTest, ErrorsNameThePluginTheCauseAndTheNextStep) {
   without_ca.exec->provide_cluster_info = true;
   EXPECT_THAT(ErrorOf(without_ca), HasSubstr(Path("no-ca")));
   EXPECT_EQ(Runs(), 1u) << "the plugin that wants the CA did not run";
+  without_ca.exec->provide_cluster_info = false;
+  EXPECT_THAT(ErrorOf(without_ca), HasSubstr("is unusable: ")) << "it ran: it does not want the CA";
+  ClusterAccess any_ca = Printing();
+  any_ca.exec->provide_cluster_info = true;
+  EXPECT_THAT(ErrorOf(any_ca), HasSubstr("is unusable: ")) << "it ran: no CA is given";
+}
+
+TEST_F(ExecCredentialsTest, ARequestThatIsGivenUpAtOnceRunsNoPlugin) {
+  Prints("t");
+  boost::asio::io_context own;
+  ApiClient client(own, Printing(), "x");
+  Listener listener;
+  client.Start(Get(), listener).reset();
+  own.run();
+  EXPECT_EQ(Runs(), 0u);
+}
+
+TEST_F(ExecCredentialsTest, ARequestThatIsGivenUpLeavesThePluginToTheNext) {
+  Prints("t");
+  ApiClient client(io, Printing(), "x");
+  Listener given_up;
+  auto exchange = client.Start(Get(), given_up);
+  io.poll();
+  exchange.reset();
+  EXPECT_EQ(Request(client).body, "ok");
+  EXPECT_EQ(given_up.ends, 0);
+  EXPECT_EQ(Runs(), 1u);
 }
 
 // The event loop runs on, and a stop does not wait for it.
@@ -268,8 +296,9 @@ TEST_F(ExecCredentialsTest, WhoElseMayChangeTheCredentialsIsNamedAtTheStart) {
   if (!testing::AllowOtherUsersToWrite(Path("config"))) GTEST_SKIP() << "needs root";
   ASSERT_TRUE(testing::AllowOtherUsersToWrite(Path("other")));
   for (const char* const name : {"config", "other"}) {
-    EXPECT_THAT(exposed(name), AllOf(HasSubstr("another user may choose flanneld's credentials: "),
-                                     HasSubstr(std::string(name) + " may be written by ")))
+    EXPECT_THAT(exposed(name),
+                AllOf(HasSubstr("another user may choose flanneld's credentials: "),
+                      HasSubstr(std::string(name) + " may be written by "), Not(HasSubstr("; ;"))))
         << name;
   }
 }
@@ -289,7 +318,7 @@ TEST_F(ExecCredentialsTest, AFolderAboveThatOthersMayChangeIsNamedAndThePluginRu
   const auto access =
       ReadClusterAccess(Path("config"), "", [](const std::string&) { return std::nullopt; });
   ASSERT_TRUE(access.ok()) << access.status();
-  EXPECT_THAT(access->exposed(), HasSubstr("plugins belongs to "));
+  EXPECT_THAT(access->exposed(), AllOf(HasSubstr("plugins belongs to "), Not(HasSubstr(": ; "))));
   EXPECT_TRUE(CheckExecFiles(*access->exec, plugin).ok());
   fs::rename(folder / "plugins", folder / "former");
   EXPECT_THAT(access->exposed(), Not(HasSubstr("plugins belongs to "))) << "as it is now";

@@ -44,6 +44,10 @@ TEST(ExecCredentialTest, WhatIsWrongIsNamedAndNoSecretShown) {
       {Document(R"({"token":"planted"})", "client.authentication.k8s.io/v1beta1"),
        "v1beta1\", not an ExecCredential of client.authentication.k8s.io/v1"},
       {R"({"apiVersion":7})", "apiVersion that is not a text"},
+      {R"({"kind":7})", "kind that is not a text"},
+      {R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"Pod"})", "is a \"Pod\" of "},
+      {R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential"})",
+       "has no status"},
       {Document("null"), "has no status"},
       {Document("{}"), "has neither a token nor a client certificate"},
       {Document(R"({"token":""})"), "has neither"},
@@ -52,6 +56,8 @@ TEST(ExecCredentialTest, WhatIsWrongIsNamedAndNoSecretShown) {
       {Document(R"({"clientKeyData":"planted"})"), "has only one of"},
       {Document(R"({"token":"planted","clientCertificateData":"planted"})"), "has only one of"},
       {Document(R"({"token":"planted","expirationTimestamp":"planted"})"), "not an RFC 3339 time"},
+      {Document(R"({"token":"planted","expirationTimestamp":7})"),
+       "expirationTimestamp that is not a text"},
   };
   for (const auto& [text, why] : rows) {
     EXPECT_THAT(std::string(ParseExecCredential(text, kV1).status().message()),
@@ -80,8 +86,9 @@ TEST(ExecInfoTest, TheClusterIsGivenWhereItIsRequested) {
             R"("proxy-url":"http://proxy:3128","server":"https://[fd00::1]:6443/p",)"
             R"("tls-server-name":"api"},"interactive":false}})");
   plugin.cluster_config = R"({"audience":["06e3fbd18de8"]})";
-  EXPECT_THAT(ExecInfo(plugin, access, ""),
-              HasSubstr(R"("config":{"audience":["06e3fbd18de8"]},)"));
+  access.insecure_skip_tls_verify = true;
+  EXPECT_THAT(ExecInfo(plugin, access, ""), HasSubstr(R"("config":{"audience":["06e3fbd18de8"]},)"
+                                                      R"("insecure-skip-tls-verify":true,)"));
 }
 
 }  // namespace

@@ -88,6 +88,8 @@ TEST(ServerChoice, TheTextOfAnErrorIsBounded) {
   choice.Failed(0, why);
   EXPECT_EQ(choice.States()[0].text,
             "failed: " + std::string(ServerChoice::kMostWhy - 1, 'x') + "...");
+  choice.Failed(0, std::string(ServerChoice::kMostWhy + 1, '\x80'));
+  EXPECT_EQ(choice.States()[0].text, "failed: ...") << "no UTF-8";
 }
 
 }  // namespace

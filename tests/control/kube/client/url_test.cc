@@ -83,6 +83,7 @@ TEST(UrlTest, Refused) {
            Row{"https://host%41", "neither a name nor an address"},
            Row{long_host.c_str(), "neither a name nor an address"},
            Row{"https://[::%zz]", "is not an IPv6 address"},
+           Row{"https://[::1%20x]", "neither a name nor an address"},
            Row{"https://u:s3cret\x01@host",
                "its user name or password has characters that must be"},
            Row{"https://u:s3 cret@host", "its user name or password has characters that must be"},

@@ -164,6 +164,8 @@ TEST(JsonList, InvalidText) {
       {R"({a:1})", At(0) + "not JSON 1 bytes further on"},
       {R"({"items":[],"metadata":{"resourceVersion":"1"}} x)",
        At(48) + "\"x\" after the list's end"},
+      {R"({"items":[],"metadata":{"resourceVersion":"1"}}{})",
+       At(47) + "\"{\" after the list's end"},
   };
   for (const auto& [text, message] : rows) {
     for (const std::size_t piece : {1, 100'000}) {

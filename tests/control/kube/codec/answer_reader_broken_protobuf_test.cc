@@ -84,6 +84,8 @@ TEST(ProtobufWatch, InvalidEvents) {
        "the Node is broken protobuf: end of buffer exception"},
       {testing::WatchFrameProtobuf("ADDED", std::string("k8s\0\x12\x7f", 6)),
        "the object's envelope is broken protobuf"},
+      {testing::WatchFrameProtobuf("ADDED", testing::ProtobufEnvelope("Node", "") + "\x1a\x04gzip"),
+       "the object is encoded as \"gzip\""},
       {testing::WatchFrameProtobuf("ERROR", testing::ProtobufEnvelope("Status", "\x07")),
        "the Status is broken protobuf"},
       {testing::WatchFrameProtobuf("BOOKMARK", testing::ProtobufEnvelope("Node", "\x0a\x01")),

@@ -150,12 +150,35 @@ TEST(ProtobufWatchCut, WhatFollowsTheAddressesOfAPartialNodeIsNotBuffered) {
     }
   }
   for (const std::string& status : {read, std::string(), Field(7, "") + read}) {
-    const std::string event = Event("ADDED", node + Field(3, status)).substr(4);
+    const std::string event =
+        Event("ADDED", node + Field(3, status), {.node = Field(6, "")}).substr(4);
     for (std::size_t come = 0; come <= event.size(); ++come) {
       const ByteRange unread =
           UnreadOfProtobufWatchEvent(std::string_view(event).substr(0, come), event.size());
+      ASSERT_LE(unread.from, unread.to);
       ASSERT_LE(unread.to, event.size());
     }
+  }
+  const std::string mark("k8s\0", 4), kind = Field(1, Field(2, "Node")), type = Field(1, "ADDED");
+  const std::string status = Field(3, read + rest), body = mark + kind + Field(2, node + status);
+  const auto added = [&type](const std::string& whole) { return type + Field(2, Field(1, whole)); };
+  const std::string others[] = {
+      "\x0a\x80\x80\x80" + std::string(1 << 21, 'x') + Field(2, Field(1, body)),
+      type + Field(1, body),
+      type + Field(2, Field(3, "x" + body.substr(4))),
+      type + Field(2, Field(1, "k8s") + "x" + body.substr(4)),
+      added(body) + Field(1, "ERROR"),
+      added(mark + Field(2, node + status)),
+      added(mark + kind + node + status),
+      added(mark + kind + Field(2, Field(2, "") + status)),
+      added(mark + kind + Field(2, Field(9, "") + Field(2, "") + status)),
+      added(mark + kind + Field(2, Field(1, "") + status)),
+      added(mark + kind + Field(2, node + read.substr(2) + rest)),
+      added(mark + kind + Field(2, node + "\x1a\xff\x7f" + read + rest)),
+      added(mark + kind + Field(2, node + Field(3, "\x18\x01x" + read + rest))),
+  };
+  for (const std::string& event : others) {
+    EXPECT_EQ(UnreadOfProtobufWatchEvent(event, event.size()).to, 0u) << &event - others;
   }
 }
 
@@ -192,6 +215,7 @@ TEST(ProtobufWatchCut, UnusualEvents) {
       // Lengths that are encoded longer than necessary, or that exceed the enclosing message.
       Event("ADDED", metadata + Field(2, "") + std::string("\x1a\x82\x80\x80\x00xx", 7)),
       Event("ADDED", metadata + Field(2, "") + "\x1a\x05xx"),
+      Event("ADDED", metadata + Field(2, "") + Field(3, "\x22"), {.node = std::string(4, '\0')}),
       Framed(std::string("\x0a\x85\x00"
                          "ERROR",
                          8) +

@@ -85,6 +85,7 @@ const Refused kRefused[] = {
     {R"({"VNI":99999999999999999999,"VtepMAC":"00:15:5d:8c:2f:93"})", "is not JSON"},
     {R"({"VNI":01,"VtepMAC":"00:15:5d:8c:2f:93"})", "is not JSON"},
     {R"({"VNI":4096ee:37:da:54:ca:7d"})", "is not JSON"},
+    {R"(4096,"VtepMAC":"00:15:5d:8c:2f:93"})", "is not JSON"},
     {R"({"VNI":1,"VtepMAC":"00:15:5d:8c:2f:9x"})", "is not a MAC of six bytes"},
     {R"({"VNI":1,"VtepMAC":"00:00:00:00:00:00"})", "is not a unicast address"},
     {R"({"VNI":1,"VtepMAC":"01:00:5e:00:00:01"})", "is not a unicast address"},

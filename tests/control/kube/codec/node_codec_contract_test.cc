@@ -130,6 +130,9 @@ TEST_P(NodeContract, AnOverwriteToAnAddressThatTheNodeDoesNotHaveMeansNat) {
     EXPECT_EQ(Decode(facts).lease.v4->behind_nat, row.behind_nat)
         << row.overwrite << " " << row.internal_ip;
   }
+  NodeFacts unpublished = NodeFacts("a").Managed().PodCidr("10.244.1.0/24");
+  unpublished.Annotation("public-ip-overwrite", "203.0.113.7");
+  EXPECT_FALSE(Decode(unpublished).lease.v4->behind_nat);
 }
 
 TEST_P(NodeContract, OnlyTheTextTrueMakesAFlannelNode) {
@@ -186,6 +189,7 @@ TEST_P(NodeContract, PodCidrs) {
       {"podCIDR alone", "10.244.1.0/24", {}, "10.244.1.0/24", ""},
       {"podCIDRs before podCIDR", "10.244.9.0/24", {"10.244.1.0/24"}, "10.244.1.0/24", ""},
       {"podCIDRs alone", "", {"10.244.1.0/24"}, "10.244.1.0/24", ""},
+      {"podCIDR of the other family", "fd00::/64", {"10.244.1.0/24"}, "10.244.1.0/24", ""},
       {"v6 first", "", {"fd00::/64", "10.244.1.0/24"}, "10.244.1.0/24", "fd00::/64"},
       {"two of one family: the first", "", {"10.244.1.0/24", "10.244.2.0/24"}, "10.244.1.0/24", ""},
       {"v6 only", "fd00:10:244:1::/64", {}, "", "fd00:10:244:1::/64"},

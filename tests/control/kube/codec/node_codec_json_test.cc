@@ -56,6 +56,14 @@ TEST(NodeCodecJson, NullAnnotationsAreNone) {
   EXPECT_EQ(nodes.not_managed, 1u);
 }
 
+TEST(NodeCodecJson, WithoutConditionsNothingIsKnownOfItsReadiness) {
+  for (const char* status : {"{}", R"({"addresses":[{"type":"Ready","status":"True"}]})"}) {
+    std::string node = NodeJson("a").Managed().PodCidrs({"10.244.1.0/24"}).Text();
+    node.replace(node.rfind("{\"conditions\":[]}"), 17, status);
+    EXPECT_EQ(LeaseOf(node).readiness, std::nullopt) << status;
+  }
+}
+
 struct CidrRow {
   const char* description;
   const char* spec;

@@ -54,6 +54,7 @@ TEST(NodeProtobuf, AnAnnotationHoweverItsFieldsAreWritten) {
        key_alone + std::string("\x12\x85\x00", 3) + "vxlan\x1a\x7d" + std::string(125, 'x'),
        "vxlan"},
       {"another field in the value's place", key_alone + "\x1a\x05vxlan", ""},
+      {"another field in the key's place", "\x1a" + usual.substr(1), ""},
       {"another key of 127 bytes", Entry(std::string(127, 'k'), "vxlan"), ""},
       {"another key of 128 bytes", Entry(std::string(128, 'k'), "vxlan"), ""},
   };
@@ -80,7 +81,9 @@ TEST(NodeProtobuf, ValuesOfEveryLength) {
 TEST(NodeProtobuf, AnAnnotationThatIsBroken) {
   const std::string usual = Entry(kKey, "vxlan");
   const AnnotationKeys keys = *AnnotationKeys::Of("flannel.alpha.coreos.com");
+  const std::string endless_length = "\x0a\x80" + std::string(128, 'k') + "\x12\x05vxlan";
   const std::string broken[] = {
+      endless_length,
       usual.substr(0, usual.size() - 1),  // a value cut short
       usual.substr(0, 10),                // a key cut short
       usual + "\x12",                     // a key of a field without its value
@@ -94,6 +97,29 @@ TEST(NodeProtobuf, AnAnnotationThatIsBroken) {
     EXPECT_THAT(DecodeProtobufNode(node, keys, fields).message(), HasSubstr("broken protobuf"))
         << ::testing::PrintToString(entry);
   }
+}
+
+// What follows would be a broken field of its own.
+TEST(NodeProtobuf, AFieldsNumbersEndWithTheMessageThatHoldsThem) {
+  for (const std::string entry : {"\x12", "\x18\x82"}) {
+    std::string meta, node;
+    protozero::pbf_writer(meta).add_message(12, entry);
+    protozero::pbf_writer(node).add_message(1, meta + std::string(8, '\0'));
+    NodeFields fields;
+    EXPECT_EQ(DecodeProtobufNode(node, {}, fields).message(),
+              "the Node is broken protobuf: end of buffer exception");
+  }
+}
+
+TEST(NodeProtobuf, OtherTextsOfTheStatusAreNotRead) {
+  std::string status, address, node;
+  protozero::pbf_writer(address).add_string(1, "InternalIP");
+  protozero::pbf_writer(status).add_string(3, "Running");
+  protozero::pbf_writer(status).add_message(5, address);
+  protozero::pbf_writer(node).add_message(3, status);
+  NodeFields fields;
+  ASSERT_TRUE(DecodeProtobufNode(node, {}, fields).ok());
+  EXPECT_EQ(fields.address_count, 1u);
 }
 
 }  // namespace

@@ -93,11 +93,16 @@ TEST(NodeList, ANodeWithABadHalfIsALeaseAndARefusal) {
 
 TEST(NodeList, AnEntryWithoutANameIsNamedByItsPosition) {
   const auto nodes = NodeJsonCodec().DecodeNodeList(
-      "[" + kA.Text() + R"(,7,{"kind":"Pod","metadata":{"name":"p"}}])");
+      "[" + kA.Text() + R"(,7,{"kind":"Pod","metadata":{"name":"p"}},)" +
+      R"({"metadata":{"name":"a b","uid":"u"}},{"metadata":{"name":"b","uid":"a b"}}])");
   ASSERT_TRUE(nodes.ok());
-  EXPECT_EQ(nodes->refused,
-            (std::vector<lease::RefusedNode>{{"#1", "the Node is 7, not an object"},
-                                             {"#2", "kind is \"Pod\", not \"Node\""}}));
+  EXPECT_EQ(
+      nodes->refused,
+      (std::vector<lease::RefusedNode>{
+          {"#1", "the Node is 7, not an object"},
+          {"#2", "kind is \"Pod\", not \"Node\""},
+          {"#3", "metadata.name \"a b\" is not a node name: 1 to 253 visible ASCII characters"},
+          {"b", "metadata.uid \"a b\" is not a UID"}}));
 }
 
 TEST(NodeList, OfTwoWithOneNameTheLastWinsAndTheNameIsRefused) {

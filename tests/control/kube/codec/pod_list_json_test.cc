@@ -20,7 +20,7 @@ TEST(PodListJson, ReadsWhatADrainNeeds) {
     EXPECT_TRUE(listed.ok()) << listed.status() << " " << text;
     return listed.ok() && listed->pods.size() == 1 ? listed->pods[0] : ListedPod();
   };
-  EXPECT_EQ(pod(R"({"metadata":{"name":"web","namespace":"shop"},"spec":{},
+  EXPECT_EQ(pod(R"({"metadata":{"name":"web","namespace":"shop","annotations":{"a":"b"}},"spec":{},
                     "status":{"phase":"Running"}})"),
             (ListedPod{"shop/web"}));
   EXPECT_EQ(pod(R"({"metadata":{"name":"p","namespace":"n"},"spec":{"hostNetwork":true}})"),
@@ -46,7 +46,7 @@ TEST(PodListJson, APageHasTheTokenOfTheNext) {
   ASSERT_TRUE(listed.ok()) << listed.status();
   EXPECT_EQ(listed->next, "t/1");
   EXPECT_THAT(listed->pods, IsEmpty());
-  EXPECT_EQ(DecodePodList(R"({"items":null})")->next, "");
+  EXPECT_EQ(DecodePodList(R"({"items":null,"kind":"PodList"})")->next, "");
 }
 
 TEST(PodListJson, APodThatCannotBeReadFailsTheList) {
@@ -55,6 +55,7 @@ TEST(PodListJson, APodThatCannotBeReadFailsTheList) {
   } rows[] = {
       {"7", "a Pod of the list is 7, not an object"},
       {"{}", "Pod of the list: it has no metadata"},
+      {R"({"metadata":7})", "Pod of the list: metadata is 7, not an object"},
       {R"({"metadata":{}})", "Pod of the list: it has no name"},
       {R"({"metadata":{"name":7}})", "Pod of the list: metadata.name is 7, not a string"},
       {R"({"metadata":{"name":"p","namespace":"n"},"spec":{"hostNetwork":"true"}})",
