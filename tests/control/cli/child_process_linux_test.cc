@@ -147,6 +147,23 @@ TEST_F(ChildProcessTest, AWatchOfAFilePrintsChanges) {
   ::kill(pid, SIGTERM);
 }
 
+TEST_F(ChildProcessTest, AnEmulatorKeepsItsNodeInAFileThatIsNamed) {
+  const TemporaryFolder folder;
+  const std::string socket = folder.Endpoint("hns.sock"),
+                    state = (folder.path() / "node.json").string(),
+                    pid_path = (folder.path() / "pid").string();
+  for (const std::string& option : {std::string(), " --state " + state}) {
+    Child child("hns emulate --listen " + socket + option + " & echo $! >" + pid_path + "; wait");
+    EXPECT_EQ(child.Line(), "listening on " + socket + "\n");
+    EXPECT_EQ(Call({"hns", "list", "--hns=emulator:" + socket}).code, 0);
+    EXPECT_EQ(std::filesystem::exists(state), !option.empty());
+    pid_t pid = 0;
+    std::ifstream(pid_path) >> pid;
+    ASSERT_GT(pid, 1);
+    ::kill(pid, SIGTERM);
+  }
+}
+
 // Linux paths are bytes; JSON and YAML are UTF-8.
 TEST_F(ChildProcessTest, APathThatIsNotUtf8IsShownAsWellAsItCan) {
   const TemporaryFolder folder;

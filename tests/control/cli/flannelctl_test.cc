@@ -105,6 +105,7 @@ TEST(UsageTest, ErrorsNameTheObjectAndTheNextStep) {
       {{"explain", "45", "--peer-check", "none"}, "none is not one of strict, lease, off"},
       {{"explain", "45", "--start", "middle"}, "middle is not one of guess"},
       {{"status", "extra"}, "unexpected \"extra\"; see \"flannelctl help status\""},
+      {{"status", "-"}, "unexpected \"-\"; see"},
       {{"leases", "list", "more"}, "more"},
       {{"leases", "-o"}, "--output: a value is required"},
       {{"leases", "-o", "text"}, "text is not one of table, wide, json, yaml, name"},

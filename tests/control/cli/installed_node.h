@@ -87,6 +87,7 @@ class InstalledNode {
 
   std::string At(const std::string& name) const { return (root_ / name).string(); }
   std::string hns() const { return "emulator:" + hns_->server->path(); }
+  weft::hns::emulator::Emulator& emulator() { return hns_->node.hns(); }
   // flanneld's flags for these places.
   std::vector<std::string> Flags() const {
     return {"--state-dir=" + At("state"), "--subnet-file=" + At("run/subnet.env"),

@@ -55,16 +55,33 @@ class NodeFilesTest : public ::testing::Test {
     Write("state/ledger.changes", "");
     Write("state/ledger.json.broken-0123456789abcdef", "");
     Write("state/lock", "");
+    Write("state/cni.lock", "");
   }
   // Files of other programs, in each folder.
   void SowForeign() {
-    for (const char* const name :
-         {"run/docker.pid", "run/subnet.env.bak", "vip/other.json", "cni/flannel.4096/notes",
-          "cni/flannel.4096/10.244.1.9.backup", "cni/flannel.4096/last_reserved_ip.x",
-          "cni/other/10.9.0.1", "cni/results/x", "log/app.log", "log/flanneld.x.log",
-          "log/flanneld..log", "state/cni.json.orig99", "state/journal.json.AbCdEf",
-          "state/ledger.json.backup", "state/ledger.json.broken-by-me",
-          "state/ledger.json.foreign-0123456789abcdef", "state/own.txt"})
+    for (const char* const name : {"run/docker.pid",
+                                   "run/subnet.env.bak",
+                                   "vip/other.json",
+                                   "cni/flannel.4096/notes",
+                                   "cni/flannel.4096/notes.weft-0123456789abcdef",
+                                   "cni/flannel.4096/7",
+                                   "cni/flannel.4096/10.244.1.9.backup",
+                                   "cni/flannel.4096/last_reserved_ip.",
+                                   "cni/flannel.4096/last_reserved_ip.x",
+                                   "cni/other/10.9.0.1",
+                                   "cni/results/x",
+                                   "log/app.log",
+                                   "log/flanneld.x.log",
+                                   "log/flanneld..log",
+                                   "log/flanneld.1.txt",
+                                   "state/.broken-0123456789abcdef",
+                                   "state/cni.json.orig99",
+                                   "state/journal.json.AbCdEf",
+                                   "state/ledger.json.backup",
+                                   "state/ledger.json.broken-by-me",
+                                   "state/ledger.json.foreign-0123456789abcdef",
+                                   "state/ledger.json0123456789abcdef",
+                                   "state/own.txt"})
       Write(name, "not ours");
   }
   void Write(const std::string& name, const std::string& text) {
@@ -105,9 +122,14 @@ class NodeFilesTest : public ::testing::Test {
 };
 
 TEST_F(NodeFilesTest, EverythingOfOursGoes) {
-  EXPECT_EQ(Apply(), 19u);
+  EXPECT_EQ(Apply(), 20u);
   EXPECT_THAT(Tree(), ElementsAre("cni/", "run/", "vip/"));
   EXPECT_EQ(Apply(), 0u) << "a second run has nothing to do";
+  EXPECT_THAT(FindDeletions(Files()).kept, IsEmpty());
+  Sow();
+  fs::remove(root_ / "cni/flannel.4096/lock");
+  EXPECT_EQ(Apply(), 19u);
+  EXPECT_THAT(Tree(), ElementsAre("cni/", "run/", "vip/"));
 }
 
 TEST_F(NodeFilesTest, ForeignFilesStayAndAreNamed) {
@@ -115,28 +137,36 @@ TEST_F(NodeFilesTest, ForeignFilesStayAndAreNamed) {
   Deletions found = FindDeletions(Files());
   EXPECT_THAT(found.kept,
               ElementsAre(At("cni/flannel.4096/10.244.1.9.backup") + ": flanneld did not write it",
+                          At("cni/flannel.4096/7") + ": flanneld did not write it",
+                          At("cni/flannel.4096/last_reserved_ip.") + ": flanneld did not write it",
                           At("cni/flannel.4096/last_reserved_ip.x") + ": flanneld did not write it",
                           At("cni/flannel.4096/notes") + ": flanneld did not write it",
+                          At("cni/flannel.4096/notes.weft-0123456789abcdef") +
+                              ": flanneld did not write it",
                           At("log/app.log") + ": flanneld did not write it",
                           At("log/flanneld..log") + ": flanneld did not write it",
+                          At("log/flanneld.1.txt") + ": flanneld did not write it",
                           At("log/flanneld.x.log") + ": flanneld did not write it"));
   found = FindStateDeletions(Files());
   EXPECT_THAT(
       found.kept,
-      ElementsAre(HasSubstr("state/cni.json.orig99"), HasSubstr("state/journal.json.AbCdEf"),
-                  HasSubstr("state/ledger.json.backup"), HasSubstr("state/ledger.json.broken-"),
-                  HasSubstr("state/ledger.json.foreign-"), HasSubstr("state/own.txt")));
+      ElementsAre(HasSubstr("state/.broken-"), HasSubstr("state/cni.json.orig99"),
+                  HasSubstr("state/journal.json.AbCdEf"), HasSubstr("state/ledger.json.backup"),
+                  HasSubstr("state/ledger.json.broken-"), HasSubstr("state/ledger.json.foreign-"),
+                  HasSubstr("state/ledger.json0123"), HasSubstr("state/own.txt")));
   Apply();
   EXPECT_THAT(
       Tree(),
-      ElementsAre("cni/", "cni/flannel.4096/", "cni/flannel.4096/10.244.1.9.backup",
-                  "cni/flannel.4096/last_reserved_ip.x", "cni/flannel.4096/notes", "cni/other/",
-                  "cni/other/10.9.0.1", "cni/results/", "cni/results/x", "log/", "log/app.log",
-                  "log/flanneld..log", "log/flanneld.x.log", "run/", "run/docker.pid",
-                  "run/subnet.env.bak", "state/", "state/cni.json.orig99",
-                  "state/journal.json.AbCdEf", "state/ledger.json.backup",
-                  "state/ledger.json.broken-by-me", "state/ledger.json.foreign-0123456789abcdef",
-                  "state/own.txt", "vip/", "vip/other.json"));
+      ElementsAre(
+          "cni/", "cni/flannel.4096/", "cni/flannel.4096/10.244.1.9.backup", "cni/flannel.4096/7",
+          "cni/flannel.4096/last_reserved_ip.", "cni/flannel.4096/last_reserved_ip.x",
+          "cni/flannel.4096/notes", "cni/flannel.4096/notes.weft-0123456789abcdef", "cni/other/",
+          "cni/other/10.9.0.1", "cni/results/", "cni/results/x", "log/", "log/app.log",
+          "log/flanneld..log", "log/flanneld.1.txt", "log/flanneld.x.log", "run/", "run/docker.pid",
+          "run/subnet.env.bak", "state/", "state/.broken-0123456789abcdef", "state/cni.json.orig99",
+          "state/journal.json.AbCdEf", "state/ledger.json.backup", "state/ledger.json.broken-by-me",
+          "state/ledger.json.foreign-0123456789abcdef", "state/ledger.json0123456789abcdef",
+          "state/own.txt", "vip/", "vip/other.json"));
 }
 
 // Killed before each of its changes.
@@ -163,12 +193,15 @@ TEST_F(NodeFilesTest, AFileOfThatNameWithAnotherContentStays) {
   }
   for (const char* const text :
        {"{}", "[]", "x", R"({"ip4":7})", R"({"ip4":{"ip":7}})", R"({"ip4":{"ip":"10.244.1.2"}})",
-        R"({"ip4":{"ip":"10.244.1.2/24","gateway":"10.244.1.1"}})", R"({"ip4":{"ip":"a/b"}})"}) {
+        R"({"ip4":{"ip":"10.244.1.2/24","gateway":"10.244.1.1"}})", R"({"ip4":{"ip":"a/24"}})",
+        R"({"ip4":{"ip":"10.244.1.2/33"}})"}) {
     Write("vip/sourceVip.json", text);
     EXPECT_THAT(FindDeletions(Files()).kept,
                 Contains(At("vip/sourceVip.json") + ": flanneld did not write it"))
         << text;
   }
+  Write("run/subnet.env", std::string(65 * 1024, 'x'));
+  EXPECT_THAT(FindDeletions(Files()).kept, Contains(At("run/subnet.env") + ": it is too large"));
 }
 
 TEST_F(NodeFilesTest, AFolderInThePlaceOfAFileStays) {
@@ -197,8 +230,9 @@ TEST_F(NodeFilesTest, LinksAreNotFollowed) {
 }
 
 TEST_F(NodeFilesTest, ANetworksNameNeverLeadsOutOfTheStore) {
-  Write("10.0.0.1", "x");
-  for (const char* const name : {"..", ".", "", "a/../..", "..\\", "C:x"}) {
+  for (const char* const name : {"10.0.0.1", "cni/10.0.0.1", "cni/a/x", "cni/file"})
+    Write(name, "x");
+  for (const char* const name : {"..", ".", "", "a/../..", "..\\", "C:x", "file", "missing"}) {
     NodeFiles files = Files();
     files.networks = {name};
     for (const Deletion& each : FindDeletions(files).rows)
@@ -210,7 +244,9 @@ TEST_F(NodeFilesTest, ANetworksNameNeverLeadsOutOfTheStore) {
 TEST_F(NodeFilesTest, AddressesOfContainersAreThoseThatNoSourceVipHas) {
   Write("cni/flannel.4096/10.244.1.8", "dummy\r\ndummy");
   Write("cni/flannel.4096/10.244.1.9", "kube-proxy");
-  EXPECT_THAT(ContainersIn(Files()), ElementsAre("10.244.1.7 (\"4711\")", "fd00::7 (\"4711\")"));
+  Write("cni/flannel.4096/10.244.1.6", std::string(65 * 1024, 'x'));
+  EXPECT_THAT(ContainersIn(Files()), ElementsAre("10.244.1.6 (\"its file cannot be read\")",
+                                                 "10.244.1.7 (\"4711\")", "fd00::7 (\"4711\")"));
 }
 
 TEST_F(NodeFilesTest, NothingOfHostLocalsIsDeletedWhileItWorks) {

@@ -100,6 +100,7 @@ TEST_F(NodeTest, ADryRunSendsNothingButReads) {
   EXPECT_EQ(outcome.out, "would remove flannel.alpha.coreos.com/public-ip from Node win1\n");
   ASSERT_EQ(requests().size(), 2u);
   for (const std::string& request : requests()) EXPECT_THAT(request, StartsWith("GET "));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
 TEST_F(NodeTest, NothingToDoIsASuccess) {
@@ -111,10 +112,13 @@ TEST_F(NodeTest, NothingToDoIsASuccess) {
   outcome = Leave({"--node-name=WIN1", "--no-name"});
   EXPECT_EQ(outcome.code, 2) << "win1 may still be there";
   EXPECT_THAT(outcome.err, HasSubstr("names of Nodes have no capitals; give --node-name=win1"));
-  Answer(200, kHasLeft);
-  outcome = Leave();
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(outcome.out, "nothing to do: Node win1 has no annotation of flannel's\n");
+  for (const char* const name : {"win1", "WIN1"}) {
+    Answer(200, kHasLeft);
+    outcome = Leave({absl::StrCat("--node-name=", name), "--no-name"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out,
+              absl::StrCat("nothing to do: Node ", name, " has no annotation of flannel's\n"));
+  }
 }
 
 TEST_F(NodeTest, RunningPodsAreNamed) {
@@ -145,8 +149,14 @@ TEST_F(NodeTest, AFlanneldOfThisNodeRefusesIt) {
   EXPECT_THAT(requests(), IsEmpty());
 
   state.node = "linux-1";  // where the command is run
-  Answer(200, kHasLeft);
-  EXPECT_EQ(Leave({at}).code, 0);
+  for (const std::string& each : {at, "--admin=" + folder_.Endpoint("none")}) {
+    Answer(200, kHasLeft);
+    EXPECT_EQ(Leave({each}).code, 0) << each;
+  }
+
+  const admin::RawServer other("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+  EXPECT_THAT(Leave({"--admin=" + other.endpoint(), "--timeout=100ms"}).err,
+              HasSubstr(" returned a document that this flannelctl cannot read"));
 }
 
 TEST_F(NodeTest, AFlanneldWithoutAnEndpointIsKnownByItsLock) {
@@ -156,6 +166,14 @@ TEST_F(NodeTest, AFlanneldWithoutAnEndpointIsKnownByItsLock) {
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("flanneld runs ("));
   EXPECT_THAT(requests(), IsEmpty());
+}
+
+TEST_F(NodeTest, FlagsThatFlanneldRefusesAreNamed) {
+  EXPECT_THAT(Leave({"--kube-annotation-prefix=!"}).err, HasSubstr("annotation prefix \"!\" is "));
+  EXPECT_THAT(Leave({"--kubeconfig-file=" + (folder_.path() / "none").string()}).err,
+              HasSubstr((folder_.path() / "none").string()));
+  EXPECT_THAT(Leave({"--node-name=a/b", "--no-name"}).err,
+              HasSubstr("the node's name (--node-name"));
 }
 
 TEST_F(NodeTest, NeedsAName) {

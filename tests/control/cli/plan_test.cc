@@ -71,6 +71,9 @@ TEST_F(PlanTest, RepairReportsWhatWasDoneAndWhatIsLeft) {
             "not repaired; flanneld tries again:\nthe route to 10.244.1.0/24 is missing\n"
             "causes:\nremote subnet 10.244.1.0/24: HCN_E_INVALID_POLICY (0x803B000D)\n");
   EXPECT_EQ(admin::ParsePlan(Run({"hns", "repair", "-o", "json"}).out).value(), half);
+  half.left.clear();
+  Set(half);
+  EXPECT_EQ(Run({"hns", "repair"}).out, "repaired:\nthe route to 10.244.2.0/24 is missing\n");
 }
 
 // An earlier flanneld does not report what it did: what is left is not printed as done.

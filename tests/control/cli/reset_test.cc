@@ -299,6 +299,10 @@ TEST_F(ResetTest, AMissingFolderIsAnError) {
                              ", so what flanneld created here is not known; if flanneld ran with "
                              "another --state-dir, give that one\n");
   EXPECT_FALSE(std::filesystem::exists(folder_));
+#ifndef _WIN32
+  std::filesystem::create_directory_symlink(folder_, folder_);  // to itself
+  EXPECT_THAT(Reset().err, HasSubstr("the folder is not trusted"));
+#endif
 }
 
 // Else any user of the machine could choose what an administrator deletes.
@@ -374,6 +378,18 @@ TEST_F(ResetTest, WithoutAnAnswerOfHnsNothingIsDeleted) {
   EXPECT_THAT(Entries(), ElementsAre(network));
 }
 
+TEST_F(ResetTest, HnsIsNotAskedAboutRoutes) {
+  ledger::Ledger ledger(folder_);
+  ASSERT_TRUE(ledger.Load().ok());
+  ASSERT_TRUE(
+      ledger
+          .Confirm(ledger::HostRoute{*IpPrefix::Parse("198.51.100.0/24"),
+                                     *IpAddress::Parse("192.0.2.1"), false, "an earlier boot"})
+          .ok());
+  node_.hns().Stop();
+  EXPECT_EQ(Reset({"--dry-run"}).code, 0);
+}
+
 TEST_F(ResetTest, ADryRunOfWhatIsGoneKeepsTheLedger) {
   Enter({"hns-network", "flannel.4096", "", false, hns::ShapeOf(ours_)});
   EXPECT_EQ(Reset({"--dry-run"}).out, "network flannel.4096 is gone already\n");
@@ -426,11 +442,13 @@ class ResetAllTest : public ResetTest {
   bool Exists(const std::string& name) const {
     return std::filesystem::exists(std::filesystem::path(folder_) / name);
   }
-  void EnterNetwork(const std::string& id, bool adopted = false) const {
+  void EnterRow(const LedgerRow& row) const {
     ledger::Ledger ledger(folder_ + "/state");
     ASSERT_TRUE(ledger.Load().ok());
-    const LedgerRow row{"hns-network", "flannel.4096", id, adopted, hns::ShapeOf(ours_)};
     ASSERT_TRUE(ledger.Confirm(ledger::EntryFrom(row)).ok());
+  }
+  void EnterNetwork(const std::string& id, bool adopted = false) const {
+    EnterRow({"hns-network", "flannel.4096", id, adopted, hns::ShapeOf(ours_)});
   }
   Outcome ResetAll(std::vector<std::string> words = {}, const std::string& admin = "none") const {
     words.insert(words.begin(),
@@ -495,6 +513,80 @@ TEST_F(ResetAllTest, AnEndpointThatIsLeftRefusesIt) {
   EXPECT_EQ(forced.code, 0) << forced.err;
   EXPECT_FALSE(Exists("cni/flannel.4096"));
   EXPECT_THAT(forced.out, HasSubstr("left network flannel.4096: it existed before weft\n"));
+}
+
+TEST_F(ResetAllTest, AnEndpointInANetworkOfNoLedgerRefusesIt) {
+  MakeEndpoint(Make(ours_), "a", "10.244.1.7", /*in_a_namespace=*/false);
+  const auto refused = HasSubstr("1 endpoint would be left: flannel.4096/a; remove their pods");
+  EXPECT_THAT(ResetAll().err, refused);
+  const hns::Network base = hns::BaseNetwork(Spec("flannel.4096", "10.244.1.0/24"));
+  EnterRow({"hns-network", "External", Make(base), false, hns::ShapeOf(base)});
+  EXPECT_THAT(ResetAll().err, refused);
+}
+
+TEST_F(ResetAllTest, WhatHnsDoesNotTellRefusesItUnlessForced) {
+  Make(ours_);
+  for (const char* const function : {"HcnEnumerateNetworks", "HcnEnumerateEndpoints"}) {
+    hns::emulator::Fault fault;
+    fault.function = function;
+    fault.count = hns::emulator::Fault::kAlways;
+    fault.code = hns::hresult::kUnspecified;
+    node_.hns().Add(fault);
+    EXPECT_EQ(ResetAll().code, 2) << function;
+    node_.hns().ClearFaults();
+  }
+  EXPECT_TRUE(Exists("subnet.env"));
+  node_.hns().Stop();
+  EXPECT_EQ(ResetAll({"--force"}).code, 0);
+}
+
+#ifndef _WIN32
+TEST_F(ResetAllTest, WithoutAnHnsTheAddressesOfContainersRefuseIt) {
+  const auto reset = [this] {
+    return Call({"reset", "--all", "--admin=none", "--state-dir=" + folder_ + "/state",
+                 "--subnet-file=" + folder_ + "/subnet.env",
+                 "--source-vip-store=" + folder_ + "/cni"});
+  };
+  Write("cni/cbr0/10.244.1.1", "4711\r\neth0");
+  EXPECT_THAT(reset().err,
+              HasSubstr("1 address of containers would be lost: 10.244.1.1 (\"4711\"); remove"));
+  for (const char* const last : {"2", "3", "4", "5", "6"})
+    Write(std::string("cni/cbr0/10.244.1.") + last, "4711\r\neth0");
+  EXPECT_THAT(reset().err, AllOf(HasSubstr(" reset: 6 address"),
+                                 HasSubstr("10.244.1.5 (\"4711\"), ...; remove")));
+  EnterNetwork(Make(ours_));
+  EXPECT_EQ(reset().code, 2);
+}
+#endif
+
+TEST_F(ResetAllTest, TheLedgersNetworksAloneHaveFoldersOfHostLocal) {
+  const hns::Network base = hns::BaseNetwork(Spec("flannel.4096", "10.244.1.0/24"));
+  const std::string id = Make(ours_);
+  EnterNetwork(id);
+  EnterRow({"hns-network", "External", Make(base), false, hns::ShapeOf(base)});
+  EnterRow({"hns-endpoint", "mine", "", false, "10.244.1.7", "an earlier boot"});
+  MakeEndpoint(id, "source-vip", "10.244.1.200", /*in_a_namespace=*/false);
+  for (const char* const name : {"cni/External/10.244.1.9", "cni/mine/10.244.1.9"})
+    Write(name, "kube-proxy\r\nsource-vip");
+  const Outcome outcome = ResetAll();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(Exists("cni/External/10.244.1.9"));
+  EXPECT_TRUE(Exists("cni/mine/10.244.1.9"));
+}
+
+TEST_F(ResetAllTest, FilesOrAStateFolderAloneAreSomethingToDo) {
+  std::filesystem::remove_all(folder_ + "/state");
+  EXPECT_THAT(ResetAll().out, ::testing::EndsWith("/subnet.env\n"));
+  Write("state/journal.json", "{}");
+  EXPECT_THAT(ResetAll().out, ::testing::StartsWith("deleted "));
+}
+
+TEST_F(ResetAllTest, ARecordOfCniInstallThatCannotBeReadRefusesIt) {
+  Write("state/cni.json", "{}");
+  const Outcome outcome = ResetAll();
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("cni.json"));
+  EXPECT_TRUE(Exists("subnet.env"));
 }
 
 TEST_F(ResetAllTest, PodsRefuseItBeforeAFileIsDeleted) {

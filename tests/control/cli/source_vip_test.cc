@@ -77,7 +77,9 @@ TEST_F(SourceVipVerbTest, WhyARunningFlanneldHasNone) {
   Outcome none = Run();
   EXPECT_EQ(none.code, 1);
   EXPECT_THAT(none.err, HasSubstr("has not reserved it yet"));
-  state_.status.conditions.push_back({"source-vip", "no address is free", 1});
+  state_.status.conditions = {{"net-conf", "it is gone", 1},
+                              {"source-vip", "", 1},
+                              {"source-vip", "no address is free", 1}};
   EXPECT_THAT(Run().err, HasSubstr("no address is free"));
   state_.status.conditions.clear();
   state_.status.backend = "host-gw";
@@ -85,6 +87,19 @@ TEST_F(SourceVipVerbTest, WhyARunningFlanneldHasNone) {
   EXPECT_EQ(none.code, 1);
   EXPECT_THAT(none.err, HasSubstr("this node needs none (Backend.Type host-gw, data plane hns)"));
   EXPECT_THAT(none.out, IsEmpty());
+  state_.status.backend = "vxlan";
+  state_.status.dataplane = "userspace";
+  EXPECT_THAT(Run().err, HasSubstr("this node needs none (Backend.Type vxlan, data plane "));
+}
+
+TEST_F(SourceVipVerbTest, ARunningFlanneldWithoutItsNetworkHasNone) {
+  state_.status.hns.reset();
+  EXPECT_EQ(Run().code, 1);
+  state_.status.hns.emplace();
+  state_.status.v4->subnet.reset();
+  EXPECT_EQ(Run().code, 1);
+  state_.status.v4.reset();
+  EXPECT_EQ(Run().code, 1);
 }
 
 TEST_F(SourceVipVerbTest, ThatOfTheStore) {
@@ -97,6 +112,19 @@ TEST_F(SourceVipVerbTest, ThatOfTheStore) {
   EXPECT_EQ(RunOnStore().out, "10.244.1.3\n");
   EXPECT_EQ(RunOnStore({"--network=vxlan0"}).code, 1);
   EXPECT_EQ(RunOnStore({"--network=../x"}).code, 2);
+  const std::vector<std::string> words{"source-vip", "--source-vip-store=" + Path("nets"),
+                                       "--subnet-file=" + Path("subnet.env")};
+  const auto of = [&words](const std::string& endpoint) {
+    std::vector<std::string> all = words;
+    all.push_back("--admin=" + endpoint);
+    return Call(all);
+  };
+  const Outcome silent = of(server_.endpoint() + ".not");
+  EXPECT_EQ(silent.out, "10.244.1.3\n");
+  EXPECT_THAT(silent.err, IsEmpty());
+  const admin::RawServer other("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+  EXPECT_THAT(of(other.endpoint()).err,
+              HasSubstr(" returned a document that this flannelctl cannot read"));
 }
 
 TEST_F(SourceVipVerbTest, TheConfigurationOfKubeProxy) {
@@ -118,10 +146,13 @@ TEST_F(SourceVipVerbTest, TheConfigurationOfKubeProxy) {
             "clientConnection:\n  kubeconfig: /x\n  qps: 5\nconntrack:\n  min: ~\n"
             "winkernel:\n  enableDSR: true\n  sourceVip: \"10.244.4.2\"\n"
             "  networkName: flannel.4096\nfeatureGates:\n  A: true\n  WinOverlay: true\n");
+  EXPECT_EQ(RunOnBase("kind: KubeProxyConfiguration\n").code, 0);
 }
 
 TEST_F(SourceVipVerbTest, AnUnusableConfigurationIsRefused) {
   EXPECT_THAT(Run({"--kube-proxy-config=x"}).err, HasSubstr("needs -o kube-proxy-config"));
+  EXPECT_THAT(Run({"-o", "kube-proxy-config", "--kube-proxy-config=" + Path("none")}).err,
+              HasSubstr("none: it does not exist; give the cluster's"));
   const struct {
     const char* base;
     const char* why;

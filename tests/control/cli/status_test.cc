@@ -79,6 +79,9 @@ TEST(StatusTextTest, EachCauseOfADegradedStatus) {
   status = SampleStatus();
   status.source.condition = "gone";
   EXPECT_FALSE(IsWell(status));
+  status.checks.push_back({"source", false, "gone"});
+  const std::string once = StatusText(status, false);
+  EXPECT_EQ(once.find("  source: gone\n"), once.rfind("  source: gone\n"));
   status = SampleStatus();
   status.conditions = {{.subject = "net-conf", .condition = "net-conf.json is gone", .times = 1}};
   EXPECT_FALSE(IsWell(status));
@@ -152,6 +155,12 @@ TEST(StatusTextTest, ADropHasAnExample) {
   EXPECT_THAT(text, HasSubstr("no lease covers the destination; one at 2026-11-19 00:01:01 UTC: "
                               "10.244.4.9 to 10.244.9.1\n"));
   EXPECT_THAT(text, Not(HasSubstr("too-big"))) << "there was none";
+  example = {.at = 1'795'046'461, .outer = IpAddress::Parse("198.51.100.9")};
+  status.tunnels[0].to_pods.packets[1].example = example;
+  EXPECT_THAT(StatusText(status, false), HasSubstr("UTC: from 198.51.100.9\n"));
+  example.outer.reset();
+  status.tunnels[0].to_pods.packets[1].example = example;
+  EXPECT_THAT(StatusText(status, false), HasSubstr("one at 2026-11-19 00:01:01 UTC\n"));
 }
 
 TEST(StatusTextTest, IcmpErrorsNameTheirPeersTheMostFirst) {
@@ -210,6 +219,9 @@ TEST(StatusTextTest, DropsThatDidNotHappenAreNotShown) {
   EXPECT_THAT(text, HasSubstr("no-route"));
   EXPECT_THAT(text, HasSubstr("no lease covers the destination"));
   EXPECT_THAT(text, HasSubstr("socket-overflow"));
+  admin::Status forged = SampleStatus();
+  forged.tunnels[0].kernel = {{"icmp-unexpected", 1}};
+  EXPECT_THAT(StatusText(forged, false), HasSubstr("icmp-unexpected   an ICMP error that matches"));
   EXPECT_THAT(text, Not(HasSubstr("too-big")));
   EXPECT_THAT(text, Not(HasSubstr("tun-dropped")));
 }

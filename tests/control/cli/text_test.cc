@@ -106,8 +106,8 @@ TEST(YamlTest, KeepsOrderAndNesting) {
 }
 
 TEST(YamlTest, OnlyTextThatYaml11MayMisreadIsQuoted) {
-  for (const char* text :
-       {"=", "<<", "?", "+1", "-1", "-x", ".5", " x", "x ", "\xc3\xa9", "tab\there", "\x7f"}) {
+  for (const char* text : {"=", "<<", "?x", "+1", "-1", "-x", ".5", " x", "x ", "a:b", "\xc3\xa9",
+                           "tab\there", "\x7f"}) {
     const std::string yaml = ToYaml(nlohmann::ordered_json{{"key", text}});
     EXPECT_EQ(yaml.substr(0, 6), "key: \"") << yaml;
   }

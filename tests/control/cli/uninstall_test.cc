@@ -137,6 +137,9 @@ TEST_F(UninstallTest, PodsRefuseItBeforeTheServiceIsStopped) {
   EXPECT_THAT(outcome.err, HasSubstr("1 pod runs in what would be deleted (pod-a)"));
   ExpectUntouched(before);
   UninstallOptions options;
+  options.undo.dry_run = true;
+  EXPECT_EQ(Uninstall(options).code, 1);
+  options.undo.dry_run = false;
   options.undo.force = true;
   EXPECT_EQ(Uninstall(options).code, 0);
   ExpectGone();
@@ -170,6 +173,12 @@ TEST_F(UninstallTest, AnAccountThatMayNotChangeServicesChangesNothing) {
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("access denied"));
   ExpectUntouched(before);
+  manager_->unread = absl::PermissionDeniedError("access denied");
+  EXPECT_EQ(FlagsOfService(service_, "flanneld").status(),
+            absl::PermissionDeniedError("service flanneld: access denied"));
+  manager_->unread = absl::OkStatus();
+  manager_->services["flanneld"].config.command = "flanneld --no-such-flag";
+  EXPECT_FALSE(FlagsOfService(service_, "flanneld").value().has_value());
 }
 
 TEST_F(UninstallTest, GivenPathsPrecedeThoseOfTheService) {
@@ -188,6 +197,14 @@ TEST_F(UninstallTest, WithoutAServiceTheGivenPathsAreEnough) {
   const Outcome outcome = Uninstall(Folders());
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   ExpectGone();
+}
+
+TEST_F(UninstallTest, WithoutANameNoServiceIsTouched) {
+  manager_->services[""] = {};
+  UninstallOptions options = Folders();
+  options.service_name = "";
+  EXPECT_EQ(Uninstall(options).code, 0);
+  EXPECT_THAT(manager_->calls, IsEmpty());
 }
 
 }  // namespace

@@ -103,6 +103,11 @@ TEST_F(WaitTest, AFlanneldWithoutTheseChecksHasReachedNothing) {
   Set(starting);
   for (const std::string state : {"ready", "network", "cni"})
     EXPECT_THAT(Wait({"--for=" + state, "--timeout=0s"}).err, HasSubstr("flanneld is starting"));
+  starting.ready = true;
+  Set(starting);
+  EXPECT_EQ(Wait({"--for=network", "--timeout=0s"}).code, 1);
+  Set(With({{"interface", kFails, ""}}));
+  EXPECT_THAT(Wait({"--timeout=0s"}).err, ::testing::EndsWith("within 0s: interface\n"));
 }
 
 TEST_F(WaitTest, AFlanneldThatDoesNotRunIsWaitedFor) {

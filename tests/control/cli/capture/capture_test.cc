@@ -11,6 +11,8 @@
 #include "control/cli/capture/frame_selection.h"
 #include "control/cli/capture/node_names.h"
 #include "control/cli/capture/outer_pieces.h"
+#include "tests/control/admin/running_server.h"
+#include "tests/control/admin/samples.h"
 #include "tests/control/cli/call.h"
 #include "tests/support/packet_builder.h"
 #include "tests/support/test_path.h"
@@ -90,6 +92,8 @@ TEST(FrameSelection, ThePodsFrameInsideAnOuterOne) {
   for (std::size_t size = 0; size <= 14 + 36; ++size)
     EXPECT_TRUE(PodFrameOf(Bytes(v4).first(size), LinkType::kEthernet).empty()) << size;
   EXPECT_EQ(AddressesOf(Bytes()), std::nullopt);
+  EXPECT_EQ(AddressesOf(Bytes(v6).subspan(14, 39)), std::nullopt);
+  EXPECT_TRUE(PodFrameOf(ByteVector(60), LinkType::kRaw).empty()) << "of no IP version";
   EXPECT_TRUE(IpOf(Hex("ffffffffffff02000000000a0806"), LinkType::kEthernet).empty()) << "ARP";
 }
 
@@ -107,13 +111,24 @@ TEST(CaptureOptions, WrongOnesAreNamedBeforeAnythingIsOpened) {
       {{"--file-size=1"}, "--file-size needs --write=FILE"},
       {{"--pod-adapter=x"}, "--pod-adapter needs --inner or --both"},
       {{"--inner", "--adapter=x"}, "--adapter is of the frames between nodes"},
+      {{"--inner", "--pod-adapter=x", "--file-size=1"}, "--file-size needs --write=FILE"},
+      {{"--adapter=x", "--file-size=1"}, "--file-size needs --write=FILE"},
       {{"--vni=16777216"}, "--vni=16777216 has more than 24 bits"},
       {{"--inner", "--both"}, "give one of --inner, --outer and --both"},
       {{"--write=-", "--decode"}, "--write=- and --decode both write to standard output"},
+      {{"--write=-", "--port=0"}, "--port=0 must"},
+      {{"--write=x", "--decode", "--port=0"}, "--port=0 must"},
       {{"--pod=10.0.0"}, "--pod=10.0.0 is not an IP address"},
       {{"--duration=0s"}, "--duration=0s is not a duration of at most 24h; write 30s"},
+      {{"--duration=25h"}, "--duration=25h is not a duration of at most 24h; write 30s"},
       {{"--count=-1"}, "-1 is less than zero"},
       {{"--admin=/no/such/socket"}, "which adapter? flanneld does not answer"},
+      {{"--admin=/no/such/socket", "--write=x", "--file-size=1"}, "; give --adapter=NAME"},
+      {{"--admin=/no/such/socket", "--inner"}, "; give --pod-adapter=NAME"},
+      {{"--admin=/no/such/socket", "--both", "--adapter=x"}, "; give --pod-adapter=NAME"},
+      {{"--admin=/no/such/socket", "--adapter=x", "--peer=b"}, "flanneld does not answer"},
+      {{"--adapter=x", "--from=/no/such/file"}, "lease file /no/such/file "},
+      {{"--adapter=x", "--from=x", "--kube-annotation-prefix=x"}, "annotation prefix \"x\" is not"},
   };
   for (const auto& row : rows) {
     std::vector<std::string> words = {"capture"};
@@ -122,6 +137,14 @@ TEST(CaptureOptions, WrongOnesAreNamedBeforeAnythingIsOpened) {
     EXPECT_EQ(outcome.code, 2) << row.error;
     EXPECT_THAT(outcome.err, HasSubstr(row.error));
   }
+}
+
+TEST(CaptureOptions, ANodeWithoutInterfaceNamesNoAdapter) {
+  admin::FakeState state;
+  state.status.interface_name.clear();
+  admin::RunningServer server{AdminHandler(state)};
+  EXPECT_THAT(Call({"capture", "--admin=" + server.endpoint()}).err,
+              HasSubstr("which adapter? flanneld does not say it; give --adapter=NAME"));
 }
 
 TEST(OuterPieces, AnUncutAggregateBecomesTheFramesOfTheWire) {
@@ -144,11 +167,15 @@ TEST(OuterPieces, AnUncutAggregateBecomesTheFramesOfTheWire) {
 TEST(OuterPieces, AnyOtherFrameStaysWhole) {
   ByteVector padded = OuterFrame(Datagrams({20}));
   padded.resize(padded.size() + 6);
+  ByteVector unmarked = Datagrams({100, 100});
+  unmarked[0] = {};
   const ByteVector frames[] = {
       OuterFrame(Datagrams({100})),
       padded,
       OuterFrame(Concatenate(Datagrams({100}), Datagrams({100}, 7))),  // of two networks
       OuterFrame(Concatenate(Datagrams({100}), ByteVector(50))),
+      OuterFrame(Concatenate(Datagrams({100}), Hex("0800000000100000"))),
+      OuterFrame(unmarked),
       OuterFrame(Hex("0800000000100000")),
       PodFrame(),
       {},
@@ -170,7 +197,12 @@ TEST(NodeNames, ByPublicAddressAndPodSubnet) {
   b.v6.emplace();
   b.v6->subnet = *IpPrefix::Parse("fd00:2::/64");
   b.v6->public_ip = Ip("2001:db8::2");
-  leases.leases = {a, b};
+  admin::LeaseRow c;
+  c.node = "c";
+  c.v6 = b.v6;
+  c.v6->subnet = *IpPrefix::Parse("fd00:3::/64");
+  c.v6->public_ip.reset();
+  leases.leases = {a, b, c};
   const NodeNames names(leases);
   EXPECT_EQ(names.OfNode(Ip("192.0.2.1")), "a");
   EXPECT_EQ(names.OfNode(Ip("192.0.2.9")), "");
@@ -178,7 +210,9 @@ TEST(NodeNames, ByPublicAddressAndPodSubnet) {
   EXPECT_EQ(names.OfPod(Ip("10.244.2.63")), "b");
   EXPECT_EQ(names.OfPod(Ip("10.244.2.64")), "");
   EXPECT_EQ(names.OfPod(Ip("fd00:2::9")), "b");
+  EXPECT_EQ(names.OfPod(Ip("fd00:3::9")), "c");
   EXPECT_EQ(names.Text(Ip("192.0.2.1"), Ip("192.0.2.9"), false), "a to 192.0.2.9");
+  EXPECT_EQ(names.Text(Ip("192.0.2.9"), Ip("192.0.2.1"), false), "192.0.2.9 to a");
   EXPECT_EQ(names.Text(Ip("10.244.2.3"), Ip("10.244.1.2"), true), "b to a");
   EXPECT_EQ(names.Text(Ip("192.0.2.8"), Ip("192.0.2.9"), false), "");
   EXPECT_EQ(names.Nodes().size(), 2u);
@@ -207,7 +241,8 @@ class CaptureOutputTest : public ::testing::Test {
 TEST_F(CaptureOutputTest, OneFileOrStandardOutput) {
   CaptureOutput file({.path = Path("a.pcapng")}, "head ", out_);
   ASSERT_TRUE(file.Open().ok());
-  EXPECT_TRUE(file.Write("packet").ok());
+  EXPECT_TRUE(file.Write("pack").ok());
+  EXPECT_TRUE(file.Write("et").ok());
   EXPECT_TRUE(file.Flush().ok());
   EXPECT_EQ(Text("a.pcapng"), "head packet");
   EXPECT_EQ(file.written(), 11u);
@@ -220,18 +255,21 @@ TEST_F(CaptureOutputTest, OneFileOrStandardOutput) {
 TEST_F(CaptureOutputTest, EachFileOfARingIsWhole) {
   CaptureOutput ring({.path = Path("a.pcapng"), .file_size = 12, .files = 2}, "head ", out_);
   ASSERT_TRUE(ring.Open().ok());
-  for (const char* packet : {"p1 ", "p2 ", "p3 ", "p4 ", "longer than a file", "p6 "})
-    EXPECT_TRUE(ring.Write(packet).ok());
+  EXPECT_TRUE(ring.Write("longer than a file").ok());
+  EXPECT_TRUE(ring.Flush().ok());
+  EXPECT_EQ(Text("a-1.pcapng"), "head longer than a file");
+  for (const char* packet : {"p2 ", "p3 ", "p4 "}) EXPECT_TRUE(ring.Write(packet).ok());
   EXPECT_TRUE(ring.Flush().ok());
   EXPECT_EQ(Files(), 2u);
-  EXPECT_EQ(Text("a-1.pcapng"), "head longer than a file");
-  EXPECT_EQ(Text("a-2.pcapng"), "head p6 ");
-  EXPECT_EQ(ring.path(), Path("a-2.pcapng"));
+  EXPECT_EQ(Text("a-1.pcapng"), "head p4 ");
+  EXPECT_EQ(Text("a-2.pcapng"), "head p2 p3 ");
+  EXPECT_EQ(ring.path(), Path("a-1.pcapng"));
 }
 
 TEST_F(CaptureOutputTest, NumbersComeBeforeTheExtension) {
   EXPECT_EQ(CaptureOutput({.path = "/d.x/ring", .file_size = 1}, "", out_).path(), "/d.x/ring-1");
   EXPECT_EQ(CaptureOutput({.path = "r.a.b", .file_size = 1}, "", out_).path(), "r.a-1.b");
+  EXPECT_EQ(CaptureOutput({.path = "ring", .file_size = 1}, "", out_).path(), "ring-1");
 }
 
 TEST_F(CaptureOutputTest, AFileThatCannotBeWrittenIsNamed) {

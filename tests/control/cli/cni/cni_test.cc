@@ -15,10 +15,13 @@
 #include "control/admin/admin_server.h"
 #include "control/cli/cni/service_cidrs.h"
 #include "control/cni/containerd_folders.h"
+#include "control/emulator/hns/emulator.h"
+#include "control/emulator/remote/remote_server.h"
 #include "control/host/host.h"
 #include "tests/control/admin/running_server.h"
 #include "tests/control/admin/samples.h"
 #include "tests/control/cli/call.h"
+#include "tests/support/ethernet_node.h"
 #include "tests/support/scripted_server.h"
 #include "tests/support/test_path.h"
 
@@ -85,6 +88,11 @@ TEST_F(CniTest, RendersForNetConfsBackend) {
               AllOf(HasSubstr(R"("type": "flannel")"), HasSubstr(R"("type": "win-overlay")")));
   EXPECT_THAT(RunWithServices("render", {"--plugin=sdnoverlay", "--node-address=10.0.0.8"}).out,
               HasSubstr(R"("ProviderAddress": "10.0.0.8")"));
+  EXPECT_THAT(RunWithServices("render", {"--plugin=flannel", "--delegate=sdnoverlay",
+                                         "--node-address=10.0.0.8"})
+                  .out,
+              AllOf(HasSubstr(R"("type": "flannel")"), HasSubstr(R"("type": "sdnoverlay")")));
+  EXPECT_EQ(RunWithServices("render", {"--source-vip-store=" + Path("store")}).code, 0);
 
   Write("net-conf.json", R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw"}})");
   for (const char* const address : {"--node-address=10.0.0.8", "--node-address=10.0.0.8/24"}) {
@@ -105,14 +113,19 @@ TEST_F(CniTest, WhatIsWrongOrNotKnownIsNamed) {
   };
   EXPECT_THAT(error({}), AllOf(HasSubstr("win-overlay needs the service CIDR: "),
                                HasSubstr("; give --service-cidr")));
+  EXPECT_THAT(error({"--kubeconfig-file=" + Path("none.conf")}), HasSubstr("none.conf"));
   EXPECT_THAT(error({"--service-cidr=10.96.0.0"}),
-              HasSubstr("--service-cidr=10.96.0.0 is no CIDR; write 10.96.0.0/12"));
+              AllOf(HasSubstr("--service-cidr=10.96.0.0 is no CIDR; write 10.96.0.0/12"),
+                    Not(HasSubstr("not compared"))));
   EXPECT_THAT(error({"--service-cidr=fd00::/112"}), HasSubstr("no service CIDR is IPv4"));
   EXPECT_THAT(error({"--service-cidr=10.96.0.0/12", "--plugin=sdnoverlay"}),
               HasSubstr("sdnoverlay needs the node's address: the node's address is not known; "
                         "give --node-address"));
   EXPECT_THAT(error({"--service-cidr=10.96.0.0/12", "--plugin=sdnoverlay", "--node-address=x/y"}),
               HasSubstr("--node-address=x/y is no IPv4 address; write 10.0.0.8"));
+  EXPECT_THAT(
+      error({"--service-cidr=10.96.0.0/12", "--plugin=sdnoverlay", "--node-address=10.0.0.8/33"}),
+      HasSubstr("--node-address=10.0.0.8/33 is no IPv4 address"));
   EXPECT_THAT(
       error({"--service-cidr=10.96.0.0/12", "--plugin=win-bridge", "--node-address=10.0.0.8/24"}),
       HasSubstr("net-conf's Backend.Type is vxlan, and win-bridge is for host-gw"));
@@ -141,6 +154,38 @@ TEST_F(CniTest, TheAddressIsThatOfFlannelsNetwork) {
     EXPECT_THAT(Run("render", words, server.endpoint()).out,
                 HasSubstr(absl::StrCat("\"ProviderAddress\": \"", row.address, "\"")));
   }
+  admin::FakeState state;
+  state.status.v4.reset();
+  admin::RunningServer server{AdminHandler(state)};
+  EXPECT_THAT(Run("render", words, server.endpoint()).out,
+              HasSubstr("\"ProviderAddress\": \"192.0.2.4\""));
+  constexpr char kUnknown[] = "the node's address is not known: flanneld's network has none yet; ";
+  server.Do([&](admin::HttpServer&) { state.status.hns->management_ip.reset(); });
+  EXPECT_THAT(Run("render", words, server.endpoint()).err, HasSubstr(kUnknown));
+  server.Do([&](admin::HttpServer&) { state.status.hns.reset(); });
+  EXPECT_THAT(Run("render", words, server.endpoint()).err, HasSubstr(kUnknown));
+  EXPECT_THAT(Run("render", words, Path("no.sock")).err,
+              HasSubstr("the node's address is not known: flanneld does not answer"));
+}
+
+TEST_F(CniTest, LoopbackDsrNeedsAnHnsThatHasIt) {
+  hns::emulator::SystemClock clock;
+  weft::testing::EthernetNode node{clock};
+  const auto server =
+      hns::emulator::RemoteServer::Start(weft::testing::TestSocket(".sock"), node.hns(), nullptr)
+          .value();
+  const auto render = [&](const hns::Version& version) {
+    hns::emulator::Settings settings = node.hns().settings();
+    settings.version = version;
+    node.hns().Set(settings);
+    return RunWithServices("render", {"--loopback-dsr", "--hns=emulator:" + server->path()});
+  };
+  EXPECT_EQ(RunWithServices("render", {"--loopback-dsr", "--hns=emulator:" + Path("none")}).code,
+            0);
+  EXPECT_EQ(render({9, 5}).code, 0);
+  EXPECT_THAT(render({9, 2}).err,
+              ::testing::EndsWith("flannelctl cni render: this HNS has no DSR (it needs 9.3 to "
+                                  "9.x, or 10.2)\n"));
 }
 
 // A pod's status.hostIP, where the kubelet lists IPv6 first.
@@ -174,6 +219,7 @@ TEST_F(CniTest, InstallsOnceAndSaysWhatIsInTheWay) {
   std::filesystem::remove(folder_ / ("bin/host-local" + kProgram));
   const Outcome rival = RunWithServices("install");
   EXPECT_EQ(rival.code, 1);
+  EXPECT_EQ(RunWithServices("validate", {Path("net.d/10-flannel.conflist")}).code, 1);
   EXPECT_THAT(rival.err,
               AllOf(HasSubstr("containerd takes 05-other.conf, not 10-flannel.conflist: the first "
                               "by name in "),
@@ -210,21 +256,45 @@ TEST_F(CniTest, InstallWaitsForSubnetEnv) {
   EXPECT_THAT(none.err, HasSubstr("subnet.env names no subnet"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "net.d"));
   EXPECT_EQ(RunWithServices("install", {"--plugin=flannel", "--timeout=24h"}).code, 0);
-  EXPECT_THAT(RunWithServices("install", {"--timeout=soon"}).err, HasSubstr("is no duration"));
+  for (const char* const timeout : {"--timeout=soon", "--timeout=-1s", "--timeout=25h"})
+    EXPECT_THAT(RunWithServices("install", {timeout}).err, HasSubstr("is no duration"));
   std::thread writer([&] { Write("subnet.env", text); });
-  EXPECT_EQ(RunWithServices("install", {"--timeout=60s"}).code, 0);
+  EXPECT_EQ(RunWithServices("install", {"--timeout=24h"}).code, 0);
   writer.join();
 }
 
 TEST_F(CniTest, ContainerdsConfigurationNamesTheFolders) {
   Write("config.toml", absl::StrCat("[plugins.\"io.containerd.grpc.v1.cri\".cni]\nconf_dir = '",
                                     Path("own"), "'\nbin_dir = '", Path("bin"), "'\n"));
-  const Outcome outcome =
-      Call({"cni", "install", "--admin=none", "--net-config-path=" + Path("net-conf.json"),
-            "--subnet-file=" + Path("subnet.env"), "--state-dir=" + Path("state"),
-            "--service-cidr=10.96.0.0/12", "--containerd-config=" + Path("config.toml")});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_TRUE(std::filesystem::exists(folder_ / "own" / "10-flannel.conflist"));
+  const auto run = [this](const char* verb, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"cni",
+                                   verb,
+                                   "--admin=none",
+                                   "--net-config-path=" + Path("net-conf.json"),
+                                   "--subnet-file=" + Path("subnet.env"),
+                                   "--service-cidr=10.96.0.0/12",
+                                   "--containerd-config=" + Path("config.toml")};
+    words.insert(words.end(), more.begin(), more.end());
+    return Call(std::move(words));
+  };
+  const std::string state = "--state-dir=" + Path("state");
+  EXPECT_EQ(run("install", {state}).out, "wrote " + Path("own/10-flannel.conflist") + "\n");
+  for (const std::string& given : {"--conf-dir=" + Path("own"), "--bin-dir=" + Path("bin")}) {
+    const Outcome again = run("install", {state, given});
+    EXPECT_EQ(again.code, 0) << again.err;
+    EXPECT_EQ(again.out, "unchanged: " + Path("own/10-flannel.conflist") + "\n");
+  }
+  Write("config.toml", "[plugins.cri.cni]\nconf_dir = 7\n");
+  EXPECT_THAT(run("install", {state}).err, HasSubstr("config.toml"));
+  EXPECT_THAT(run("validate", {}).err, HasSubstr("config.toml"));
+}
+
+TEST_F(CniTest, AConfDirThatIsNoFolderIsNamed) {
+  Write("net.d", "");
+  Write("own.conflist", RunWithServices("render").out);
+  for (const std::vector<std::string>& file : {std::vector<std::string>(), {Path("own.conflist")}})
+    EXPECT_THAT(RunWithServices("validate", file).err,
+                HasSubstr("cannot read the folder " + Path("net.d")));
 }
 
 // containerd may have other folders by now than those that are named.
@@ -263,13 +333,19 @@ TEST_F(CniTest, ValidatesTheFileThatContainerdTakes) {
   EXPECT_EQ(good.code, 0) << good.out;
   EXPECT_EQ(good.out, Path("net.d/10-flannel.conflist") + ": good\n");
   EXPECT_THAT(good.err, HasSubstr("not compared: the node's address is not known"));
+  Write("net.d/99-other.conf", "{}");
+  EXPECT_EQ(RunWithServices("validate").out, good.out);
+  Write("own.conflist", Text("net.d/10-flannel.conflist"));
+  EXPECT_EQ(RunWithServices("validate", {Path("own.conflist")}).out,
+            Path("own.conflist") + ": good\n");
 
   Write("subnet.env", "FLANNEL_SUBNET=10.244.9.1/24\n");
   const Outcome old = RunWithServices("validate");
   EXPECT_EQ(old.code, 1);
-  EXPECT_THAT(old.out, StartsWith(Path("net.d/10-flannel.conflist") +
-                                  ": plugins[0].ipam.ranges[0][0].subnet: the node's subnet is "
-                                  "10.244.9.0/24"));
+  EXPECT_THAT(old.out, AllOf(StartsWith(Path("net.d/10-flannel.conflist") +
+                                        ": plugins[0].ipam.ranges[0][0].subnet: the node's subnet "
+                                        "is 10.244.9.0/24"),
+                             Not(HasSubstr(": good"))));
 
   Write("net.d/00.conf", "{");
   EXPECT_EQ(RunWithServices("validate").code, 2);
@@ -328,11 +404,12 @@ TEST_F(CniTest, ExplainsEachMember) {
               AllOf(StartsWith(Path("net.d/10-flannel.conflist") + "\n  name = \"flannel.4096\"\n"),
                     HasSubstr("      packets of pods leave with the node's address, but not to "
                               "10.244.0.0/16, 10.96.0.0/12\n"),
-                    Not(HasSubstr("wrong: "))));
+                    Not(HasSubstr("wrong: ")), Not(HasSubstr(": good"))));
   Write("net-conf.json", R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":5000}})");
   const Outcome wrong = RunWithServices("explain");
   EXPECT_EQ(wrong.code, 1);
-  EXPECT_THAT(wrong.out, HasSubstr("      wrong: flanneld's network is flannel.5000"));
+  EXPECT_THAT(wrong.out, AllOf(HasSubstr("      wrong: flanneld's network is flannel.5000"),
+                               Not(HasSubstr("containerd takes it"))));
 }
 
 // ---- service CIDRs of the API server
@@ -390,6 +467,14 @@ TEST_F(CniClusterTest, BothAnswersAreNamed) {
                     HasSubstr("404 configmaps not found"), HasSubstr("; give --service-cidr")));
 }
 
+TEST_F(CniClusterTest, AnAnswerThatIsNoHttpEndsIt) {
+  server_.Answer({"none\r\n\r\n"});
+  const Outcome outcome = Render();
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("win-overlay needs the service CIDR: "),
+                                 Not(HasSubstr("the API server does not tell"))));
+}
+
 // A Service of every cluster: where the credentials may read it, it shows a wrong --service-cidr.
 TEST_F(CniClusterTest, AServiceCidrIsComparedWithTheServiceOfTheApiServer) {
   const struct {
@@ -434,16 +519,20 @@ TEST_F(CniTest, TheLastNodeAddressCounts) {
 
 TEST(ServiceCidrsTest, WrongAnswersAreErrors) {
   for (const char* const text :
-       {"", "7", "{}", R"({"items":7})", R"({"items":[]})", R"({"items":[7]})",
-        R"({"items":[{"spec":{"cidrs":7}}]})", R"({"items":[{"spec":{"cidrs":[7]}}]})",
-        R"({"items":[{"spec":{"cidrs":["10.96.0.0"]}}]})"})
+       {"", "7", "{}", R"({"items":{"a":{"spec":{"cidrs":["10.96.0.0/12"]}}}})", R"({"items":[]})",
+        R"({"items":[7]})", R"({"items":[{"spec":{"cidrs":"10.96.0.0/12"}}]})",
+        R"({"items":[{"spec":{"cidrs":[7]}}]})",
+        R"({"items":[{"spec":{"cidrs":["10.96.0.0/12","10.96.0.0"]}}]})"})
     EXPECT_FALSE(ServiceCidrsOf(text).ok()) << text;
   for (const char* const text :
        {"", "7", "{}", R"({"data":{}})", R"({"data":{"ClusterConfiguration":"a: ["}})",
-        R"({"data":{"ClusterConfiguration":"networking: 7"}})",
-        R"({"data":{"ClusterConfiguration":"networking:\n  serviceSubnet: [a]"}})",
         R"({"data":{"ClusterConfiguration":"networking:\n  serviceSubnet: 10.96.0.0/12,"}})"})
     EXPECT_FALSE(KubeadmServiceCidrs(text).ok()) << text;
+  for (const char* const text :
+       {R"({"data":{"ClusterConfiguration":"7"}})",
+        R"({"data":{"ClusterConfiguration":"networking: 7"}})",
+        R"({"data":{"ClusterConfiguration":"networking:\n  serviceSubnet: [a]"}})"})
+    EXPECT_EQ(KubeadmServiceCidrs(text).status().message(), "it has no networking.serviceSubnet");
 }
 
 }  // namespace

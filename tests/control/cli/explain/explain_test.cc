@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 #include "control/admin/admin_server.h"
 #include "control/admin/endpoint.h"
@@ -247,6 +248,16 @@ TEST_F(ExplainTest, ADaemonThatWasNamedAndDoesNotAnswerIsAnError) {
   EXPECT_THAT(outcome.err, HasSubstr("no verdict: flanneld does not answer"));
 }
 
+TEST_F(ExplainTest, ADaemonThatTellsItsLeasesAloneIsAnError) {
+  struct : FakeState {
+    admin::Status ReadStatus() override { throw std::runtime_error("none"); }
+  } state;
+  const RunningServer server{AdminHandler(state)};
+  const Outcome outcome = Call({"explain", "--admin", server.endpoint(), HexOf(Good())});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("no verdict: flanneld at " + server.endpoint() + " refuses "));
+}
+
 // No verdict was requested: a machine without flanneld still shows the layers.
 TEST_F(ExplainTest, WithoutADaemonOnlyLayersAreShownUnlessOneWasNamed) {
   if (admin::ConnectLocal(std::string(admin::DefaultEndpoint()), std::chrono::seconds(1)).ok())
@@ -277,12 +288,12 @@ TEST_F(ExplainTest, TheMtuIsTheDaemonsTunnelsUnlessGiven) {
   EXPECT_THAT(Explain({big}).out, HasSubstr("1330 fit (outer MTU 1380"));
   server_.Do([&](admin::HttpServer&) { state_.status.backend = "host-gw"; });
   EXPECT_THAT(Explain({big}).out, HasSubstr("(outer MTU 1330"));
-  server_.Do([&](admin::HttpServer&) { state_.status.mtu = 0; });  // not known yet
-  EXPECT_EQ(Explain({big}).code, 0);
-  server_.Do([&](admin::HttpServer&) {  // of no link
+  server_.Do([&](admin::HttpServer&) {
     state_.status.backend = "vxlan";
-    state_.status.mtu = 65'535;
+    state_.status.mtu = 0;  // not known yet
   });
+  EXPECT_EQ(Explain({big}).code, 0);
+  server_.Do([&](admin::HttpServer&) { state_.status.mtu = 65'535; });  // of no link
   const Outcome absurd = Explain({big});
   EXPECT_EQ(absurd.code, 2);
   EXPECT_THAT(absurd.err, HasSubstr("no verdict: --mtu 65585 is not the MTU of a link"));

@@ -78,6 +78,9 @@ TEST(JudgeTest, WireToPod) {
        Verdict::kOuterChecksum, ""},
       {"outer fragment", FrameStart::kOuterIp,
        FromLinux1(inner).DontFragment(false).Fragment(0, 32).Build(), Verdict::kOuterFragment, ""},
+      {"TCP, its checksum left to the device", FrameStart::kOuterIp,
+       PacketBuilder("192.0.2.1", "192.0.2.4").Tcp(1, 2).PartialTransportChecksum().Build(),
+       Verdict::kNotVxlan, ""},
       {"another port", FrameStart::kOuterIp, FromLinux1(inner).Ports(50000, 8472).Build(),
        Verdict::kNotVxlan, "UDP destination port 8472; VXLAN is on 4789"},
       {"no I flag", FrameStart::kOuterIp, FromLinux1(inner).Flags(0).Build(), Verdict::kNotVxlan,
@@ -150,7 +153,8 @@ TEST(JudgeTest, PodToWire) {
        Verdict::kTooBig, "the inner packet has 1451 bytes; 1450 fit"},
       {"too big, and an ICMP error itself", FrameStart::kInnerIp,
        to("10.244.1.5").Icmp(3, 4).TotalLength(1451).Build(), Verdict::kTooBigSilent, "1450 fit"},
-      {"TTL", FrameStart::kInnerIp, to("10.244.1.5").Ttl(0).Build(), Verdict::kTtlExpired, ""},
+      {"TTL", FrameStart::kInnerIp, to("10.244.1.5").PartialTransportChecksum().Ttl(0).Build(),
+       Verdict::kTtlExpired, ""},
       {"malformed", FrameStart::kInnerIp, ByteVector(12, std::byte{0x45}), Verdict::kInnerMalformed,
        ""},
       {"nothing", FrameStart::kInnerIp, ByteVector(), Verdict::kInnerMalformed, ""},
@@ -215,13 +219,37 @@ TEST(JudgeTest, WhatThisNodeSentIsJudgedOnItsWayToTheWire) {
       {"from another of our addresses, known by the MAC", FrameStart::kOuterIp,
        ours("10.244.1.5").Outer("198.51.100.9", "192.0.2.1").Build(), Verdict::kForward,
        "win-1 sent this frame itself"},
+      {"from another MAC address, known by ours", FrameStart::kOuterIp,
+       ours("10.244.1.5").Macs(kForeign, kLinux1).Build(), Verdict::kForward,
+       "win-1 sent this frame itself"},
+      {"malformed", FrameStart::kOuterIp,
+       FromLinux1(ByteVector(12, std::byte{0x45}))
+           .Outer("192.0.2.4", "192.0.2.1")
+           .Macs(kOurs, kLinux1)
+           .Build(),
+       Verdict::kInnerMalformed, "win-1 sent this frame itself"},
       {"to where the peer was", FrameStart::kOuterIp, ours("10.244.1.5", "192.0.2.77").Build(),
        Verdict::kForward, "it was sent to 192.0.2.77, which is not the public IP of linux-1 now"},
       {"to a removed peer", FrameStart::kOuterIp, ours("10.99.0.1").Build(), Verdict::kNoRoute,
        "10.99.0.1 lies in none of the 2 leases"},
   };
   for (const Row& row : rows) Check(row);
-  EXPECT_TRUE(Judge(good, FrameStart::kOuterIp, admin::SampleLeases(), {})->outbound);
+  const auto judgement = Judge(good, FrameStart::kOuterIp, admin::SampleLeases(), {});
+  EXPECT_TRUE(judgement->outbound);
+  EXPECT_THAT(Joined(judgement->reasons), ::testing::Not(HasSubstr("it was sent to")));
+}
+
+TEST(JudgeTest, WhatCannotBeKnownAsOurFrameIsIncoming) {
+  for (const char* const inner : {"5e0000000001 00155d000004 0800",          // and nothing more
+                                  "5e0000000001 00155d000004 8100 0000"}) {  // a tag cut short
+    const ByteVector frame =
+        VxlanBuilder::AroundFrame(Hex(inner)).Outer("192.0.2.4", "192.0.2.1").Build();
+    EXPECT_FALSE(Judge(frame, FrameStart::kOuterIp, admin::SampleLeases(), {})->outbound) << inner;
+  }
+  admin::LeaseList list = admin::SampleLeases();
+  list.leases[3].v4->public_ip.reset();
+  const ByteVector payload = FromLinux1(ToUs().Build()).Macs(kLinux1, kForeign).BuildPayload();
+  EXPECT_FALSE(Judge(payload, FrameStart::kVxlan, list, {})->outbound);
 }
 
 // A frame with our address or MAC as its source may be forged: a frame to us is incoming.

@@ -91,6 +91,8 @@ TEST_F(HnsEndpointTest, TheNewOneAsADocument) {
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("\"Name\": \"weft-10.244.1.5\""), HasSubstr("\"Flags\": 1"),
                     HasSubstr("\"ProviderAddress\": \"172.16.0.11\"")));
+  for (const std::string ip : {"10.244.9.7", "10.244.9.8", "10.244.9.9"})
+    EXPECT_THAT(Add(ip, {"-o", "json"}).out, HasSubstr("\"Name\": \"weft-" + ip + "\""));
 }
 
 TEST_F(HnsEndpointTest, ARefusalOfHnsOrTheNetworkIsAFinding) {
@@ -153,6 +155,7 @@ TEST_F(HnsEndpointTest, ACallThatFailsIsNamed) {
       {deletion, "HcnEnumerateEndpoints", hns::hresult::kUnspecified, 2},
       {deletion, "HcnDeleteEndpoint", hns::hresult::kUnspecified, 1},
       {deletion, "HcnDeleteEndpoint", hns::hresult::kAccessDenied, 2},
+
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(::testing::PrintToString(row.words) + row.function);
@@ -207,6 +210,12 @@ TEST_F(HnsEndpointTest, AnUnreadableOneIsSkippedAndNamed) {
   EXPECT_THAT(by_name.err, HasSubstr(left_out));
   breaks(1);
   EXPECT_THAT(Endpoint({"delete", broken}).err, HasSubstr("--force deletes it anyway"));
+  breaks(1);
+  hns::emulator::Fault kept;
+  kept.function = "HcnDeleteEndpoint";
+  kept.code = hns::hresult::kUnspecified;
+  hns_.Add(kept);
+  EXPECT_EQ(Endpoint({"delete", "--force", broken}).code, 1);
   breaks(1);
   EXPECT_EQ(Endpoint({"delete", "--force", broken}).code, 0);
   hns_.ClearFaults();

@@ -59,9 +59,11 @@ TEST_F(HnsNetworksTest, ListsTheNetworks) {
 TEST_F(HnsNetworksTest, ShowsOneWithItsRoutes) {
   const Outcome outcome = Call({"hns", "show", "flannel.4096", "--hns=emulator:" + path_});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out,
-              AllOf(HasSubstr("subnets        10.244.9.0/24"),
-                    HasSubstr("10.244.1.0/24   172.16.0.11        ee:37:da:54:ca:7d   4096")));
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(HasSubstr("subnets        10.244.9.0/24"), HasSubstr("management IP  192.168.1.10\n"),
+            ::testing::ContainsRegex("router MAC     ..:..:..:..:..:..\n"),
+            HasSubstr("10.244.1.0/24   172.16.0.11        ee:37:da:54:ca:7d   4096")));
   const Outcome json =
       Call({"hns", "show", "flannel.4096", "-o", "json", "--hns=emulator:" + path_});
   EXPECT_THAT(json.out, HasSubstr("\"DestinationPrefix\": \"10.244.1.0/24\""));
@@ -116,7 +118,7 @@ TEST_F(HnsNetworksTest, AServerThatIsNoEmulatorIsRefused) {
   EXPECT_THAT(Call({"hns", "list", "--hns=real"}).err, HasSubstr("write emulator:PATH"));
 }
 
-TEST_F(HnsNetworksTest, AnEmulatorThatDoesNotAnswerIsAnError) {
+TEST_F(HnsNetworksTest, WithoutAnEmulatorOrAnHnsItIsAnError) {
   server_.reset();
   for (const std::vector<std::string>& verb :
        {std::vector<std::string>{"list"},
@@ -126,6 +128,9 @@ TEST_F(HnsNetworksTest, AnEmulatorThatDoesNotAnswerIsAnError) {
         {"endpoint", "delete", "x"}}) {
     std::vector<std::string> words{"hns"};
     words.insert(words.end(), verb.begin(), verb.end());
+#ifndef _WIN32
+    EXPECT_EQ(Call(words).code, 2) << ::testing::PrintToString(verb);
+#endif
     words.push_back("--hns=emulator:" + path_);
     const Outcome outcome = Call(words);
     EXPECT_EQ(outcome.code, 2) << ::testing::PrintToString(verb);
@@ -138,6 +143,9 @@ TEST_F(HnsNetworksTest, NoEndpointsAreNoFinding) {
       Call({"hns", "endpoint", "list", "--no-headers", "--hns=emulator:" + path_});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "");
+  hns::Client client(node_.hns());
+  ASSERT_TRUE(client.DeleteNetwork(client.Networks("").value().front().id, "").ok());
+  EXPECT_EQ(Call({"hns", "endpoint", "list", "--hns=emulator:" + path_}).code, 0);
 }
 
 }  // namespace

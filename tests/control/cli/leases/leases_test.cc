@@ -141,6 +141,21 @@ TEST_F(LeasesOfFileTest, TheBackendIsReadFromTheFile) {
   EXPECT_EQ(state({}, "win-1"), "foreign-backend");
   EXPECT_EQ(state({}, "linux-1"), "usable");
   EXPECT_EQ(state({"--node-name", "win-1"}, "linux-1"), "foreign-backend");
+  nodes = SampleNodes();
+  nodes.replace(nodes.find("backend-type"), 12, "other");
+  Write(nodes);
+  EXPECT_EQ(state({"--node-name", "win-1"}, "linux-1"), "usable");
+}
+
+TEST_F(LeasesOfFileTest, OurSubnetsAreThoseOfOurNode) {
+  auto nodes = nlohmann::json::parse(SampleNodes());
+  nodes["items"][0]["spec"]["podCIDRs"].push_back("fd00:244::/48");
+  nodes["items"][1]["spec"] = {{"podCIDR", "10.244.4.0/25"},
+                               {"podCIDRs", {"10.244.4.0/25", "fd00:244:0:1::/64"}}};
+  Write(nodes.dump());
+  const std::string out = Leases({"--node-name", "win-1"}).out;
+  EXPECT_THAT(out, ::testing::ContainsRegex("linux-1 +10.244.4.0/25 .* overlap\n"));
+  EXPECT_THAT(out, ::testing::ContainsRegex("linux-1 +fd00:244:0:1::/64 .* overlap\n"));
 }
 
 TEST_F(LeasesOfFileTest, AMistypedNodeNameIsDistinguishedFromAnEmptyView) {
