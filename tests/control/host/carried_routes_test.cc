@@ -65,12 +65,13 @@ class CarriedRoutesTest : public ::testing::Test {
 
 TEST_F(CarriedRoutesTest, RoutesThatTheSwitchRemovedAreRestoredOnItsAdapter) {
   Put("10.9.0.0/16", "192.168.1.254");  // by the gateway of another
+  Put("10.9.0.0/16", "192.168.1.253");
   EXPECT_THAT(Read("Ethernet"), IsEmpty());
   std::vector<Route> before = On("Ethernet");
   Bind();
   EXPECT_THAT(On("vEthernet (Ethernet)"), IsEmpty());
   const auto results = Read("vEthernet (Ethernet)");
-  ASSERT_THAT(results, SizeIs(3));
+  ASSERT_THAT(results, SizeIs(4));
   for (const auto& [route, status] : results) EXPECT_TRUE(status.ok()) << status;
   for (Route& route : before) route.adapter_index = Named("vEthernet (Ethernet)").index;
   EXPECT_EQ(On("vEthernet (Ethernet)"), before) << "their metric with them";
@@ -136,13 +137,15 @@ TEST_F(CarriedRoutesTest, OneThroughAnOffLinkGatewayIsNotRestored) {
     each.marked = true;
     return each;
   };
-  CarriedRoutes carried(
-      {{Mac("00:15:5d:00:00:0a"),
-        {route("10.1.0.0/16", "192.168.1.254"), route("10.2.0.0/16", "192.168.2.1"),
-         route("10.3.0.0/16", "169.254.0.1"), route("fd08::/32", "fe80::1")}}});
-  const auto results = carried.Follow(host, Named("Ethernet"), {});
+  CarriedRoutes carried({{Mac("00:15:5d:00:00:0a"),
+                          {route("10.1.0.0/16", "192.168.1.254"),
+                           route("10.2.0.0/16", "192.168.2.1"), route("10.3.0.0/16", "169.254.0.1"),
+                           route("fd08::/32", "fe80::1"), route("fd09::/32", "fd99::1")}}});
+  Adapter nic = Named("Ethernet");
+  nic.addresses.push_back({Address("169.254.0.2"), 255});  // no prefix of IPv4
+  const auto results = carried.Follow(host, nic, {});
   EXPECT_THAT(host.put, ElementsAre("10.1.0.0/16", "fd08::/32"));
-  ASSERT_THAT(results, SizeIs(4));
+  ASSERT_THAT(results, SizeIs(5));
   EXPECT_EQ(results[1].status.message(), "its gateway 192.168.2.1 is not on that adapter's link");
 }
 

@@ -8,8 +8,12 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -25,6 +29,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <initializer_list>
 #include <latch>
 #include <map>
 #include <mutex>
@@ -32,9 +37,13 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/host/host.h"
+#include "control/host/kernel_device_linux.h"
 #include "control/host/netlink_linux.h"
+#include "control/host/nftables_linux.h"
+#include "control/host/packet_filter.h"
 #include "tests/support/netns.h"
 #include "tests/support/test_path.h"
 #include "tests/support/wait.h"
@@ -73,22 +82,28 @@ class DescriptorLimit {
   rlimit before_{};
 };
 
-// Sends messages to a netlink socket of this process, as if the kernel did; each with the number
-// of the request that it answers.
-void SendTo(int descriptor, std::vector<std::pair<std::uint32_t, NetlinkRequest>> messages) {
+// Sends a datagram to a netlink socket of this process, as if the kernel did.
+void Deliver(int descriptor, Bytes bytes) {
   sockaddr_nl to{};
   socklen_t size = sizeof to;
   ASSERT_EQ(::getsockname(descriptor, reinterpret_cast<sockaddr*>(&to), &size), 0);
-  const int sender = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  int protocol = -1;
+  socklen_t length = sizeof protocol;
+  ASSERT_EQ(::getsockopt(descriptor, SOL_SOCKET, SO_PROTOCOL, &protocol, &length), 0);
+  const int sender = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+  EXPECT_EQ(::sendto(sender, bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&to), size),
+            static_cast<ssize_t>(bytes.size()))
+      << std::strerror(errno);
+  ::close(sender);
+}
+
+// Messages with the number of the request that each answers.
+using Answers = std::vector<std::pair<std::uint32_t, NetlinkRequest>>;
+void SendTo(int descriptor, Answers messages) {
   for (auto& [number, message] : messages) {
     message.header()->nlmsg_seq = number;
-    const Bytes bytes = message.bytes();
-    EXPECT_EQ(
-        ::sendto(sender, bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&to), size),
-        static_cast<ssize_t>(bytes.size()))
-        << std::strerror(errno);
+    Deliver(descriptor, message.bytes());
   }
-  ::close(sender);
 }
 
 NetlinkRequest Done() {
@@ -261,6 +276,26 @@ TEST_F(LinuxHostTest, ForwardingOfAMissingAdapterIsAnError) {
   for (const absl::Status& status : {host_->SetForwarding(4711, IpFamily::kV4, true),
                                      host_->Forwarding(4711, IpFamily::kV6).status()})
     EXPECT_THAT(std::string(status.message()), HasSubstr("there is no such adapter"));
+  ASSERT_EQ(RunIp("link set t0 mtu 1000"), "");  // too little for IPv6
+  EXPECT_THAT(std::string(host_->Forwarding(Named("t0").index, IpFamily::kV6).status().message()),
+              HasSubstr("cannot read /proc/sys/net/ipv6/conf/t0/forwarding"));
+}
+
+// A bridge's settings have numbers that are a VXLAN device's, too.
+TEST_F(LinuxHostTest, AKernelDeviceIsListedWithItsKindAndDeletedIfItExists) {
+  ASSERT_EQ(RunIp("link add v0 type vxlan id 7 dstport 8472 dev u0"), "");
+  ASSERT_EQ(RunIp("link add b0 type bridge"), "");
+  const auto devices = KernelDevices();
+  ASSERT_TRUE(devices.ok()) << devices.status();
+  std::vector<std::string> texts;
+  KernelDevice vxlan;
+  for (const KernelDevice& each : *devices) {
+    texts.push_back(absl::StrCat(each.name, " ", each.kind, " ", each.vni, " ", each.port));
+    if (each.name == "v0") vxlan = each;
+  }
+  EXPECT_THAT(texts, IsSupersetOf({"v0 vxlan 7 8472", "b0 bridge 0 0", "t0 tun 0 0"}));
+  for (int round = 0; round < 2; ++round) EXPECT_EQ(DeleteKernelDevice(vxlan), absl::OkStatus());
+  EXPECT_THAT(RunIp("link show v0"), HasSubstr("does not exist"));
 }
 
 TEST_F(LinuxHostTest, ADeviceWithoutMacHasNone) {
@@ -288,7 +323,12 @@ TEST_F(LinuxHostTest, WithoutTheCapabilityItIsNamed) {
                          status.message().ends_with("; run as root or with CAP_NET_ADMIN");
       if (!named) ::_exit(4);
     }
-    ::_exit(0);
+    KernelDevice device;
+    device.index = index;
+    ::_exit(absl::StrContains(DeleteKernelDevice(device).message(),
+                              "; run as root or with CAP_NET_ADMIN: ")
+                ? 0
+                : 5);
   }
   int result = -1;
   ASSERT_EQ(::waitpid(child, &result, 0), child);
@@ -305,6 +345,19 @@ TEST_F(LinuxHostTest, ADumpThatIsRefusedIsAnError) {
   SendTo(descriptor_, {{2, Error(ENOBUFS)}});
   EXPECT_THAT(std::string(host_->Routes(IpFamily::kV4).status().message()),
               HasSubstr("the kernel refused a netlink dump"));
+  SendTo(descriptor_, {{3, Done()}, {4, Error(EPERM)}});
+  EXPECT_THAT(std::string(host_->Adapters().status().message()),
+              HasSubstr("the kernel refused a netlink dump"))
+      << "of the addresses";
+}
+
+TEST_F(LinuxHostTest, ADumpThatCannotBeReceivedIsAnError) {
+  sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
+  const sock_fprog program{1, &none};
+  ASSERT_EQ(::setsockopt(descriptor_, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program), 0);
+  ASSERT_EQ(::fcntl(descriptor_, F_SETFL, O_NONBLOCK), 0);
+  EXPECT_THAT(std::string(host_->Adapters().status().message()),
+              HasSubstr("cannot receive from the kernel over netlink"));
 }
 
 TEST_F(LinuxHostTest, AnswersToAnEarlierExchangeAreIgnored) {
@@ -320,10 +373,15 @@ TEST_F(LinuxHostTest, AddressesAreThoseOfIpThatMayBeUsed) {
   link.Extra<ifinfomsg>()->ifi_index = kIndex;
   mnl_attr_put_strz(link.header(), IFLA_IFNAME, "gre1");
   link.Put(IFLA_ADDRESS, A("10.9.0.1"));
+  NetlinkRequest gone = AddressMessage(kIndex, AF_INET, 0, "10.9.0.3");
+  gone.header()->nlmsg_type = RTM_DELADDR;
   SendTo(descriptor_, {{1, link},
+                       {1, gone},
                        {1, Done()},
+                       {2, gone},
                        {2, AddressMessage(kIndex, AF_PHONET, 0, "10.9.0.2")},
                        {2, AddressMessage(kIndex, AF_INET, 0, nullptr)},
+                       {2, AddressMessage(kIndex, AF_INET, 0, "fd09::6")},
                        {2, AddressMessage(kIndex, AF_INET6, IFA_F_DADFAILED, "fd09::7")},
                        {2, AddressMessage(kIndex, AF_INET6, IFA_F_TEMPORARY, "fd09::8")},
                        {2, AddressMessage(kIndex, AF_INET, IFA_F_SECONDARY, "10.9.0.5")},
@@ -341,25 +399,27 @@ TEST_F(LinuxHostTest, AddressesAreThoseOfIpThatMayBeUsed) {
 }
 
 TEST_F(LinuxHostTest, CachedRoutesAndCutOffNextHopsAreNotListed) {
-  struct {
-    rtnexthop whole{
-        .rtnh_len = sizeof(rtnexthop), .rtnh_flags = 0, .rtnh_hops = 0, .rtnh_ifindex = 3};
-    rtnexthop cut_off{.rtnh_len = 200, .rtnh_flags = 0, .rtnh_hops = 0, .rtnh_ifindex = 4};
-  } hops;
-  NetlinkRequest two_hops = RouteMessage(RTM_NEWROUTE, 16, RTN_UNICAST, 0);
-  mnl_attr_put(two_hops.header(), RTA_MULTIPATH, sizeof hops, &hops);
-  SendTo(
-      descriptor_,
-      {{1, RouteMessage(RTM_NEWROUTE, 16, RTN_UNICAST, RTM_F_CLONED)}, {1, two_hops}, {1, Done()}});
-  const std::vector<Route> routes = RoutesOn(0);
-  ASSERT_EQ(routes.size(), 1u);
-  EXPECT_EQ(routes[0].adapter_index, 3u);
+  const auto two_hops = [](unsigned short second_length) {
+    const std::array<rtnexthop, 2> hops = {
+        {{.rtnh_len = sizeof(rtnexthop), .rtnh_flags = 0, .rtnh_hops = 0, .rtnh_ifindex = 3},
+         {.rtnh_len = second_length, .rtnh_flags = 0, .rtnh_hops = 0, .rtnh_ifindex = 4}}};
+    NetlinkRequest message = RouteMessage(RTM_NEWROUTE, 16, RTN_UNICAST, 0);
+    mnl_attr_put(message.header(), RTA_MULTIPATH, sizeof hops, hops.data());
+    return message;
+  };
+  SendTo(descriptor_, {{1, RouteMessage(RTM_NEWROUTE, 16, RTN_UNICAST, RTM_F_CLONED)},
+                       {1, two_hops(200)},
+                       {1, two_hops(4)},
+                       {1, Done()}});
+  std::vector<std::uint32_t> adapters;
+  for (const Route& route : RoutesOn(0)) adapters.push_back(route.adapter_index);
+  EXPECT_THAT(adapters, ElementsAre(3u, 3u));
 }
 
 TEST_F(LinuxHostTest, ABrokenSocketIsAnErrorOfEachCall) {
-  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  ASSERT_EQ(::dup2(null, descriptor_), descriptor_);
-  ::close(null);
+  const int other = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::dup2(other, descriptor_), descriptor_);
+  ::close(other);
   const auto put = host_->PutRoutes({Onlink("10.244.2.0/24", 1), Onlink("10.244.3.0/24", 1)});
   ASSERT_EQ(put.size(), 2u);
   const struct {
@@ -368,9 +428,9 @@ TEST_F(LinuxHostTest, ABrokenSocketIsAnErrorOfEachCall) {
   } rows[] = {
       {host_->Adapters().status(), "cannot send to the kernel over netlink"},
       {host_->Routes(IpFamily::kV4).status(), "cannot send to the kernel over netlink"},
-      {host_->RouteTo(A("10.9.0.2")).status(), "Socket operation on non-socket"},
-      {put[0], "the netlink exchange broke off"},
-      {put[1], "the netlink exchange broke off"},
+      {host_->RouteTo(A("10.9.0.2")).status(), "Invalid argument"},
+      {put[0], "Invalid argument (the netlink exchange broke off)"},
+      {put[1], "Invalid argument (the netlink exchange broke off)"},
   };
   for (const auto& row : rows)
     EXPECT_THAT(std::string(row.status.message()), HasSubstr(row.text)) << row.status;
@@ -381,10 +441,12 @@ TEST_F(LinuxHostTest, WithoutDescriptorsNothingIsOpened) {
   // UBSan opens a pipe to check an object of a type that it has not met.
   ASSERT_TRUE(OpenHost().ok() && host_->WatchChanges([] {}).ok());
   const int next = NextDescriptor();
-  absl::Status opened, watched, listened;
+  absl::Status opened, watched, listened, listed, deleted;
   {
     const DescriptorLimit none(next);
     opened = OpenHost().status();
+    listed = KernelDevices().status();
+    deleted = DeleteKernelDevice({});
     watched = host_->WatchChanges([] {}).status();
   }
   {
@@ -393,7 +455,8 @@ TEST_F(LinuxHostTest, WithoutDescriptorsNothingIsOpened) {
     listened = watch.status();
     if (watch.ok()) (void)watch->release();  // its end would wait forever
   }
-  EXPECT_THAT(std::string(opened.message()), HasSubstr("cannot open a netlink socket"));
+  for (const absl::Status& status : {opened, listed, deleted})
+    EXPECT_THAT(std::string(status.message()), HasSubstr("cannot open a netlink socket"));
   EXPECT_THAT(std::string(watched.message()),
               HasSubstr("cannot open a netlink socket for changes"));
   EXPECT_THAT(std::string(listened.message()), HasSubstr("cannot listen to the kernel's changes"));
@@ -414,24 +477,30 @@ TEST(LinuxHostWatchTest, OnlyDefaultRoutesAreReported) {
   ASSERT_EQ(EnterPrivateNetns(), "");
   const auto host = OpenHost();
   ASSERT_TRUE(host.ok()) << host.status();
+  const NetlinkRequest added = RouteMessage(RTM_NEWROUTE, 24, RTN_UNICAST, 0);
+  const NetlinkRequest address = AddressMessage(1, AF_INET, 0, "10.9.0.1");
   const struct {
     const char* description;
-    NetlinkRequest message;
+    std::vector<NetlinkRequest> messages;
     int calls;
   } rows[] = {
-      {"a route was added", RouteMessage(RTM_NEWROUTE, 24, RTN_UNICAST, 0), 0},
-      {"a route was removed", RouteMessage(RTM_DELROUTE, 24, RTN_UNICAST, 0), 0},
-      {"a default route to nowhere", RouteMessage(RTM_NEWROUTE, 0, RTN_BLACKHOLE, 0), 0},
-      {"a default route was added", RouteMessage(RTM_NEWROUTE, 0, RTN_UNICAST, 0), 1},
-      {"a default route was removed", RouteMessage(RTM_DELROUTE, 0, RTN_UNICAST, 0), 1},
-      {"an address was added", AddressMessage(1, AF_INET, 0, "10.9.0.1"), 1},
+      {"a route was added", {added}, 0},
+      {"a route was removed", {RouteMessage(RTM_DELROUTE, 24, RTN_UNICAST, 0)}, 0},
+      {"a default route to nowhere", {RouteMessage(RTM_NEWROUTE, 0, RTN_BLACKHOLE, 0)}, 0},
+      {"a default route was added", {RouteMessage(RTM_NEWROUTE, 0, RTN_UNICAST, 0)}, 1},
+      {"a default route was removed", {RouteMessage(RTM_DELROUTE, 0, RTN_UNICAST, 0)}, 1},
+      {"an address was added", {address}, 1},
+      {"an address, then a route", {address, added}, 1},
   };
   for (const auto& row : rows) {
     const int descriptor = NextDescriptor();
     std::atomic<int> calls = 0;
     auto watch = (*host)->WatchChanges([&] { ++calls; });
     ASSERT_TRUE(watch.ok()) << watch.status();
-    SendTo(descriptor, {{0, row.message}});
+    std::vector<std::byte> datagram;
+    for (const NetlinkRequest& message : row.messages)
+      datagram.insert(datagram.end(), message.bytes().begin(), message.bytes().end());
+    Deliver(descriptor, datagram);
     char first = 0;
     ASSERT_TRUE(weft::testing::Await(std::chrono::seconds(60), [&] {
       return ::recv(descriptor, &first, sizeof first, MSG_PEEK | MSG_DONTWAIT) < 0;
@@ -439,6 +508,34 @@ TEST(LinuxHostWatchTest, OnlyDefaultRoutesAreReported) {
     watch->reset();  // waits for the call
     EXPECT_EQ(calls, row.calls) << row.description;
   }
+}
+
+// It is the only one that the watch reports: the socket has room for a few messages, none of which
+// counts, while the first call lasts.
+TEST(LinuxHostWatchTest, ALossIsReportedAsAChange) {
+  ASSERT_EQ(EnterPrivateNetns(), "");
+  const auto host = OpenHost(), other = OpenHost();
+  ASSERT_TRUE(host.ok() && other.ok());
+  const int descriptor = NextDescriptor();
+  std::latch first(1), open(1);
+  std::atomic<int> calls = 0;
+  auto watch = (*host)->WatchChanges([&] {
+    if (++calls == 1) first.count_down();
+    open.wait();
+  });
+  ASSERT_TRUE(watch.ok()) << watch.status();
+  SendTo(descriptor, {{0, AddressMessage(1, AF_INET, 0, "10.9.0.1")}});
+  first.wait();
+  const int room = 1;  // byte; the kernel gives its least
+  ASSERT_EQ(::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, sizeof room), 0);
+  std::vector<Route> routes(64);
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    routes[i].destination = P(absl::StrCat("10.244.", i, ".0/24"));
+    routes[i].adapter_index = 1;
+  }
+  ExpectAllOk((*other)->PutRoutes(routes), routes.size());
+  open.count_down();
+  EXPECT_TRUE(weft::testing::Await(std::chrono::seconds(60), [&] { return calls == 2; }));
 }
 
 // ---- changes of routes
@@ -483,6 +580,25 @@ class SeenChanges {
   std::condition_variable came_;
   std::vector<std::string> seen_;
 };
+
+TEST(LinuxHostWatchTest, AChangeOfALinkOrAnAddressNamesItsAdapter) {
+  ASSERT_EQ(EnterPrivateNetns(), "");
+  const auto host = OpenHost();
+  ASSERT_TRUE(host.ok()) << host.status();
+  const int descriptor = NextDescriptor();
+  SeenChanges seen;
+  const auto watch = (*host)->WatchRoutes([&](const RouteChanges& changes) { seen.Add(changes); });
+  ASSERT_TRUE(watch.ok()) << watch.status();
+  int index = 11;  // at the same place in every header
+  for (const std::uint16_t type : std::initializer_list<std::uint16_t>{
+           RTM_NEWADDR, RTM_DELADDR, RTM_NEWLINK, RTM_DELLINK, RTM_NEWNEIGH, RTM_NEWADDR}) {
+    NetlinkRequest message(type, 0);
+    message.Extra<ifinfomsg>()->ifi_index = index++;
+    SendTo(descriptor, {{0, message}});
+  }
+  EXPECT_THAT(seen.Until("adapter 16"),
+              ElementsAre("adapter 11", "adapter 12", "adapter 13", "adapter 14", "adapter 16"));
+}
 
 TEST_F(LinuxHostTest, ForeignChangesOfRoutesAreReportedAndOurOwnAreNot) {
   const std::uint32_t index = BringUpTunnel(), underlay = Named("u0").index;
@@ -542,6 +658,11 @@ TEST_F(LinuxHostTest, AWatchThatCannotWaitReportsALossAndGoesOn) {
     ASSERT_TRUE(weft::testing::Await(std::chrono::seconds(60),
                                      [&] { return routes > 0 || lost > before; }));
   }
+  const DescriptorLimit one(1);
+  const int before = lost;
+  put();
+  EXPECT_TRUE(weft::testing::Await(std::chrono::seconds(60), [&] { return lost > before; }));
+  watch->reset();  // ends it while it cannot wait
 }
 
 TEST_F(LinuxHostTest, MoreChangesThanAreKeptCountAsLost) {
@@ -724,7 +845,7 @@ TEST_F(LinuxHostTest, MetricSourceAndALinkScopeAreSet) {
   route.metric = 77;
   route.source = A("10.9.0.1");
   Route second = route;
-  second.metric = 78;
+  second.metric = 1024;  // of IPv6 it would be none
   ExpectAllOk(host_->PutRoutes({route, second}), 2);
   EXPECT_THAT(RoutesOn(index), UnorderedElementsAre(route, second)) << "a metric each";
   ExpectAllOk(host_->RemoveRoutes({second}), 1);
@@ -826,6 +947,103 @@ TEST_F(LinuxHostTest, RouteToNowhereIsAnErrorThatNamesIt) {
   ASSERT_EQ(RunIp("route add prohibit 203.0.113.0/24"), "");
   EXPECT_THAT(std::string(host_->RouteTo(A("203.0.113.1")).status().message()),
               HasSubstr("Permission denied"));
+}
+
+// ---- rare answers of nf_tables
+
+// With one attribute: a table's comment, a chain's hook.
+NetlinkRequest NftMessage(std::uint16_t attribute, std::string_view value) {
+  NetlinkRequest message(NFNL_SUBSYS_NFTABLES << 8, 0);
+  message.Extra<nfgenmsg>();
+  mnl_attr_put(message.header(), attribute, value.size(), value.data());
+  return message;
+}
+
+TEST(NftAnswersTest, ARefusalIsAnErrorThatNamesTheObject) {
+  const NetlinkRequest ok = Error(0), none = Error(ENOENT);
+  const NetlinkRequest table =
+      NftMessage(NFTA_TABLE_USERDATA, std::string_view("\0\x18made by weft's flanneld\0", 26));
+  const NetlinkRequest hook = NftMessage(NFTA_CHAIN_HOOK, "hook");
+  constexpr FilterPart kForward = FilterPart::kForward, kMasquerade = FilterPart::kMasquerade;
+  const std::vector<FilterRule> some = ForwardRules(P("10.244.0.0/16"));
+  const struct {
+    bool puts;
+    FilterPart part;
+    std::vector<FilterRule> rules;
+    Answers answers;
+    const char* message;
+  } rows[] = {
+      {false,
+       kMasquerade,
+       some,
+       {{2, ok}, {3, table}, {3, ok}, {4, Error(ENOMEM)}},
+       "cannot read chain postrouting of nftables' table inet weft: Cannot allocate memory"},
+      {false,
+       kMasquerade,
+       {},
+       {{2, ok}, {3, table}, {3, ok}, {4, Error(ENOMEM)}},
+       "cannot read chain postrouting of nftables' table inet weft: Cannot allocate memory"},
+      {false,
+       kMasquerade,
+       some,
+       {{2, ok}, {3, table}, {3, ok}, {4, none}, {5, Error(ENOMEM)}},
+       "cannot read chain postrouting of nftables' table inet weft: the kernel refused"},
+      {false,
+       kForward,
+       some,
+       {{2, ok}, {3, hook}, {3, ok}, {4, Error(ENOMEM)}},
+       "cannot read chain FORWARD of nftables' table ip filter: the kernel refused"},
+      {true,
+       kMasquerade,
+       some,
+       {{2, none}, {3, Error(EBUSY)}},
+       "cannot change nftables' rules: Device or resource busy"},
+      {true, kMasquerade, {}, {{2, none}, {3, Error(EBUSY)}}, ""},  // there is nothing to change
+      {true,
+       kForward,
+       some,
+       {{2, hook}, {2, ok}, {3, Done()}, {4, Error(EBUSY)}},
+       "cannot change nftables' rules: Device or resource busy"},
+  };
+  for (const auto& row : rows) {
+    ASSERT_EQ(EnterPrivateNetns(), "");
+    const int descriptor = NextDescriptor();
+    const std::unique_ptr<PacketFilter> filter = OpenPacketFilter();
+    ASSERT_EQ(filter->Put(kMasquerade, {}), absl::OkStatus());  // opens it: request 1
+    SendTo(descriptor, row.answers);
+    const absl::Status status =
+        row.puts ? filter->Put(row.part, row.rules) : filter->Has(row.part, row.rules).status();
+    EXPECT_THAT(std::string(status.message()), ::testing::StartsWith(row.message));
+    EXPECT_EQ(status.ok(), *row.message == '\0') << status;
+  }
+}
+
+TEST(NftAnswersTest, OfTheAnswersToAChangeTheFirstErrorCounts) {
+  ASSERT_EQ(EnterPrivateNetns(), "");
+  const int descriptor = NextDescriptor();
+  absl::StatusOr<NfTables> nft = NfTables::Open();
+  ASSERT_TRUE(nft.ok()) << nft.status();
+  NetlinkRequest no_answer = Error(EPERM);
+  no_answer.header()->nlmsg_type = NLMSG_DONE;
+  SendTo(descriptor, {{99, Error(EPERM)}, {1, no_answer}, {1, Error(0)}});
+  NftBatch batch;
+  batch.DeleteTable({NFPROTO_INET, "weft", ""});
+  EXPECT_TRUE(absl::IsNotFound(nft->Commit(std::move(batch))));
+}
+
+TEST(NftAnswersTest, WhatIsCutOffIsNone) {
+  ASSERT_EQ(EnterPrivateNetns(), "");
+  const int descriptor = NextDescriptor();
+  absl::StatusOr<NfTables> nft = NfTables::Open();
+  ASSERT_TRUE(nft.ok()) << nft.status();
+  SendTo(descriptor, {{1, NftMessage(NFTA_RULE_HANDLE, "half")},
+                      {1, NftMessage(NFTA_RULE_EXPRESSIONS, "")},
+                      {1, Done()},
+                      {2, NftMessage(NFTA_TABLE_USERDATA, std::string_view("\0\x18made", 6))},
+                      {2, Error(0)}});
+  constexpr NftChain kChain{NFPROTO_INET, "weft", "postrouting"};
+  EXPECT_TRUE(nft->Rules(kChain)->empty());
+  EXPECT_EQ(*nft->TableComment(kChain), "");
 }
 
 }  // namespace

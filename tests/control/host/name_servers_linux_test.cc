@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/host/name_servers_linux.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@ using ::testing::IsEmpty;
 
 TEST(ResolvConf, NamesItsServers) {
   EXPECT_THAT(ParseResolvConf("# nameserver 10.0.0.1\n"
+                              "#nameserver 10.0.0.2\n"
                               "search example.com\n"
                               "nameserver 192.0.2.53\n"
                               "nameserver\t2001:db8::53  \r\n"
@@ -61,10 +63,6 @@ TEST(ReadSystemFileTest, OnlyTheSystemSaysThatThereIsNone) {
   EXPECT_EQ(*ReadSystemFile("/proc/sys/kernel/ostype"), "Linux\n");
   EXPECT_TRUE(absl::IsUnavailable(ReadSystemFile("/dev/null").status())) << "it masks a file";
   EXPECT_FALSE(ReadSystemFile("/proc/self").ok());
-  const std::filesystem::path fifo = weft::testing::TestPath();
-  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  EXPECT_FALSE(ReadSystemFile(fifo).ok()) << "and does not wait for its writer";
-  std::filesystem::remove(fifo);
   // Without /proc, which a container may lack.
   const pid_t child = ::fork();
   if (child == 0) {
@@ -72,11 +70,32 @@ TEST(ReadSystemFileTest, OnlyTheSystemSaysThatThereIsNone) {
         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         ::mount("none", "/proc", "tmpfs", 0, nullptr) != 0)
       ::_exit(2);
-    ::_exit(absl::IsUnavailable(ReadSystemFile("/proc/self/net/dev").status()) ? 0 : 3);
+    const bool named =
+        absl::IsUnavailable(ReadSystemFile("/proc/self/net/dev").status()) &&
+        absl::IsInvalidArgument(ReadSystemFile("/proc/" + std::string(5000, 'x')).status()) &&
+        absl::IsNotFound(ReadSystemFile(weft::testing::TestPath()).status());
+    ::_exit(named ? 0 : 3);
   }
   int result = -1;
   ASSERT_EQ(::waitpid(child, &result, 0), child);
   EXPECT_EQ(WIFEXITED(result) ? WEXITSTATUS(result) : -1, 0);
+}
+
+TEST(ReadSystemFileTest, TheFirstMebibyteOfARegularFileIsRead) {
+  const std::filesystem::path path = weft::testing::TestPath();
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_FALSE(ReadSystemFile(path).ok()) << "and does not wait for its writer";
+  const int ends = ::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  char byte = 'x';
+  EXPECT_EQ(::write(ends, &byte, 1), 1);
+  EXPECT_FALSE(ReadSystemFile(path).ok());
+  EXPECT_EQ(::read(ends, &byte, 1), 1) << "it took nothing";
+  ::close(ends);
+  std::filesystem::remove(path);
+  std::ofstream(path) << std::string(std::size_t{2} << 20, 'x') << std::flush;
+  EXPECT_EQ(ReadSystemFile(path)->size(), std::size_t{1} << 20);
+  std::filesystem::remove(path);
+  EXPECT_FALSE(ReadSystemFile("/proc/self/mem").ok()) << "it has no first page";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,17 +13,22 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "control/host/iptables_linux.h"
 #include "control/host/nftables_linux.h"
 #include "control/host/packet_filter.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/netns.h"
+#include "tests/support/test_path.h"
 
 namespace weft::host {
 namespace {
@@ -41,6 +47,21 @@ std::string Shell(const std::string& command) {
   }
   ::pclose(pipe);
   return output;
+}
+
+// The result of `body` in a process of its own: 0 if nothing failed.
+int InChild(const std::function<int()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(body());
+  int result = -1;
+  EXPECT_EQ(::waitpid(child, &result, 0), child);
+  return WIFEXITED(result) ? WEXITSTATUS(result) : -1;
+}
+
+// From now on this process's mounts are its own.
+bool UnshareMounts() {
+  return ::unshare(CLONE_NEWNS) == 0 &&
+         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
 }
 
 class PacketFilterLinuxTest : public ::testing::Test {
@@ -111,14 +132,21 @@ constexpr char kTable[] = R"(table inet weft {
 )";
 
 TEST_F(PacketFilterLinuxTest, TheTableIsWhatNftShows) {
-  EXPECT_FALSE(Has(FilterPart::kMasquerade, Masquerade()));
+  for (int round = 0; round < 2; ++round) EXPECT_FALSE(Has(FilterPart::kMasquerade, Masquerade()));
   Put(FilterPart::kMasquerade, Masquerade());
   EXPECT_EQ(Shell("nft list ruleset"), kTable);
   EXPECT_TRUE(Has(FilterPart::kMasquerade, Masquerade()));
+  EXPECT_FALSE(Has(FilterPart::kMasquerade, Forward()));
   EXPECT_FALSE(Has(FilterPart::kMasquerade, {}));
   Put(FilterPart::kMasquerade, {});
   EXPECT_EQ(Shell("nft list ruleset"), "");
   EXPECT_TRUE(Has(FilterPart::kMasquerade, {}));
+}
+
+TEST_F(PacketFilterLinuxTest, AMarkIsComparedUnderItsMask) {
+  const FilterRule rule{IpFamily::kV4, FilterRule::Mark{0x0100'0100, 0xff00'ff00}, {}, {}};
+  Put(FilterPart::kMasquerade, {rule});
+  EXPECT_THAT(Shell("nft list ruleset"), HasSubstr("meta mark & 0xff00ff00 == 0x01000100 return"));
 }
 
 TEST_F(PacketFilterLinuxTest, EachForeignChangeIsDetectedAndRepaired) {
@@ -208,6 +236,7 @@ TEST_F(PacketFilterLinuxTest, AChainThatAppearsGetsItsRulesAtItsEnd) {
   EXPECT_FALSE(Has(FilterPart::kForward, Forward()));
   Put(FilterPart::kForward, Forward());
   EXPECT_TRUE(Has(FilterPart::kForward, Forward()));
+  EXPECT_FALSE(Has(FilterPart::kForward, ForwardRules(Prefix("10.99.0.0/16"))));
   EXPECT_EQ(Shell("iptables -S FORWARD"),
             std::string("-P FORWARD DROP\n-A FORWARD -s 10.9.0.0/16 -j DROP\n") + kForwardRules);
   EXPECT_THAT(Shell("nft list ruleset"), Not(HasSubstr("table ip6")));
@@ -228,6 +257,7 @@ TEST_F(PacketFilterLinuxTest, MissingForwardRulesAreDetectedAndRemovalLeavesNoTr
   EXPECT_EQ(Shell("iptables -F FORWARD; iptables -A FORWARD -s 10.9.0.0/16 -j DROP"), "");
   EXPECT_FALSE(Has(FilterPart::kForward, Forward()));
   Put(FilterPart::kForward, Forward());
+  EXPECT_TRUE(Has(FilterPart::kMasquerade, {}));
   EXPECT_FALSE(Has(FilterPart::kForward, {}));
   Put(FilterPart::kForward, {});
   EXPECT_TRUE(Has(FilterPart::kForward, {}));
@@ -260,9 +290,20 @@ TEST_F(PacketFilterLinuxTest, LegacyOrderAndRepetitionAreIgnored) {
   EXPECT_FALSE(Has(FilterPart::kForwardLegacy, {}));
 }
 
+TEST_F(PacketFilterLinuxTest, ALegacyRuleMayMatchWhatIsOutside) {
+  EXPECT_EQ(Shell("iptables-legacy -P FORWARD DROP"), "");
+  const FilterRule rule{IpFamily::kV4, {}, FilterRule::Side{Prefix("10.244.0.0/16"), true}, {}};
+  Put(FilterPart::kForwardLegacy, {rule});
+  EXPECT_TRUE(Has(FilterPart::kForwardLegacy, {rule}));
+  EXPECT_EQ(Shell("iptables-legacy -S FORWARD"),
+            "-P FORWARD DROP\n-A FORWARD ! -s 10.244.0.0/16 -m comment --comment weft-forward -j "
+            "RETURN\n");
+}
+
 // As if another program takes the lock half-way.
 TEST_F(PacketFilterLinuxTest, ALegacyChangeThatFailsHalfWayInterruptsNoTraffic) {
   EXPECT_EQ(Shell("iptables-legacy -P FORWARD DROP"), "");
+  EXPECT_FALSE(Patiently([] { return PutLegacyForward(Forward(), "two words"); }).ok());
   Put(FilterPart::kForwardLegacy, ForwardRules(Prefix("10.99.0.0/16")));
   // With our comment, and not deletable by the words of its listing.
   EXPECT_EQ(Shell("iptables-legacy -A FORWARD -m comment --comment weft-forward -m comment "
@@ -308,28 +349,97 @@ TEST_F(PacketFilterLinuxTest, LegacyWithoutTheFilterTableGetsNone) {
 // proc(5): the file of the tables' names is root's.
 TEST_F(PacketFilterLinuxTest, LegacyTablesThatMayNotBeReadAreNotNone) {
   EXPECT_EQ(Shell("iptables-legacy -P FORWARD DROP"), "");
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(2);
-    const absl::StatusOr<bool> has = filter_->Has(FilterPart::kForwardLegacy, Forward());
-    const absl::Status put = filter_->Put(FilterPart::kForwardLegacy, Forward());
-    ::_exit(absl::IsPermissionDenied(has.status()) && absl::IsPermissionDenied(put) ? 0 : 3);
-  }
-  int result = -1;
-  ASSERT_EQ(::waitpid(child, &result, 0), child);
-  EXPECT_EQ(WIFEXITED(result) ? WEXITSTATUS(result) : -1, 0);
+  const auto refused = [](const absl::Status& status) {
+    return absl::IsPermissionDenied(status) &&
+           status.message().starts_with("it is not known whether this host has tables");
+  };
+  EXPECT_EQ(InChild([&] {
+              if (::setgid(65534) != 0 || ::setuid(65534) != 0) return 2;
+              if (!refused(filter_->Has(FilterPart::kForwardLegacy, Forward()).status())) return 3;
+              return refused(filter_->Put(FilterPart::kForwardLegacy, Forward())) ? 0 : 4;
+            }),
+            0);
+  // Where the system has no such file, there are no tables; a masked one may hide some.
+  EXPECT_EQ(InChild([&] {
+              if (!UnshareMounts() || ::mount("none", "/proc", "tmpfs", 0, nullptr) != 0) return 2;
+              std::filesystem::create_directories("/proc/self/net");
+              const absl::StatusOr<bool> none = HasLegacyForward(Forward(), "weft-forward");
+              if (!none.ok() || !*none) return 3;
+              std::filesystem::create_symlink("/dev/null", "/proc/self/net/ip_tables_names");
+              return refused(HasLegacyForward(Forward(), "weft-forward").status()) ? 0 : 4;
+            }),
+            0);
+}
+
+// iptables of nf_tables is none.
+TEST_F(PacketFilterLinuxTest, WithoutAProgramThatRunsLegacyTablesAreAnError) {
+  EXPECT_EQ(Shell("iptables-legacy -P FORWARD DROP"), "");
+  const std::string broken = weft::testing::TestPath().string();
+  std::ofstream(broken).flush();
+  std::filesystem::permissions(broken, std::filesystem::perms::owner_all);
+  const auto replace = [](const std::string& name, const std::string& by) {
+    for (const char* folder : {"/usr/sbin/", "/sbin/", "/usr/local/sbin/", "/usr/bin/", "/bin/"})
+      ::mount(by.c_str(), (folder + name).c_str(), nullptr, MS_BIND, nullptr);
+  };
+  EXPECT_EQ(InChild([&] {
+              const auto has = [] { return HasLegacyForward(Forward(), "weft-forward").status(); };
+              const auto says = [](const absl::Status& status, std::string_view what) {
+                return absl::StrContains(status.message(), what);
+              };
+              if (!UnshareMounts()) return 2;
+              replace("iptables-legacy", broken);
+              if (!says(has(), "iptables-legacy cannot be started")) return 3;
+              const absl::Status put = PutLegacyForward(Forward(), "weft-forward");
+              if (!says(put, "iptables-legacy cannot be started")) return 4;
+              replace("iptables-legacy", "/dev/null");
+              if (!says(has(), "this program is not found")) return 5;
+              replace("iptables", broken);
+              return says(has(), "this program is not found") ? 0 : 6;
+            }),
+            0);
+  std::filesystem::remove(broken);
+}
+
+TEST_F(PacketFilterLinuxTest, WithoutTheCapabilityItIsNamed) {
+  EXPECT_EQ(
+      InChild([&] {
+        const auto refused = [](const absl::Status& status, std::string_view what) {
+          return absl::IsPermissionDenied(status) &&
+                 status.message() == absl::StrCat("cannot read ", what,
+                                                  ": Operation not permitted; run as root or with "
+                                                  "CAP_NET_ADMIN");
+        };
+        if (::setuid(65534) != 0) return 2;
+        if (!refused(filter_->Has(FilterPart::kMasquerade, {}).status(), "nftables' generation"))
+          return 3;
+        if (!refused(filter_->Put(FilterPart::kMasquerade, {}), "nftables' table inet weft"))
+          return 4;
+        return refused(filter_->Put(FilterPart::kForward, {}),
+                       "chain FORWARD of nftables' table ip filter")
+                   ? 0
+                   : 5;
+      }),
+      0);
 }
 
 // It may pass: no word of rights, and a condition while it lasts.
 TEST_F(PacketFilterLinuxTest, WithoutDescriptorsNoRightIsMissing) {
+  const std::unique_ptr<PacketFilter> opened = OpenPacketFilter();
+  ASSERT_TRUE(opened->Has(FilterPart::kForward, {}).ok());
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{0, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  const absl::Status status = HasLegacyForward(Forward(), "weft-forward").status();
+  const absl::Status statuses[] = {HasLegacyForward(Forward(), "weft-forward").status(),
+                                   filter_->Has(FilterPart::kForward, {}).status(),
+                                   filter_->Put(FilterPart::kForward, {})};
+  const absl::Status again = opened->Has(FilterPart::kForward, {}).status();
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("as root")));
+  for (const absl::Status& status : statuses) {
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("as root")));
+  }
+  EXPECT_EQ(again, absl::OkStatus());
 }
 
 // flanneld's would choose iptables' extensions and libraries.
