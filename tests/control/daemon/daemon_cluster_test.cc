@@ -80,6 +80,7 @@ class DaemonClusterTest : public DaemonFixture {
     ASSERT_TRUE(StartDefault().ok());
     ASSERT_TRUE(RunUntilReady());
     ASSERT_TRUE(RunUntilRequests(2));  // the second is the node's condition
+    daemon_->Stop();
     daemon_.reset();
     ASSERT_NE(Read("state/journal.json"), "");
   }
@@ -146,6 +147,18 @@ TEST_F(DaemonClusterTest, ARestartOfAHealthyNodeWritesNothingButTheCondition) {
                     Not(HasSubstr("annotations"))));
   EXPECT_EQ(daemon_->ReadStatus().v4->vtep_mac->ToString(), "02:00:00:00:00:01");
   EXPECT_EQ(CheckNamed("published").text, "");
+  EXPECT_THAT(daemon_->ReadStatus().source.servers, ::testing::IsEmpty()) << "there is one";
+  for (const admin::Check& check : daemon_->Checks()) EXPECT_NE(check.name, "api-server");
+}
+
+TEST_F(DaemonClusterTest, ARefusedLeaseIsCountedAndReported) {
+  AnswerStream({Bare()});
+  Answer("403 Forbidden", Refusal(403, "Forbidden", "nodes/status is forbidden"));
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(
+      RunUntil([this] { return Sample("weft_api_errors_total{request=\"publish\"}") >= 1; }));
+  EXPECT_FALSE(CheckNamed("published").ok);
+  EXPECT_THAT(CheckNamed("published").text, HasSubstr("403"));
 }
 
 TEST_F(DaemonClusterTest, WhoElseMayChangeTheCredentialsIsAConditionUntilItIsCorrected) {
@@ -202,6 +215,17 @@ TEST_F(DaemonClusterTest, TheJournalOfADeletedNodeIsDropped) {
   EXPECT_EQ(Read("state/journal.json"), "");
 }
 
+TEST_F(DaemonClusterTest, TheJournalOfTheSameNodeIsInForceUntilTheListHasEnded) {
+  ASSERT_NO_FATAL_FAILURE(LeaveAJournal());
+  server_.Answer({.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
+                           weft::testing::NodeEventJson("ADDED", Published()),
+                  .ending = Ending::kHold});
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntil([&] { return CheckNamed("own-node").ok; }));
+  EXPECT_THAT(CheckNamed("source").text, HasSubstr("journal of 20"));
+  EXPECT_NE(Read("state/journal.json"), "");
+}
+
 TEST_F(DaemonClusterTest, ALeaseThatContainsTheApiServersAddressIsNotUsed) {
   config_.cluster->servers[0].host = "10.244.9.9";
   config_.cluster->servers[0].proxy = kube::Proxy{"127.0.0.1", server_.port(), "", ""};
@@ -239,14 +263,22 @@ TEST_F(DaemonClusterTest, AnotherServerIsUsedAndStatusNamesBoth) {
               AllOf(HasSubstr(first + ": failed"), HasSubstr(second + ": in use")));
 }
 
+// What other nodes make of its lease is not, before all are.
 TEST_F(DaemonClusterTest, OurNodeIsKnownBeforeTheListHasEnded) {
+  const NodeFacts older =
+      NodeFacts("older").Uid("u").Created(1).Leased("10.244.1.0/24", "192.168.1.2");
+  int reports = 0;  // by housekeeping
+  config_.on_health = [&](const service::Health&) { ++reports; };
   server_.Answer({.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
-                           weft::testing::NodeEventJson("ADDED", Published()),
+                           weft::testing::NodeEventJson("ADDED", older) +
+                           weft::testing::NodeEventJson("ADDED", Published().Created(2)),
                   .ending = Ending::kHold});
   ASSERT_TRUE(StartDefault().ok());
-  ASSERT_TRUE(RunUntil([&] { return CheckNamed("own-node").ok; }));
+  ASSERT_TRUE(RunUntil([&] { return CheckNamed("own-node").ok && reports > 1; }));
   EXPECT_FALSE(CheckNamed("source").ok);
   EXPECT_EQ(Read("subnet.env"), "");
+  for (const admin::ConditionStatus& each : daemon_->ReadStatus().conditions)
+    EXPECT_NE(each.subject, "own-lease");
 }
 
 TEST_F(DaemonClusterTest, OurNodeDeletedBeforeTheListHasEndedIsMissing) {

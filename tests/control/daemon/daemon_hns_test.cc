@@ -120,6 +120,8 @@ TEST_F(DaemonHnsTest, AStoreThatIsNoFolderIsAConditionAndNothingElse) {
   EXPECT_FALSE(status.source_vip);
   EXPECT_THAT(status.conditions, ::testing::Contains(::testing::Field(
                                      &admin::ConditionStatus::subject, "source-vip")));
+  EXPECT_EQ(Sample("weft_condition_active{subject=\"source-vip\"}"), 1);
+  EXPECT_EQ(Sample("weft_condition_active{subject=\"vni\"}"), 0);
 }
 
 TEST_F(DaemonHnsTest, BothOfTwoConditionsOfOneSubjectAreShown) {
@@ -162,6 +164,15 @@ TEST_F(DaemonHnsTest, ACniConfigurationForAnotherNetworkIsACondition) {
   };
   ASSERT_TRUE(install("cbr0").ok());
   WriteNodes({Own(), Peer()});
+  ASSERT_TRUE(StartOnHns(config::DataPlane::kNone).ok());
+  EXPECT_EQ(condition(), "") << "pods of a follower have another network";
+  daemon_.reset();
+  config_.options.hns_emulator.reset();
+  config_.conf.type = control::BackendType::kAlloc;
+  ASSERT_TRUE(StartOnHns().ok());
+  EXPECT_EQ(condition(), "") << "flanneld makes none";
+  daemon_.reset();
+  config_.conf.type = control::BackendType::kVxlan;
   ASSERT_TRUE(StartOnHns().ok());
   EXPECT_THAT(condition(),
               HasSubstr("name: flanneld's network is flannel.4096: no pod can start in it"));
@@ -270,6 +281,8 @@ TEST_F(DaemonHnsTest, WhatWasRestoredIsLoggedInStatusAndReportedToTheSupervisor)
 
 TEST_F(DaemonHnsTest, NotReadyWhileANetworkThatIsDeletedAgainAndAgainIsMissing) {
   WriteNodes({Own(), Peer()});
+  ::testing::internal::CaptureStderr();
+  control::StartLog(control::LogFormat::kKlog, 0);
   ASSERT_TRUE(StartOnHns().ok());
   ASSERT_TRUE(RunUntilReady());
   for (int i = 0; i < 4; ++i) {
@@ -284,6 +297,9 @@ TEST_F(DaemonHnsTest, NotReadyWhileANetworkThatIsDeletedAgainAndAgainIsMissing) 
       HasSubstr("the HNS network flannel.4096 is gone: another program or HNS deleted it, 4 "
                 "times in a short time"));
   EXPECT_THAT(Read("subnet.env"), HasSubstr("FLANNEL_SUBNET=10.244.1.1/24")) << "it stays";
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("] restored the network flannel.4096"));
+  EXPECT_EQ(log.find("] restored "), log.rfind("] restored ")) << "once in 5 minutes";
 }
 
 // For any reason: it is a condition of that peer. If all of several fail, it is a condition of HNS.

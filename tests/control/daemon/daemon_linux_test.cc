@@ -149,7 +149,11 @@ class DaemonJournalTest : public DaemonLinuxTest {
 
 TEST_F(DaemonJournalTest, ItsLeasesAreInUseAtOnceAndNotConfirmed) {
   const std::string env = Read("subnet.env");
+  ::testing::internal::CaptureStderr();
+  control::StartLog(control::LogFormat::kKlog, 0);
   ASSERT_TRUE(StartHere().ok());
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("journal.json is of this boot: "));
   EXPECT_EQ(RoutesOn("flannel.4096"), kBoth) << "when Start returns";
   EXPECT_FALSE(Ready());
   EXPECT_FALSE(CheckNamed("source").ok);
@@ -175,9 +179,17 @@ TEST_F(DaemonJournalTest, TheSourceReplacesIt) {
   EXPECT_EQ(RoutesOn("flannel.4096"), "10.244.3.0/24 ours, 10.244.4.0/24 ours");
   EXPECT_EQ(IndexOf("flannel.4096"), device) << "the tunnel is the same";
   EXPECT_EQ(CheckNamed("source").text.find("journal"), std::string::npos);
+  const auto journal_has = [this](const char* peer) {
+    return Read("state/journal.json").find(peer) != std::string::npos;
+  };
+  ASSERT_TRUE(RunUntil([&] { return journal_has("peer4"); }));
+  EXPECT_FALSE(journal_has("peer2"));
+  WriteNodes({Own(), Peer(3), Peer(5)});
+  ASSERT_TRUE(RunUntil(
+      [this] { return RoutesOn("flannel.4096") == "10.244.3.0/24 ours, 10.244.5.0/24 ours"; }));
   End();
-  EXPECT_THAT(Read("state/journal.json"),
-              ::testing::AllOf(HasSubstr("peer4"), ::testing::Not(HasSubstr("peer2"))));
+  EXPECT_TRUE(journal_has("peer5"));
+  EXPECT_FALSE(journal_has("peer4"));
 }
 
 // It was deleted while no flanneld ran, and another Node has its subnet.
@@ -277,6 +289,38 @@ TEST_F(DaemonJournalTest, OfAnotherNodeItIsNotUsed) {
 TEST_F(DaemonJournalTest, OfAnotherNetConfItIsNotUsed) {
   config_.conf.vni = *Vni::From(5000);
   ExpectNotUsed();
+}
+
+TEST_F(DaemonJournalTest, OfASubnetOutsideOfTheNetworkItIsNotUsed) {
+  EditJournal("\"10.244.1.0/24\"", "\"10.99.1.0/24\"");
+  ExpectNotUsed();
+}
+
+// Leases are of use to a tunnel of flanneld's own alone.
+TEST_F(DaemonJournalTest, UnderAnotherDataPlaneItHasNoLeases) {
+  const auto expect_none = [this](config::DataPlane data_plane) {
+    config_.options.data_plane = data_plane;
+    ASSERT_TRUE(StartHere().ok());
+    EXPECT_THAT(CheckNamed("source").text, HasSubstr("stay as flanneld left them"));
+    EXPECT_EQ(RoutesOn("flannel.4096"), "no device");
+  };
+  expect_none(config::DataPlane::kNone);
+  WriteNodes({Own(), Peer(2)});
+  ASSERT_TRUE(RunUntilReady());
+  End();
+  std::filesystem::remove(Path("nodes.json"));
+  expect_none(config::DataPlane::kUserspace);
+}
+
+// They stay on the underlay.
+TEST_F(DaemonJournalTest, WithDirectRoutesItHasNoLeases) {
+  config_.conf.direct_routing = true;
+  WriteNodes({Own(), Peer(2)});
+  ASSERT_TRUE(StartHere().ok());
+  ASSERT_TRUE(RunUntilReady());
+  EXPECT_EQ(daemon_->ReadStatus().reach->heard, std::nullopt) << "their packets are not seen";
+  End();
+  EXPECT_THAT(Read("state/journal.json"), ::testing::Not(HasSubstr("peer")));
 }
 
 TEST_F(DaemonJournalTest, DamagedItIsReported) {
@@ -524,6 +568,7 @@ TEST_F(DaemonLinuxTest, StatusHasCountersOfEveryDrop) {
                           {"socket-overflow", "device-tx-dropped", "udp-checksum-errors"}));
   EXPECT_EQ(status.sinks.size(), 2u);
   EXPECT_EQ(status.sinks[0].applied, 1u);
+  EXPECT_EQ(status.reach->heard, 0u);
 }
 
 }  // namespace

@@ -71,14 +71,19 @@ TEST_F(DaemonStateTest, OptionsWithoutEffectAreInTheStatus) {
 }
 
 TEST_F(DaemonStateTest, WaitsForTheLeaseFile) {
+  ::testing::internal::CaptureStderr();
+  control::StartLog(control::LogFormat::kKlog, 0);
   ASSERT_TRUE(StartDefault().ok());
   EXPECT_FALSE(Ready());
   EXPECT_FALSE(CheckNamed("source").ok);
   EXPECT_THAT(CheckNamed("source").text, HasSubstr("nodes.json"));
+  EXPECT_EQ(CheckNamed("own-node").text, "the source of leases has not been read yet");
   EXPECT_EQ(Read("subnet.env"), "");
   WriteNodes({Own()});
   EXPECT_TRUE(RunUntilReady());
   EXPECT_EQ(Read("subnet.env"), kEnv);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::AllOf(HasSubstr("] ready\n"), Not(HasSubstr("not ready any more"))));
 }
 
 // For systemd and the event log.
@@ -124,6 +129,8 @@ TEST_F(DaemonStateTest, WaitsForAFileThatIsBroken) {
 }
 
 TEST_F(DaemonStateTest, WaitsForItsNode) {
+  int reports = 0;  // by housekeeping
+  config_.on_health = [&](const service::Health&) { ++reports; };
   WriteNodes({Peer()});
   ASSERT_TRUE(StartDefault().ok());
   EXPECT_TRUE(CheckNamed("source").ok);
@@ -135,6 +142,7 @@ TEST_F(DaemonStateTest, WaitsForItsNode) {
   EXPECT_EQ(status.interface_name, "");
   EXPECT_EQ(status.v4->subnet, std::nullopt);
   EXPECT_EQ(status.v4->public_ip, std::nullopt);
+  ASSERT_TRUE(RunUntil([&] { return reports > 0; }));
   WriteNodes({Own(), Peer()});
   EXPECT_TRUE(RunUntilReady());
 }
@@ -166,15 +174,56 @@ TEST_F(DaemonStateTest, AnotherPodCidrRewritesTheFile) {
   }));
 }
 
+TEST_F(DaemonStateTest, APodCidrThatLeavesTheNetworkLaterKeepsTheFile) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  WriteNodes({Own("10.9.1.0/24")});
+  ASSERT_TRUE(RunUntil([this] { return !CheckNamed("own-node").ok; }));
+  daemon_.reset();
+  EXPECT_EQ(Read("subnet.env"), kEnv);
+}
+
+// Unlike ours in a cluster, where a MAC that was published stays.
+TEST_F(DaemonStateTest, AnotherMacInTheLeaseFileIsFollowed) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  WriteNodes({Node("a").Leased("10.244.1.0/24", "192.168.1.1", "02:00:00:00:00:05")});
+  EXPECT_TRUE(RunUntil([this] {
+    return daemon_->ReadStatus().v4->vtep_mac == MacAddress::Parse("02:00:00:00:00:05");
+  }));
+}
+
 // Upstream ends here; peers drop us, but our pods keep their addresses.
 TEST_F(DaemonStateTest, ItsNodeGoneIsNotReadyAndKeepsTheFile) {
   WriteNodes({Own(), Peer()});
+  ::testing::internal::CaptureStderr();
+  control::StartLog(control::LogFormat::kKlog, 0);
   ASSERT_TRUE(StartDefault().ok());
-  WriteNodes({Peer()});
-  EXPECT_TRUE(RunUntil([this] { return !Ready(); }));
-  EXPECT_EQ(Read("subnet.env"), kEnv);
-  WriteNodes({Own(), Peer()});
-  EXPECT_TRUE(RunUntilReady());
+  for (int round = 0; round < 2; ++round) {
+    WriteNodes({Peer()});
+    EXPECT_TRUE(RunUntil([this] { return !Ready(); }));
+    EXPECT_EQ(Read("subnet.env"), kEnv);
+    WriteNodes({Own(), Peer()});
+    EXPECT_TRUE(RunUntilReady());
+  }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  const std::string line = "] not ready any more: ";
+  EXPECT_THAT(log, HasSubstr(line + "own-node: "));
+  EXPECT_EQ(log.find(line + "own-node: "), log.rfind(line + "own-node: ")) << "once in 5 minutes";
+  EXPECT_THAT(log, Not(HasSubstr(line + "source: "))) << "which is ok";
+}
+
+TEST_F(DaemonStateTest, RoundsAreAtLeastFiftyMillisecondsApart) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  const auto rounds = [this] { return Sample("weft_reconcile_duration_seconds_count"); };
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 3; ++i) {
+    const double before = rounds();
+    (*host_->watchers.at(0))();
+    ASSERT_TRUE(RunUntil([&] { return rounds() > before; }));
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(100));
 }
 
 TEST_F(DaemonStateTest, TheAgeOfWhatIsKnownGrowsWhileTheSourceIsMissing) {
@@ -302,6 +351,9 @@ TEST_F(DaemonStateTest, AnUnwritableFileIsReportedAndRetried) {
   config_.options.subnet_file = Path("blocked") + "/subnet.env";
   ASSERT_TRUE(StartDefault().ok());
   EXPECT_THAT(CheckNamed("subnet-file").text, HasSubstr("blocked"));
+  daemon_.reset();
+  EXPECT_FALSE(std::filesystem::exists(Path("state/journal.json"))) << "it was not in use";
+  ASSERT_TRUE(StartDefault().ok());
   std::filesystem::remove(Path("blocked"));
   EXPECT_TRUE(RunUntilReady());
 }
@@ -339,6 +391,17 @@ TEST_F(DaemonStateTest, TheFileStaysAfterTheEnd) {
   daemon_->Stop();
   daemon_->Stop();
   EXPECT_EQ(Read("subnet.env"), kEnv);
+}
+
+TEST_F(DaemonStateTest, TheJournalIsWrittenSoonAndAtTheEnd) {
+  WriteNodes({Own()});
+  ASSERT_TRUE(StartDefault().ok());
+  ASSERT_TRUE(RunUntil([this] { return std::filesystem::exists(Path("state/journal.json")); }));
+  WriteNodes({Own("10.244.7.0/24")});
+  ASSERT_TRUE(
+      RunUntil([this] { return Read("subnet.env").find("10.244.7.1/24") != std::string::npos; }));
+  daemon_.reset();
+  EXPECT_THAT(Read("state/journal.json"), HasSubstr("10.244.7.0/24"));
 }
 
 TEST_F(DaemonStateTest, AllocWritesTheLinksMtu) {
@@ -454,6 +517,8 @@ TEST_F(DaemonStateTest, StatusReportsWhatIsInSync) {
   EXPECT_TRUE(status.source.in_sync);
   EXPECT_GT(status.pid, 0u);
   EXPECT_TRUE(status.tunnels.empty());
+  EXPECT_EQ(status.reach, std::nullopt);
+  EXPECT_EQ(Sample("weft_check_ok{check=\"source\"}"), 1);
 }
 
 TEST_F(DaemonStateTest, LeasesAreOneRowPerNodeAndTheirGenerationIncreases) {
@@ -534,8 +599,10 @@ TEST_F(DaemonLeaseTest, WhatOtherNodesMakeOfOurLeaseAndOfTwoWithOneMacAreConditi
   WriteNodes({own, Other("10.244.1.0/24").Created("2026-11-01T00:00:00Z"),
               Node("clone").Leased("10.244.3.0/24", "203.0.113.8")});
   ASSERT_TRUE(RunUntil([&] { return !condition("own-lease").empty(); }));
-  EXPECT_THAT(condition("own-lease"),
-              HasSubstr("node \"x\" is older and has the same subnet, 10.244.1.0/24"));
+  EXPECT_THAT(
+      condition("own-lease"),
+      ::testing::AllOf(HasSubstr("node \"x\" is older and has the same subnet, 10.244.1.0/24"),
+                       Not(::testing::StartsWith(";"))));
   EXPECT_THAT(condition("vtep-mac"), HasSubstr("nodes \"a\" and \"clone\" publish one VTEP MAC"));
   EXPECT_TRUE(Ready());
   EXPECT_EQ(Read("subnet.env"), kEnv);
@@ -577,6 +644,48 @@ TEST_F(DaemonLeaseTest, AnAddressThatThisHostGetsLaterIsReportedAndRemovesNoLeas
   EXPECT_THAT(Half().state_sentence, HasSubstr("10.244.2.0/24 connected to eth0"));
   WriteNodes({Own(), Other("10.244.2.0/25")});
   EXPECT_TRUE(RunUntil([this] { return Half().state == "host-conflict"; }));
+}
+
+// By the report of another change, or every 5 s where the system reports none.
+TEST_F(DaemonLeaseTest, ANewGatewayIsFoundWhereChangesOfRoutesAreNotReported) {
+  class Quiet final : public weft::testing::FakeHost {
+   public:
+    absl::StatusOr<std::unique_ptr<host::Watch>> WatchChanges(
+        std::function<void()> changed) override {
+      if (!watched) return absl::UnimplementedError("not here");
+      return FakeHost::WatchChanges(std::move(changed));
+    }
+    absl::StatusOr<std::unique_ptr<host::Watch>> WatchRoutes(
+        std::function<void(const host::RouteChanges&)> changed) override {
+      if (!routes_watched) return absl::UnimplementedError("not here");
+      return FakeHost::WatchRoutes(std::move(changed));
+    }
+    bool watched = true, routes_watched = true;
+  };
+  const struct {
+    bool is_windows, watched, routes_watched, is_reported;
+  } rows[] = {{false, true, false, true},
+              {true, true, true, true},
+              {false, false, false, false},
+              {true, true, true, false}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(&row - rows);
+    WriteNodes({Own(), Other("10.244.2.0/24")});
+    const auto usual = MakeHost();
+    auto host = std::make_unique<Quiet>();
+    host->adapters = usual->adapters;
+    host->routes = usual->routes;
+    host->windows = row.is_windows;
+    host->watched = row.watched;
+    host->routes_watched = row.routes_watched;
+    config_.polls_host = !row.is_reported;
+    ASSERT_TRUE(StartOn(std::move(host)).ok());
+    EXPECT_EQ(Half().state, "usable");
+    host_->routes[0].gateway = *IpAddress::Parse("10.244.2.9");
+    if (row.is_reported) (*host_->watchers.at(0))();
+    EXPECT_TRUE(RunUntil([this] { return Half().state == "host-changed"; }));
+    daemon_.reset();
+  }
 }
 
 TEST_F(DaemonLeaseTest, OurOwnPodBridgeConflictsWithNoLease) {
@@ -716,6 +825,28 @@ TEST_F(DaemonStateTest, AnAdminEndpointInUseIsWaitedFor) {
   daemon_.reset();
   EXPECT_TRUE(RunUntil([&] { return (*other)->ReadStatus().conditions.empty(); }));
   EXPECT_NE((*other)->Checks().back().name, "admin");
+}
+
+TEST_F(DaemonStateTest, WhatIsOpenAndKnownIsNotOpenedOrLoggedAgain) {
+  WriteNodes({Own()});
+  config_.options.healthz_ip = "127.0.0.1";
+  config_.options.healthz_port = 0;
+  config_.options.admin = admin::DefaultEndpoint().starts_with('\\')
+                              ? R"(\\.\pipe\weft-open-admin-endpoint)"
+                              : Path("admin.sock");
+  int reports = 0;  // by housekeeping
+  config_.on_health = [&](const service::Health&) { ++reports; };
+  ::testing::internal::CaptureStderr();
+  control::StartLog(control::LogFormat::kKlog, 1);
+  ASSERT_TRUE(StartDefault().ok());
+  const std::uint16_t port = daemon_->healthz_port();
+  ASSERT_TRUE(RunUntil([&] { return reports > 2; }));
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  control::StartLog(control::LogFormat::kKlog, 0);
+  EXPECT_EQ(daemon_->healthz_port(), port);
+  EXPECT_THAT(daemon_->ReadStatus().conditions, ::testing::IsEmpty());
+  EXPECT_THAT(log, HasSubstr("] generation "));
+  EXPECT_EQ(log.find("] generation "), log.rfind("] generation ")) << log;
 }
 
 TEST_F(DaemonStateTest, AnInvalidHealthOrAdminAddressEndsTheStart) {

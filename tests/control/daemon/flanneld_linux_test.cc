@@ -209,6 +209,10 @@ TEST_F(FlanneldTest, AWrongConfigurationExitsWith1AndOneErrorLine) {
       {"net-conf broken",
        {"--net-config-path=" + (folder_ / "broken.json").string()},
        "broken.json"},
+      {"net-conf broken, of a cluster",
+       {"--lease-source=", "--kube-subnet-mgr", "--kube-api-url=http://127.0.0.1:1",
+        "--net-config-path=" + (folder_ / "broken.json").string()},
+       "broken.json"},
       {"admin", {"--admin=/" + std::string(200, 'x')}, "choose a shorter one"},
       {"interface", {"--iface-regex=("}, "--iface-regex=("},
       {"password",
@@ -235,6 +239,12 @@ TEST_F(FlanneldTest, AWrongConfigurationExitsWith1AndOneErrorLine) {
     }
     EXPECT_EQ(errors, 1u) << row.name << "\n" << program.error;
   }
+}
+
+TEST_F(FlanneldTest, WithoutAnyWordASourceOfLeasesIsMissing) {
+  Program program({});
+  EXPECT_EQ(program.Wait(), 1);
+  EXPECT_THAT(program.error, HasSubstr("no source of leases: give --kube-subnet-mgr"));
 }
 
 TEST_F(FlanneldTest, AMissingNetConfIsWaitedFor) {

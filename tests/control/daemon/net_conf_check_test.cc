@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "control/log.h"
 #include "tests/support/lease_makers.h"
 #include "tests/support/test_path.h"
 
@@ -161,6 +162,19 @@ TEST_F(NetConfNetworkTest, StaysWhileTheFileHasNone) {
   EXPECT_EQ(Poll(), "10.0.0.0/8");
   std::filesystem::create_directory(Path());
   EXPECT_EQ(Poll(), "10.0.0.0/8");
+}
+
+TEST_F(NetConfNetworkTest, TheEndOfADifferenceIsLoggedOnce) {
+  ::testing::internal::CaptureStderr();
+  control::StartLog(control::LogFormat::kKlog, 0);
+  for (const char* network :
+       {"10.244.0.0/16", "10.245.0.0/16", "10.246.0.0/16", "10.244.0.0/16", "10.244.0.0/16"})
+    After(network);
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  const std::size_t at = log.find("matches the running configuration again");
+  EXPECT_GT(at, log.find("differs from the running configuration"));
+  EXPECT_EQ(at, log.rfind("matches the running configuration again")) << log;
+  EXPECT_NE(at, log.npos);
 }
 
 class VniConditionTest : public ::testing::Test {
