@@ -125,6 +125,14 @@ TEST_F(EventReporterTest, ManyConditionsAreLimitedToo) {
   clock_.Advance(EventReporter::kPause);
   Failing(all);
   EXPECT_EQ(Written().size(), 1u) << "the others follow";
+  clock_.Advance(100 * EventReporter::kPause);
+  Failing(all);
+  EXPECT_EQ(Written().size(), static_cast<std::size_t>(EventReporter::kBurst));
+  Ready();
+  EXPECT_THAT(Written(), IsEmpty());
+  clock_.Advance(EventReporter::kPause);
+  Ready();
+  EXPECT_THAT(Written(), ElementsAre("condition-over subject-0|text"));
 }
 
 TEST_F(EventReporterTest, WhatWasRestoredIsReportedOnceAndOfManyTheLast) {

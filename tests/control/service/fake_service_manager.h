@@ -33,6 +33,8 @@ class FakeServiceManager final : public ServiceManager {
   bool held_open = false;  // a deleted service stays, marked for deletion
   int die_at = -1;         // at this change, counted from zero: it is not made, nor any later
   absl::Status failure;    // of every change, if not OK
+  absl::Status unread;     // of every Read
+  absl::Status unqueried;  // of every Query
   // What happened.
   int changes = 0;
   std::vector<std::string> calls;
@@ -41,6 +43,7 @@ class FakeServiceManager final : public ServiceManager {
   absl::StatusOr<Config> Read(const std::string& name) override {
     const auto found = services.find(name);
     if (found == services.end()) return absl::NotFoundError("");
+    if (!unread.ok()) return unread;
     Config config = found->second.config;
     if (!keeps_recovery) config.recovery.reset();
     return config;
@@ -48,6 +51,7 @@ class FakeServiceManager final : public ServiceManager {
   absl::StatusOr<Status> Query(const std::string& name) override {
     const auto found = services.find(name);
     if (found == services.end()) return absl::NotFoundError("");
+    if (!unqueried.ok()) return unqueried;
     Entry& entry = found->second;
     if (!entry.next.empty()) {
       entry.status = entry.next.front();
@@ -125,7 +129,7 @@ class FakeServiceManager final : public ServiceManager {
  private:
   absl::Status Begin(std::string call) {
     if (!failure.ok()) return failure;
-    if (die_at >= 0 && changes >= die_at) return absl::AbortedError("killed");
+    if (die_at >= 0 && changes >= die_at) return absl::AbortedError("killed at " + call);
     ++changes;
     calls.push_back(std::move(call));
     return absl::OkStatus();

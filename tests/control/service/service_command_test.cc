@@ -17,10 +17,10 @@ using Words = std::vector<std::string>;
 
 TEST(ServiceCommand, InstallCollectsTheServicesWords) {
   const auto command = ParseCommand(Words{"install", "--kube-subnet-mgr", "--start=delayed",
-                                          "--node-name", "a", "--service-name", "weft-2"});
+                                          "--node-name", "a", "--service-name", "weft-2_b.c"});
   ASSERT_TRUE(command.ok()) << command.status();
   EXPECT_EQ(command->verb, Verb::kInstall);
-  EXPECT_EQ(command->name, "weft-2");
+  EXPECT_EQ(command->name, "weft-2_b.c");
   EXPECT_EQ(command->start, StartType::kDelayed);
   EXPECT_THAT(command->arguments, ElementsAre("--kube-subnet-mgr", "--node-name", "a"));
 }
@@ -42,7 +42,8 @@ TEST(ServiceCommand, OtherVerbs) {
 
 TEST(ServiceCommand, Help) {
   for (const Words& words :
-       {Words{}, Words{"help"}, Words{"--help"}, Words{"install", "--help"}, Words{"stop", "-h"}})
+       {Words{}, Words{"help"}, Words{"--help"}, Words{"-help"}, Words{"-h"},
+        Words{"install", "--help"}, Words{"stop", "-h"}, Words{"start", "-help"}})
     EXPECT_EQ(ParseCommand(words)->verb, Verb::kHelp);
 }
 
@@ -103,10 +104,15 @@ TEST(ServiceArguments, WhatTheServiceCouldNotUseIsRefused) {
       {"--net-config-path=net-conf.json",
        "--net-config-path=\"net-conf.json\": a service starts in Windows' own folder"},
       {"--log-dir=log", "--log-dir=\"log\""},
+      {"--log-dir=C:", "--log-dir=\"C:\""},
+      {"--log-dir=1:\\log", "--log-dir=\"1:\\\\log\""},
+      {"--log-dir=ab\\log", "--log-dir=\"ab\\\\log\""},
+      {"--log-dir=none", "--log-dir=\"none\""},
       {"--state-dir=C:state", "--state-dir=\"C:state\""},
       {"--subnet-file=..\\subnet.env", "--subnet-file"},
       {"--admin=weft", "--admin=\"weft\""},
       {"--lease-source=file:nodes.json", "--lease-source=\"file:nodes.json\""},
+      {"--lease-source=file:", "is not understood; write file:PATH"},
       {"--etcd-password=hunter2", "any user of this machine can read"},
       {"--ifce=Ethernet", "did you mean --iface?"},
       {"--log-files=0", "--log-files=0 must lie in 1..1000"},

@@ -65,6 +65,8 @@ TEST_F(ServiceVerbsTest, InstallMakesAServiceThatRestartsAndDependsOnWhatExists)
   EXPECT_EQ(manager_.sources.at("flanneld"), kProgram);
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("service flanneld installed: \"C:\\Program"),
                                 HasSubstr("start it: flanneld service start\n")));
+  ASSERT_TRUE(DoInstall({}).ok());
+  EXPECT_EQ(Installed().config.command, R"("C:\Program Files\weft\flanneld.exe")");
 }
 
 TEST_F(ServiceVerbsTest, ContainerdIsADependencyWhereItExists) {
@@ -85,7 +87,10 @@ TEST_F(ServiceVerbsTest, InstallAgainChangesNothing) {
   manager_.calls.clear();
   ASSERT_TRUE(DoInstall().ok());
   EXPECT_THAT(manager_.calls, IsEmpty());
-  EXPECT_THAT(out_.str(), HasSubstr("service flanneld is installed like this already\n"));
+  EXPECT_EQ(out_.str(),
+            "service flanneld is installed like this already\n"
+            "this system has no service hns: enable Windows' feature Containers\n"
+            "start it: flanneld service start\n");
 }
 
 TEST_F(ServiceVerbsTest, InstallWithOtherWordsChangesInPlaceAndSaysWhat) {
@@ -107,6 +112,12 @@ TEST_F(ServiceVerbsTest, RecoveryThatTheManagerDoesNotKeepIsReportedOnceAndIsNoD
   EXPECT_THAT(out_.str(), HasSubstr("does not keep the recovery actions"));
   ASSERT_TRUE(DoInstall().ok());
   EXPECT_THAT(out_.str(), HasSubstr("like this already"));
+  for (const bool kept : {false, true}) {
+    manager_.keeps_recovery = kept;
+    Installed().config.recovery = Recovery{};
+    EXPECT_FALSE(Do(&PrintStatus).ok());
+    EXPECT_THAT(out_.str(), HasSubstr("  recovery:     none\n")) << kept;
+  }
 }
 
 TEST_F(ServiceVerbsTest, AnAccountThatAnAdministratorChoseStays) {
@@ -138,8 +149,10 @@ TEST_F(ServiceVerbsTest, AServiceOfAnotherProgramIsRefusedByName) {
 
 TEST_F(ServiceVerbsTest, AnUnquotedPathWithBlanksIsAnotherProgram) {
   PutForeign();
-  Installed().config.command = std::string(kProgram) + " --ip-masq";
-  EXPECT_THAT(DoInstall().message(), HasSubstr("belongs to another program"));
+  for (const std::string& command : {std::string(kProgram) + " --ip-masq", std::string()}) {
+    Installed().config.command = command;
+    EXPECT_THAT(DoInstall().message(), HasSubstr("belongs to another program")) << command;
+  }
 }
 
 TEST_F(ServiceVerbsTest, AForeignEventSourceStays) {
@@ -237,7 +250,9 @@ TEST_F(ServiceVerbsTest, AStartIsBounded) {
 
 TEST_F(ServiceVerbsTest, StatusShowsStateAndSettings) {
   ASSERT_TRUE(DoInstall().ok());
-  Installed().status = {.state = State::kRunning, .process = 7};
+  EXPECT_EQ(Do(&PrintStatus).message(), "service flanneld does not run");
+  EXPECT_THAT(out_.str(), ::testing::StartsWith("service flanneld: stopped\n"));
+  Installed().status = {.state = State::kRunning, .process = 7, .error = 1077};
   EXPECT_TRUE(Do(&PrintStatus).ok());
   EXPECT_EQ(out_.str(),
             "service flanneld: running, process 7\n"
@@ -259,6 +274,30 @@ TEST_F(ServiceVerbsTest, WhatIsNotInstalledIsSaidSo) {
 TEST_F(ServiceVerbsTest, NotAnAdministrator) {
   manager_.failure = absl::PermissionDeniedError("this needs an administrator");
   EXPECT_THAT(DoInstall().message(), HasSubstr("service flanneld: this needs an administrator"));
+  manager_.failure = absl::OkStatus();
+  ASSERT_TRUE(DoInstall().ok());
+  manager_.failure = absl::PermissionDeniedError("this needs an administrator");
+  EXPECT_EQ(Do(&Uninstall).message(), "service flanneld: this needs an administrator");
+}
+
+TEST_F(ServiceVerbsTest, AServiceThatCannotBeReadIsNamed) {
+  ASSERT_TRUE(DoInstall().ok());
+  for (absl::Status* const refusal : {&manager_.unread, &manager_.unqueried}) {
+    *refusal = absl::PermissionDeniedError("access is denied");
+    for (auto* const verb : {&Uninstall, &Start, &Stop, &PrintStatus})
+      EXPECT_EQ(Do(verb).message(), "service flanneld: access is denied");
+    EXPECT_EQ(DoInstall().ok(), manager_.unread.ok()) << "it needs no state";
+    *refusal = absl::OkStatus();
+  }
+}
+
+TEST_F(ServiceVerbsTest, AServiceThatIsDeletedAlreadyLeavesItsEventSourceToBeRemoved) {
+  ASSERT_TRUE(DoInstall().ok());
+  for (const absl::StatusCode code :
+       {absl::StatusCode::kNotFound, absl::StatusCode::kFailedPrecondition}) {
+    manager_.failure = {code, "gone"};
+    EXPECT_EQ(Do(&Uninstall).message(), "event source flanneld: gone");
+  }
 }
 
 TEST_F(ServiceVerbsTest, AServiceThatAnotherProgramHoldsOpenIsMarkedForDeletion) {
@@ -278,7 +317,9 @@ TEST_F(ServiceVerbsTest, AnInstallThatWasKilledIsCompletedByAnother) {
     manager_.sources.clear();
     manager_.changes = 0;
     manager_.die_at = step;
-    const bool complete = DoInstall().ok();
+    const absl::Status status = DoInstall();
+    const bool complete = status.ok();
+    if (step == 0) EXPECT_EQ(status.message(), "service flanneld: killed at create flanneld");
     manager_.die_at = -1;
     ASSERT_TRUE(DoInstall().ok()) << step;
     EXPECT_THAT(Installed().config.description, HasSubstr("Kubernetes")) << step;
