@@ -218,16 +218,35 @@ TEST_F(LeaseTableTest, AnIncompleteNewNodeTakesNothing) {
 TEST_F(LeaseTableTest, ARecreatedNodeTakesItsOwnPlace) {
   Lease again = a;
   again.node.uid = "another";
-  again.created = 200;
   again.v4->vtep_mac = testing::Mac("02:00:00:00:00:99");
+  for (const std::int64_t created : {200, 100}) {
+    again.created = created;
+    table.Upsert(a);
+    Changes();
+    table.Upsert(again);
+    EXPECT_EQ(table.size(), 2u);
+    EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:99\n");
+    EXPECT_EQ(State(a), "overlap");
+    table.Upsert(b);
+    table.Remove(b.node);
+    EXPECT_EQ(State(a), "overlap") << "also when another goes";
+    table.Remove(a.node);
+    EXPECT_EQ(Changes(), "");
+    table.Remove(again.node);
+  }
   table.Upsert(a);
-  Changes();
+  again.created = 50;
   table.Upsert(again);
+  EXPECT_EQ(State(again), "overlap") << "it is the former self";
+}
+
+TEST_F(LeaseTableTest, AUidOfTheBytesOfAUuidIsAnotherOne) {
+  a.node.uid = "30313233-3435-3637-3839-616263646566";
+  Lease other = a;
+  other.node.uid = "0123456789abcdef";
+  table.Upsert(a);
+  table.Upsert(other);
   EXPECT_EQ(table.size(), 2u);
-  EXPECT_EQ(Changes(), "+ a 10.244.1.0/24 192.0.2.1 02:00:00:00:00:99\n");
-  EXPECT_EQ(State(a), "overlap");
-  table.Remove(a.node);
-  EXPECT_EQ(Changes(), "");
 }
 
 TEST_F(LeaseTableTest, OfThreeClaimantsTheNextOldestFollows) {
@@ -344,6 +363,19 @@ TEST_F(LeaseTableTest, ReportedTogetherTheAddressAndTheSmallerSubnetLose) {
   }
 }
 
+// As long as our subnet is not known, no size is that of a part.
+TEST_F(LeaseTableTest, APartOfAnotherSubnetLosesOnceOursIsKnown) {
+  OwnIdentity own = Us();
+  own.v4.subnet.reset();
+  LeaseTable mine(own);
+  const Lease part = MakeLease("part", "10.244.2.0/25", "192.0.2.9", 1);
+  for (const Lease& each : {b, part}) mine.Upsert(each);
+  EXPECT_EQ(testing::StateOf(mine, part.node, IpFamily::kV4), PeerState::kNestedSubnet);
+  mine.SetOwn(Us());
+  EXPECT_EQ(testing::StateOf(mine, part.node, IpFamily::kV4), PeerState::kOverlap);
+  EXPECT_EQ(testing::StateOf(mine, b.node, IpFamily::kV4), PeerState::kUsable);
+}
+
 // Where Network contains the nodes' addresses. A podCIDR around an address that a Node has waits;
 // an address that its Node does not have is not used within a podCIDR in use. Nothing else
 // conflicts.
@@ -435,21 +467,24 @@ TEST_F(LeaseTableTest, AnAddressThatTheNodeReportsLateIsUsedThen) {
             "+ around 10.0.5.0/24 192.0.2.9 02:00:00:00:00:01\n- 10.244.1.0/24\n");
 }
 
-TEST_F(LeaseTableTest, OfTwoAroundEachOthersAddressTheOlderIsUsed) {
+TEST_F(LeaseTableTest, OfTwoAroundEachOthersAddressTheOlderIsUsedUnlessOnlyTheNewerHasItsOwn) {
   OwnIdentity own = Us();
   own.v4.network = Prefix("10.0.0.0/8");
-  for (const bool its_own : {false, true}) {
+  for (const auto& [older_has, newer_has, used_one] :
+       {std::tuple(false, false, "older"), std::tuple(true, true, "older"),
+        std::tuple(false, true, "newer")}) {
     for (const bool older_first : {false, true}) {
       LeaseTable mine(own);
       mine.DrainChanges(IpFamily::kV4);
       Lease older = MakeLease("older", "10.1.1.0/24", "10.1.2.7", 100);
       Lease newer = MakeLease("newer", "10.1.2.0/24", "10.1.1.7", 200);
-      older.v4->node_address = newer.v4->node_address = its_own;
+      older.v4->node_address = older_has;
+      newer.v4->node_address = newer_has;
       for (const Lease& each : {older_first ? older : newer, older_first ? newer : older})
         mine.Upsert(each);
       const std::vector<Peer> used = mine.Snapshot(IpFamily::kV4);
       ASSERT_EQ(used.size(), 1u);
-      EXPECT_EQ(used[0].node, "older");
+      EXPECT_EQ(used[0].node, used_one);
     }
   }
 }
@@ -521,11 +556,16 @@ TEST_F(LeaseTableTest, OfTwoNodesItIsSaidWhichIsReadyAndSinceWhen) {
               ::testing::AllOf(HasSubstr("node \"b\" (Ready since 2026-11-19 00:02:00 UTC) and "
                                          "node \"a\" (Ready since 2026-11-19 00:00:00 UTC)"),
                                HasSubstr(kDelete)));
+  b.readiness = {true, 0};
+  table.Upsert(b);
+  EXPECT_THAT(Detail(b), HasSubstr("those of node \"b\" (Ready) and node \"a\" (Ready since"));
 }
 
 TEST_F(LeaseTableTest, TwoNodesWithOneMacAreNamedAndUsed) {
   b.v4->vtep_mac = testing::Mac("02:00:00:00:00:02");
-  testing::ApplySnapshot(table, {a, b}, {});
+  Lease unused = MakeLease("unused", "10.244.8.0/24", "192.0.2.8");
+  unused.v4->vni = 7;
+  testing::ApplySnapshot(table, {a, b, unused}, {});
   EXPECT_EQ(table.DuplicateMac(), "");
   for (const char* const twin : {"clone", "us"}) {
     const Lease lease = MakeLease(twin, "10.244.7.0/24", "192.0.2.7");
@@ -547,6 +587,9 @@ TEST_F(LeaseTableTest, TwoNodesWithOneMacAreNamedAndUsed) {
   again.node.uid = "another";
   table.Upsert(again);
   EXPECT_EQ(table.DuplicateMac(), "") << "one node, created again";
+  table.Upsert(MakeLease("c", "10.244.7.0/24", "192.0.2.7"));
+  table.Upsert(MakeLease("d", "10.244.9.0/24", "192.0.2.9"));
+  EXPECT_THAT(table.DuplicateMac(), HasSubstr("02:00:00:00:00:01, as do 1 more: "));
 }
 
 struct SelfRow {
@@ -563,7 +606,9 @@ const SelfRow kSelfRows[] = {
     {"right", "10.244.0.0/24", "192.0.2.9", true, ""},
     {"not yet published", "10.244.0.0/24", "", false, ""},
     {"in our own subnet", "10.244.0.0/24", "10.244.0.9", true,
-     "all nodes that run weft do not use "},
+     "all nodes that run weft do not use it: its public IP 10.244.0.9 lies in our own subnet "
+     "10.244.0.0/24; correct"},
+    {"reserved", "127.1.0.0/24", "192.0.2.9", true, "its subnet 127.1.0.0/24 is reserved"},
     {"no address of a node", "10.244.0.0/24", "127.0.0.1", true, "is not a node's"},
     {"in a's subnet", "10.244.0.0/24", "10.244.1.9", false,
      "its public IP 10.244.1.9 lies in 10.244.1.0/24 of node \"a\" and is not among our Node's"},
@@ -586,7 +631,9 @@ TEST_F(LeaseTableTest, OurOwnLeaseIsHeldToTheRulesForOthers) {
     if (*row.public_ip != '\0') us.v4->public_ip = testing::Address(row.public_ip);
     us.v4->node_address = row.node_address;
     testing::ApplySnapshot(mine, {a, us}, {});
+    const std::size_t scans = mine.scans();
     const LeaseRow self = mine.RowsOf(us.node)[0];
+    if (&row == kSelfRows) EXPECT_EQ(mine.scans(), scans);
     EXPECT_EQ(self.state, PeerState::kSelf);
     if (*row.detail == '\0') {
       EXPECT_EQ(self.detail, "");
@@ -602,12 +649,13 @@ TEST_F(LeaseTableTest, AnotherNodesRightToOurSubnetIsOurCondition) {
   own.v4.network = Prefix("10.0.0.0/8");
   const Lease us = MakeLease("us", "10.244.0.0/24", "192.0.2.9", 100);
   Lease inside = MakeLease("x", "10.244.7.0/24", "10.244.0.7", 200);
+  inside.readiness = {true, 1};
   for (const bool its_own : {false, true}) {
     inside.v4->node_address = its_own;
     LeaseTable mine(own);
     testing::ApplySnapshot(mine, {us, inside}, {});
     EXPECT_THAT(mine.RowsOf(us.node)[0].detail,
-                HasSubstr(its_own ? "contains public IP 10.244.0.7 of node \"x\"" : ""));
+                HasSubstr(its_own ? "contains public IP 10.244.0.7 of node \"x\", which" : ""));
     EXPECT_EQ(mine.RowsOf(us.node)[0].detail.empty(), !its_own);
   }
   for (const std::int64_t created : {99, 101}) {
@@ -615,14 +663,45 @@ TEST_F(LeaseTableTest, AnotherNodesRightToOurSubnetIsOurCondition) {
     testing::ApplySnapshot(mine, {us, MakeLease("x", "10.244.0.0/24", "192.0.2.7", created)}, {});
     EXPECT_EQ(mine.RowsOf(us.node)[0].detail.empty(), created > us.created);
   }
+  LeaseTable mine(own);
+  for (const char* const name : {"x", "y"})
+    mine.Upsert(MakeLease(name, "10.244.0.0/24", "192.0.2.7", 99));
+  mine.Upsert(us);
+  EXPECT_THAT(mine.RowsOf(us.node)[0].detail, HasSubstr("node \"x\" is older")) << "the first";
+}
+
+TEST_F(LeaseTableTest, LeasesThatTakeNothingFromOursAreNoConditionOfOurs) {
+  const Lease us = MakeLease("us", "10.244.0.0/24", "10.244.1.9", 100);
+  std::vector<Lease> all = {us, b};
+  const auto add = [&all](const char* name, const char* subnet, const char* public_ip,
+                          std::int64_t created) -> FamilyLease& {
+    all.push_back(MakeLease(name, subnet, public_ip, created));
+    return *all.back().v4;
+  };
+  add("around our address", "10.244.1.0/24", "192.0.2.10", 1).vni = 7;
+  add("newer", "10.244.0.0/24", "192.0.2.11", 200);
+  add("older", "10.244.0.0/24", "192.0.2.12", 1).vni = 7;
+  add("part", "10.244.0.128/25", "192.0.2.13", 1);
+  add("without an address", "10.244.5.0/24", "192.0.2.14", 1).public_ip.reset();
+  add("with a wrong address", "10.244.6.0/24", "127.0.0.1", 1).node_address = true;
+  // Its bytes are those of 10.244.1.0/24.
+  all.push_back(MakeLease("IPv6", "af4:100:1800::/64", "2001:db8::1", 1));
+  testing::ApplySnapshot(table, all, {});
+  EXPECT_EQ(State(us), "self");
+  EXPECT_EQ(Detail(us), "");
 }
 
 TEST_F(LeaseTableTest, TheOtherUserOfASubnetIsKnownWithAndWithoutOurs) {
   const Lease x = MakeLease("x", "10.244.0.0/24", "192.0.2.7");
-  testing::ApplySnapshot(table, {a, x, MakeLease("us", "10.244.0.0/24", "192.0.2.9")}, {});
+  // The bytes of the one with IPv6 alone are those of 10.244.2.0/24.
+  testing::ApplySnapshot(table,
+                         {a, x, MakeLease("us", "10.244.0.0/24", "192.0.2.9"),
+                          MakeLease("six", "af4:200:1800::/64", "2001:db8::6")},
+                         {});
   EXPECT_EQ(table.UserOf(Prefix("10.244.0.0/24")), "x") << "it waits, because the subnet is ours";
   EXPECT_EQ(table.UserOf(Prefix("10.244.1.0/24")), "a");
   EXPECT_EQ(table.UserOf(Prefix("10.244.1.0/25")), "");
+  EXPECT_EQ(table.UserOf(Prefix("10.244.2.0/24")), "");
 }
 
 // Clusters whose nodes have podCIDRs of several sizes.
@@ -736,6 +815,22 @@ TEST_F(KeptLeaseTest, OnlyMissingValuesAreKept) {
     mine.Upsert(changed);
     EXPECT_EQ(Name(*testing::StateOf(mine, a.node, IpFamily::kV4)), row.state);
     EXPECT_EQ(Text(mine.DrainChanges(IpFamily::kV4)), row.kept ? "" : "- 10.244.1.0/24\n");
+    if (!row.kept) EXPECT_EQ(mine.RowsOf(a.node)[0].lease, *changed.v4);
+  }
+}
+
+TEST_F(KeptLeaseTest, WhatWasNotCompleteIsNotKept) {
+  for (void (*const lacks)(Lease&) : std::initializer_list<void (*)(Lease&)>{
+           [](Lease& l) { l.v4->vni.reset(); }, [](Lease& l) { l.v4->public_ip.reset(); },
+           [](Lease& l) { l.v4->vtep_mac.reset(); }}) {
+    LeaseTable mine(Us());
+    Lease known = a;
+    lacks(known);
+    mine.Upsert(known);
+    blank.v4->vni = known.v4->vni;
+    blank.v4->public_ip = testing::Address("192.0.2.99");
+    mine.Upsert(blank);
+    EXPECT_EQ(mine.RowsOf(a.node)[0].lease, *blank.v4);
   }
 }
 
@@ -821,6 +916,11 @@ TEST_F(LeaseTableTest, ALeaseWithAnIdleAddressOfThisHostIsUsedAndNamed) {
   EXPECT_EQ(mine.RowsOf(a.node)[0].detail,
             "used, but its subnet contains this node's address 10.244.1.7 on br9: remove that "
             "address, or its device if nothing uses it");
+  OwnIdentity anywhere = own;
+  anywhere.v4.network.reset();
+  LeaseTable without_network(anywhere);
+  without_network.Upsert(a);
+  EXPECT_EQ(without_network.RowsOf(a.node)[0].detail, mine.RowsOf(a.node)[0].detail);
   EXPECT_EQ(Name(*testing::StateOf(mine, b.node, IpFamily::kV4)), "usable");
   own.v4.addresses.clear();
   mine.SetOwn(own);
@@ -927,9 +1027,14 @@ TEST_F(LeaseTableTest, AFamilyThatIsOffIsNotReportedMissing) {
   table.Upsert(a);
   EXPECT_EQ(State(a, IpFamily::kV6), "family-off");
   int remarkable = 0;
+  const std::size_t scans = table.scans();
   table.ForEachRemarkable([&](const LeaseRow&) { ++remarkable; });
   EXPECT_EQ(remarkable, 0);
+  EXPECT_EQ(table.scans(), scans) << "known without looking";
   EXPECT_EQ(table.Peers().usable, 1u);
+  a.v4.reset();
+  table.Upsert(a);
+  EXPECT_EQ(table.Peers().usable, 0u);
 }
 
 // ---- nodes without a lease
@@ -964,9 +1069,10 @@ TEST_F(LeaseTableTest, NodesThatHaveNotJoinedAreNamed) {
 TEST_F(LeaseTableTest, PeersAreCountedByNode) {
   a.v6 = HalfLease("fd00:10:244:1::/64", "2001:db8::1");
   b.v6 = HalfLease("fd00:10:244:2::/64", "2001:db8::2");
-  b.v6->vni = 1;
+  b.v4->vni = 1;
   const Lease own = MakeLease("us", "10.244.0.0/24", "192.0.2.9");
-  testing::ApplySnapshot(table, {a, b, own}, {{"a", "broken now"}, {"c", "broken"}});
+  testing::ApplySnapshot(table, {a, b, own},
+                         {{"a", "broken now"}, {"c", "broken"}, {"us", "broken"}});
   table.SetNotJoined({{"d", ""}, "x"});
   EXPECT_EQ(table.Peers().all, 3u) << "a, b and c";
   EXPECT_EQ(table.Peers().usable, 1u) << "a by the lease that it had; b by one half only";
@@ -1014,6 +1120,7 @@ TEST_F(LeaseTableTest, WithoutANameOfOurOwnNoLeaseIsOurs) {
   anonymous.node = {"", ""};
   table.Upsert(anonymous);
   EXPECT_EQ(State(anonymous), "usable");
+  EXPECT_EQ(table.Peers().all, 1u);
 }
 
 TEST_F(LeaseTableTest, RowsOfANodeAreItsHalvesInOrder) {
@@ -1145,6 +1252,11 @@ TEST_F(LeaseTableTest, BackendsOtherThanVxlanNeedNeitherMacNorVni) {
   a.v4->vni.reset();
   table.Upsert(a);
   EXPECT_EQ(State(a), "usable");
+  Lease c = MakeLease("c", "10.244.3.0/24", "192.0.2.3");
+  b.backend_type = c.backend_type = "host-gw";
+  table.Upsert(b);
+  table.Upsert(c);
+  EXPECT_EQ(table.DuplicateMac(), "") << "they have no use for it";
 }
 
 TEST_F(LeaseTableTest, NestedSubnetsAreBothUsed) {
@@ -1192,6 +1304,7 @@ TEST_F(LeaseTableTest, ManyBehindOneAddressAreExplainedInOneScan) {
   for (const LeaseRow& row : table.Rows()) count(row);
   EXPECT_EQ(named, 400u);
   EXPECT_EQ(table.scans(), scans + 1);
+  EXPECT_THAT(Detail(all[0]), HasSubstr("those of node \"n1\" and node \"n2\":"));
   // A change of one that no sentence names.
   scans = table.scans();
   all[100].v4->vtep_mac = testing::Mac("02:00:00:00:00:77");
@@ -1293,6 +1406,12 @@ TEST_F(LeaseTableTest, AnotherIdentityJudgesEveryLeaseAgain) {
   EXPECT_EQ(State(b), "vni-mismatch");
   table.SetOwn(Us());
   EXPECT_EQ(table.DrainChanges(IpFamily::kV4).upserts.size(), 2u);
+  b.v4->public_ip = testing::Address("10.244.9.7");
+  table.Upsert(b);
+  own = Us();
+  own.v4.subnet = Prefix("10.244.9.0/24");
+  table.SetOwn(own);
+  EXPECT_EQ(State(b), "bad-public-ip");
 }
 
 // The generation must change with everything that Rows and Refused show.
@@ -1327,6 +1446,12 @@ TEST_F(LeaseTableTest, TheGenerationIncreasesWithVisibleChangesOnly) {
        },
        false},
       {"the lease as before ends the refusal", [&](LeaseTable& t) { t.Upsert(a); }, true},
+      {"not joined",
+       [&](LeaseTable& t) {
+         t.SetNotJoined({a.node, "x"});
+       },
+       true},
+      {"the lease as before ends that", [&](LeaseTable& t) { t.Upsert(a); }, true},
       {"an unknown node is removed",
        [&](LeaseTable& t) {
          t.Remove({"z", ""});
@@ -1491,13 +1616,15 @@ TEST_F(LeaseTableTest, InUseAreTheUsableHalvesOfOthers) {
   Lease shared = MakeLease("c", "10.244.3.0/24", "192.0.2.1", 200);
   shared.backend_type = "VXLAN";
   const Lease waits = MakeLease("d", "10.244.1.0/24", "192.0.2.4", 300);
-  for (const Lease& each : {a, half, shared, waits, MakeLease("us", "10.244.0.0/24", "192.0.2.9")})
+  const Lease six = MakeLease("e", "fd00:10:244:5::/64", "2001:db8::5");
+  for (const Lease& each :
+       {a, half, shared, waits, six, MakeLease("us", "10.244.0.0/24", "192.0.2.9")})
     table.Upsert(each);
   std::vector<Lease> found;
   table.ForEachInUse([&found](const Lease& lease) { found.push_back(lease); });
   for (Lease* const each : {&a, &half, &shared}) each->created = 0;
   half.v6.reset();
-  EXPECT_THAT(found, ::testing::UnorderedElementsAre(a, half, shared));
+  EXPECT_THAT(found, ::testing::UnorderedElementsAre(a, half, shared, six));
 }
 
 }  // namespace

@@ -39,6 +39,9 @@ TEST(PeerState, NamesAndUsability) {
   for (const Row& row : kRows) {
     EXPECT_EQ(Name(row.state), row.name);
     EXPECT_EQ(IsUsable(row.state), row.usable) << row.name;
+    const bool plain = row.state == PeerState::kUsable || row.state == PeerState::kSelf ||
+                       row.state == PeerState::kFamilyOff;
+    EXPECT_EQ(IsRemarkable(row.state), !plain) << row.name;
   }
 }
 

@@ -6,7 +6,9 @@
 #include <set>
 #include <string>
 
+#include "control/lease/record_set.h"
 #include "gtest/gtest.h"
+#include "tests/support/lease_makers.h"
 #include "tests/support/seed.h"
 
 namespace weft::lease {
@@ -107,12 +109,13 @@ TEST(RecordStore, AgreesWithAMap) {
 TEST(RecordStore, EachIsVisitedOnceAndMayBeRemovedThen) {
   RecordStore store;
   Model model;
-  for (const std::size_t size : {57, 200'000, 8, 65'536, 40, 65'535, 64, 100'000}) {
+  for (const std::size_t size :
+       {57, 200'000, 8, 65'536, 40, 65'535, 64, 100'000, 65'536, 300'000}) {
     std::string bytes(size, 'x');
     const RecordId record = store.Add(bytes);
     model[record] = std::move(bytes);
   }
-  EXPECT_EQ(All(store, model), 8u);
+  EXPECT_EQ(All(store, model), 10u);
   store.ForEach([&](const char* at) { return SizeAt(store, model, at); },
                 [&](RecordId record) {
                   if (model.at(record).size() % 16 == 8) return;
@@ -121,6 +124,26 @@ TEST(RecordStore, EachIsVisitedOnceAndMayBeRemovedThen) {
                 });
   EXPECT_EQ(model.size(), 2u) << "8 and 40";
   EXPECT_EQ(All(store, model), 2u);
+}
+
+TEST(RecordSet, RecordsOfOneHashAreToldApart) {
+  struct Key {
+    std::string name;
+    std::uint32_t hash = 7;
+    bool Matches(const PackedLease& lease) const { return lease.name() == name; }
+  };
+  RecordStore store;
+  RecordSet<Key> set(store);
+  const auto add = [&](const std::string& name) {
+    std::string bytes;
+    Pack(testing::MakeLease(name, "10.244.1.0/24", "192.0.2.1"), PackedUid(""), bytes);
+    return set.FindOrAdd(Key{name}, [&] { return store.Add(bytes); }).record;
+  };
+  const RecordId a = add("a"), b = add("b");
+  EXPECT_NE(a, b);
+  EXPECT_EQ(set.Find(Key{"a"}), a);
+  EXPECT_EQ(set.Find(Key{"b"}), b);
+  EXPECT_EQ(set.Find(Key{"c"}), kNoRecord);
 }
 
 }  // namespace

@@ -125,11 +125,16 @@ TEST_F(SubnetIndexTest, Nested) {
 }
 
 TEST_F(SubnetIndexTest, NestedAmongSubnetsOfOneLength) {
-  index.Add(Store("a", "10.1.0.0/24"));
+  const RecordId a = Store("a", "10.1.0.0/24");
+  index.Add(a);
   index.Add(Store("b", "10.2.0.0/24"));
+  EXPECT_FALSE(index.has_many_lengths());
   EXPECT_EQ(NameOf(index.Nested(Prefix("10.1.0.0/24"))), "none");
   EXPECT_EQ(NameOf(index.Nested(Prefix("10.2.0.0/16"))), "b");
   EXPECT_EQ(NameOf(index.Nested(Prefix("10.2.0.128/25"))), "b");
+  index.Add(Store("c", "10.3.0.0/16"));
+  index.Remove(a);
+  EXPECT_TRUE(index.has_many_lengths());
 }
 
 // The subnets inside are sorted from the first query on.
