@@ -111,6 +111,7 @@ TEST(JournalText, IsReadBack) {
   none.leases = 0;
   none.scope.pod.clear();
   none.scope.cluster.clear();
+  none.own.v6 = {};
   State header_alone = none;
   header_alone.leases.reset();
   State unknown_boot = none;
@@ -141,6 +142,7 @@ TEST(JournalText, IsPassedOnInPieces) {
   std::vector<std::size_t> pieces;
   Write(many, EachOf(many), [&pieces](std::string_view piece) { pieces.push_back(piece.size()); });
   EXPECT_GT(pieces.size(), 5u);
+  EXPECT_LT(pieces.size(), 20u);
   EXPECT_LT(*std::max_element(pieces.begin(), pieces.end()), std::size_t{65} << 10);
 }
 
@@ -173,6 +175,8 @@ TEST(JournalText, ThatOf0ac4ae1IsReadAndReadsOurs) {
                                                  {R"("cluster":["sha256 1","sha256 2"],)", ""},
                                                  {R"(,"nodeAddress":true)", ""}}),
             former);
+  const char kApiVersion[] = R"("apiVersion":"weft/journal/v1",)";
+  EXPECT_EQ(Parse(absl::StrReplaceAll(Text(Sample()), {{kApiVersion, ""}})).value(), Sample());
 }
 
 TEST(JournalText, UnknownMembersAreIgnored) {
@@ -243,6 +247,10 @@ TEST(JournalText, CutOffAnywhereItIsRefused) {
   const std::string text = Text(Sample());
   for (std::size_t size = 0; size < text.size(); ++size)
     EXPECT_FALSE(Parse(text.substr(0, size)).ok()) << size;
+  EXPECT_EQ(Parse("").status(), absl::DataLossError("it is empty"));
+  std::istringstream broken(text);
+  broken.setstate(std::ios::badbit);
+  EXPECT_EQ(Read(broken).status(), absl::UnavailableError("it cannot be read"));
 }
 
 TEST(JournalScope, OnlyItsOwnIsUsed) {
@@ -299,6 +307,10 @@ TEST(JournalScope, OnlyItsOwnIsUsed) {
   Scope unknown = state;
   unknown.boot.clear();
   EXPECT_NE(Difference(unknown, unknown), "") << "an unknown boot is no boot";
+  Scope nameless = state;
+  nameless.node.clear();
+  nameless.pod.clear();
+  EXPECT_THAT(Difference(nameless, nameless), HasSubstr("another pod")) << "no pod is no pod";
 }
 
 TEST(JournalScope, NetConf) {
@@ -414,7 +426,15 @@ TEST_F(JournalFile, AFailedWriteKeepsTheFormerOne) {
   const Journal nowhere(folder_ + "/file/below");
   Write("");
   std::ofstream(folder_ + "/file") << "no folder";
-  EXPECT_THAT(Save(nowhere, Sample()).message(), HasSubstr("--state-dir"));
+  EXPECT_THAT(Save(nowhere, Sample()).message(),
+              ::testing::AllOf(HasSubstr("cannot make the folder: "), HasSubstr("--state-dir")));
+  if (fs::path::preferred_separator != '/') return;
+  // The folder's path is short enough, but not the file's.
+  std::string deep = folder_;
+  while (deep.size() < 3990) deep += "/" + std::string(90, 'd');
+  deep += "/" + std::string(4089 - deep.size(), 'd');
+  EXPECT_THAT(Save(Journal(deep), Sample()).message(),
+              HasSubstr("journal.json cannot be inspected: File name too long; a restart"));
 }
 
 }  // namespace

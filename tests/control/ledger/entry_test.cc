@@ -102,11 +102,14 @@ TEST(EntryTest, UnreadableEntriesAreKept) {
            {"static-ip", "00:15:5d:00:00:0a", "7", true, "127.0.0.1/8;;;"},
            {"static-ip", "00:15:5d:00:00:0a", "7", true, "224.0.0.1/8;;;"},
            {"static-ip", "00:15:5d:00:00:0a", "7", true, "10.0.0.1/8;0.0.0.0;;"},
+           {"static-ip", "00:15:5d:00:00:0a", "7", true, "10.0.0.1/8;255.255.255.255;;"},
+           {"static-ip", "00:15:5d:00:00:0a", "7", true, "/8;;;"},
            {"static-ip", "00:15:5d:00:00:0a", "7", true, "10.0.0.1/8;;x;"},
            {"static-ip", "00:15:5d:00:00:0a", "7", true, "10.0.0.1/8;;;x"},
            {"firewall-rule", "a rule", "65536"},
            {"firewall-rule", "a rule", "a port"},
            {"filter-table", "inet other", ""},
+           {"filter-table", "nftables", ""},
            {"", "", ""}}) {
     const Entry entry = EntryFrom(row);
     EXPECT_TRUE(std::holds_alternative<Unknown>(entry)) << row.kind << row.name << row.id;
@@ -146,9 +149,11 @@ TEST(EntryTest, MatchesAnObjectThatHnsShowsIncompletely) {
         "L2Bridge 10.0.0.0/24", "Overlay 10.0.0.0/24 VSID 8472", "Overlay 10.0.0.0/24 VSID",
         "Overlay 10.0.0.0/24 port 8472 VSID 4096", "Overlay 10.0.0.0/24 VSID 4096 port 8472 more"})
     EXPECT_FALSE(MayBe(entry, shape, "boot")) << shape;
-  const HnsObject endpoint{hns::Kind::kEndpoint, "e", {}, false, "10.0.0.2", "boot"};
+  HnsObject endpoint{hns::Kind::kEndpoint, "e", {}, false, "10.0.0.2", "boot"};
   EXPECT_TRUE(MayBe(endpoint, "10.0.0.2", "boot"));
   EXPECT_FALSE(MayBe(endpoint, "10.0.0.3", "boot"));
+  endpoint.boot.clear();
+  EXPECT_FALSE(MayBe(endpoint, "10.0.0.2", "")) << "which boot this is is not known";
 }
 
 }  // namespace

@@ -129,6 +129,7 @@ TEST_F(LedgerChangesTest, AProcessThatEndsLeavesAllInOneFile) {
 TEST_F(LedgerChangesTest, ChangesOfAKilledProcessAreMergedAtOpen) {
   Fill(ledger_, 100);
   ASSERT_TRUE(ledger_.Forget({Route(3)}).ok());
+  { NodeLedger unused(folder_.string()); }
   ASSERT_TRUE(HasChanges());
   NodeLedger node(folder_.string());
   node.Open();
@@ -222,9 +223,10 @@ TEST_F(LedgerChangesTest, WhenAFileWasRemovedAllIsWrittenAgain) {
   Ledger ledger(folder_.string());
   Fill(ledger, 100);
   fs::remove(folder_ / "ledger.json");
+  fs::create_directories(folder_ / "ledger.changes" / "in the way");
   ASSERT_TRUE(ledger.Forget({Route(4)}).ok());
+  fs::remove_all(folder_ / "ledger.changes");
   EXPECT_THAT(OnDisk(), SizeIs(99)) << "also where there were no changes";
-  EXPECT_FALSE(HasChanges());
 }
 
 TEST_F(LedgerChangesTest, WithoutALedgerTheChangesAreUsed) {
@@ -233,6 +235,9 @@ TEST_F(LedgerChangesTest, WithoutALedgerTheChangesAreUsed) {
       "+ {\"kind\": \"host-route\", \"name\": \"10.0.7.0/24\", \"id\": \"192.168.0.7\", "
       "\"adopted\": false}\n- host-route \"10.0.8.0/24\" \"192.168.0.8\"\n");
   EXPECT_THAT(OnDisk(), ::testing::ElementsAre(RowOfRoute(7)));
+  std::ofstream(folder_ / "ledger.json") << "garbage";
+  EXPECT_TRUE(absl::IsDataLoss(ledger_.Load()));
+  EXPECT_THAT(testing::Rows(ledger_), ::testing::ElementsAre(RowOfRoute(7)));
 }
 
 TEST_F(LedgerChangesTest, ForeignLinesAreSetAsideAndTheRestIsUsed) {
@@ -250,6 +255,7 @@ TEST_F(LedgerChangesTest, ForeignLinesAreSetAsideAndTheRestIsUsed) {
     EXPECT_EQ(next.entries().size(), 98u);
     const absl::Status status = next.Open("boot");
     EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_TRUE(next.is_open());
     EXPECT_THAT(std::string(status.message()), HasSubstr("ledger.changes.broken-"));
     EXPECT_EQ(next.entries().size(), 98u);
     EXPECT_FALSE(HasChanges());

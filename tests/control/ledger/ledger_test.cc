@@ -235,6 +235,10 @@ TEST_F(LedgerTest, ABrokenLedgerThatCannotBeRenamedIsNotOverwritten) {
   EXPECT_THAT(Rows(ledger), ElementsAre(kRoute)) << "the next try may find it mended";
   std::ifstream in(folder + "/ledger.json");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "garbage");
+  // Nor can what is understood of the changes be written.
+  std::filesystem::rename(folder + "/ledger.json", folder + "/ledger.changes");
+  std::ofstream(folder + "/ledger.changes", std::ios::app) << '\n';
+  EXPECT_THAT(std::string(ledger.Open("boot").message()), HasSubstr("/ledger.json: "));
 }
 
 TEST_F(LedgerTest, AnUnreadableLedgerIsNamedAndKept) {
@@ -278,6 +282,9 @@ TEST_F(LedgerTest, WhatIsEnteredBeforeItIsOpenIsMergedWithTheFile) {
   found.adopted = true;
   found.shape = begun.shape;
   elsewhere.id = kFound.id;
+  Row made_alike = begun, edited = begun;
+  made_alike.id = kFound.id;
+  edited.adopted = true;
   const Row rule{"firewall-rule", "a rule", "4789"},
       found_rule{"firewall-rule", "a rule", "4789", true};
   const struct {
@@ -289,6 +296,8 @@ TEST_F(LedgerTest, WhatIsEnteredBeforeItIsOpenIsMergedWithTheFile) {
       {"found again", kMade, found, kMade},
       {"ours, made by a killed process", begun, found, made},
       {"another's by now", elsewhere, found, found},
+      {"another's by now, made alike", made_alike, found, found},
+      {"another's, by an operator's edit", edited, found, found},
       {"made again by us", found, kMade, kMade},
   };
   const auto merged = [&](const std::vector<Row>& on_disk, const std::vector<Row>& entered,
@@ -319,8 +328,9 @@ TEST_F(LedgerTest, WhatIsEnteredBeforeItIsOpenIsMergedWithTheFile) {
   ASSERT_TRUE(late.Write().ok());
   EXPECT_THAT(Reread(), ElementsAre(kMade, kRoute));
   ASSERT_TRUE(late.Forget({EntryFrom(kRoute)}).ok());
-  ASSERT_TRUE(late.Open("boot").ok()) << "once";
   EXPECT_THAT(Reread(), ElementsAre(kMade));
+  Write("garbage");
+  EXPECT_TRUE(late.Open("boot").ok()) << "once";
 }
 
 TEST_F(LedgerTest, AnEarlierVersionsLedgerIsMovedUnlessOtherUsersMayHaveWrittenIt) {
@@ -342,6 +352,8 @@ TEST_F(LedgerTest, AnEarlierVersionsLedgerIsMovedUnlessOtherUsersMayHaveWrittenI
   std::filesystem::remove_all(former);
 
   ASSERT_TRUE(Ledger(former).Confirm(EntryFrom(kMade)).ok());
+  EXPECT_THAT(std::string(MoveFormerLedger(former, now + "/none").status().message()),
+              HasSubstr("cannot be moved: "));
   EXPECT_TRUE(MoveFormerLedger(former, now).value());
   EXPECT_FALSE(std::filesystem::exists(former + "/ledger.json"));
   Ledger moved(now);

@@ -82,10 +82,13 @@ TEST_F(NodeLedgerRoutesTest, ATakenOverRouteIsEnteredOnceAndStays) {
   was.destination = a_.first;
   was.gateway = a_.second;
   was.metric = 256;
-  ::testing::internal::CaptureStderr();
-  control::StartLog(control::LogFormat::kKlog, 0);  // Windows' handle of stderr is another now
-  ledger_->IntendTakeover({{was, "vEthernet (Ethernet)"}});
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+  const auto log_of = [&](const std::vector<control::FormerRoute>& routes) {
+    ::testing::internal::CaptureStderr();
+    control::StartLog(control::LogFormat::kKlog, 0);  // Windows' handle of stderr is another now
+    ledger_->IntendTakeover(routes);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(log_of({{was, "vEthernet (Ethernet)"}}),
               HasSubstr("are replaced by ours: 10.244.2.0/24 via 192.0.2.2 dev vEthernet "
                         "(Ethernet); \"flannelctl reset\" puts them back"));
   const Row entry{"former-route", "10.244.2.0/24", "192.0.2.2", true, "256 - vEthernet (Ethernet)"};
@@ -93,11 +96,17 @@ TEST_F(NodeLedgerRoutesTest, ATakenOverRouteIsEnteredOnceAndStays) {
   EXPECT_THAT(ledger_->Owned(network_), ElementsAre(a_));
   EXPECT_THAT(ledger_->Owned(Prefix("fd00:244::/48")), IsEmpty());
   was.metric = 1;
-  EXPECT_FALSE(Writes([&] { ledger_->IntendTakeover({{was, "Ethernet"}}); })) << "as it was first";
+  EXPECT_FALSE(Writes([&] { EXPECT_EQ(log_of({{was, "Ethernet"}}), ""); })) << "as it was first";
   ledger_->Intend(RouteKeys{moved_, v6_});
   EXPECT_THAT(ledger_->Owned(network_), UnorderedElementsAre(a_, moved_));
   ledger_->Forget(RouteKeys{a_, moved_});
   EXPECT_THAT(Entries(), UnorderedElementsAre(entry, entry_v6_));
+  std::vector<control::FormerRoute> six;
+  for (int i = 0; i < 6; ++i) {
+    was.destination = Prefix("10.244." + std::to_string(30 + i) + ".0/24");
+    six.push_back({was, "Ethernet"});
+  }
+  EXPECT_THAT(log_of(six), HasSubstr("10.244.34.0/24 via 192.0.2.2 dev Ethernet and 1 more; "));
 }
 
 // Network may have been another one. What upstream's flanneld left outside of it is persistent.
@@ -105,6 +114,9 @@ TEST_F(NodeLedgerRoutesTest, OutsideOfNetworkOnlyWhatWasPutIsOwned) {
   host::Route was;
   was.destination = Prefix("10.99.3.0/24");
   was.gateway = Address("192.0.2.3");
+  ledger_->IntendTakeover({{was, "Ethernet"}});
+  was.destination = Prefix("10.244.3.0/24");
+  was.gateway.reset();
   ledger_->IntendTakeover({{was, "Ethernet"}});
   const RouteKey put{Prefix("10.99.2.0/24"), Address("192.0.2.2")};
   ledger_->Intend(RouteKeys{put});
@@ -117,6 +129,9 @@ TEST_F(NodeLedgerRoutesTest, ARouteOfAnEarlierBootIsForgotten) {
   ledger_->Intend(RouteKeys{a_});
   const Row unknown{"host-route", "10.244.9.0/24", "192.0.2.9"};  // an earlier version's
   ledger_->Use([&](Ledger& ledger) { return ledger.Confirm(EntryFrom(unknown)); });
+  ledger_.reset();
+  ledger_ = std::make_unique<NodeLedger>(folder_.string(), "");
+  EXPECT_THAT(ledger_->Owned(network_), SizeIs(2)) << "which boot this is is not known";
   ledger_.reset();
   ledger_ = std::make_unique<NodeLedger>(folder_.string(), "another boot");
   EXPECT_THAT(ledger_->Owned(network_),
