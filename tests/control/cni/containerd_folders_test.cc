@@ -29,8 +29,9 @@ class FoldersTest : public ::testing::TestWithParam<TomlRow> {};
 INSTANTIATE_TEST_SUITE_P(
     Toml, FoldersTest,
     ::testing::Values(
-        TomlRow{
-            "version1", "[plugins.cri.cni]\n conf_dir = \"/a\"\n bin_dir=\"/b\"\n", {"/a", "/b"}},
+        TomlRow{"version1",
+                "[plugins.cri.cni]\n conf_dir = \"/a\"\n bin_dir=\"/b\\\"c\"\n",
+                {"/a", "/b\"c"}},
         TomlRow{
             "version2",
             "version = 2\r\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\r\n"
@@ -40,10 +41,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dirs = ['/b', '/c']\n"
                 "conf_dir = '/a'\n",
                 {"/a", "/b"}},
-        TomlRow{
-            "a_list_over_lines",
-            "[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dirs = [\n  # ours\n  \"/b\",\n]\n",
-            {kDefaults.conf_dir, "/b"}},
+        TomlRow{"a_list_over_lines",
+                "[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dirs = [\n  # ours\n\n"
+                "  \"/b\",\n]\n",
+                {kDefaults.conf_dir, "/b"}},
         TomlRow{"other_sections",
                 "conf_dir = '/x'\n[plugins.\"io.containerd.grpc.v1.cri\"]\nconf_dir = '/x'\n"
                 "[plugins.other.cni]\nconf_dir = '/x'\n",
@@ -75,7 +76,9 @@ TEST(FoldersInTest, WhatIsNotUnderstoodIsNamed) {
       {"[plugins.'io.containerd.cri.v1.runtime']\n\ncni = { bin_dirs = ['/b'] }\n",
        "line 3, may set"},
       {"[plugins.cri.containerd.runtimes.a]\ncni_conf_dir = '/a'\n", ""},
-      {"[plugins.other]\nconf_dir = '/a'\n# cni = { conf_dir = '/a' }\n", ""},
+      {"[plugins.other]\nconf_dir = '/a'\na.conf_dir = '/a'\n# cni = { conf_dir = '/a' }\n", ""},
+      {"[plugins.other]\ncni_timeout = 7\nargs = [\n  'cni/conf_dir',\n]\n", ""},
+      {"[plugins.cri.cni]\nconf_template = '/cni/conf_dir'\n", ""},
   };
   for (const auto& row : rows) {
     const auto folders = FoldersIn(row.toml);
@@ -89,7 +92,7 @@ TEST(FoldersInTest, WhatIsNotUnderstoodIsNamed) {
 }
 
 TEST(FoldersInTest, AValueThatIsNoTextIsNamedByItsLine) {
-  for (const char* const value : {"7", "", "\"/a", "'/a", "\"\\", "\"\\u0041\"", "# '/a'"}) {
+  for (const char* const value : {"7", "", "\"/a", "'/a", "\"\\", "\"\\u0041\"", "# '/a' #"}) {
     EXPECT_EQ(FoldersIn(std::string("[plugins.cri.cni]\nconf_dir = ") + value).status().message(),
               "line 2 has no text in quotes")
         << value;
@@ -109,6 +112,10 @@ class ContainerdFilesTest : public ::testing::Test {
 TEST_F(ContainerdFilesTest, AMissingFileSetsNothingAndABrokenOneIsNamed) {
   const std::string path = (root_ / "config.toml").string();
   EXPECT_EQ(ReadContainerdFolders(path).value(), kDefaults);
+  const std::filesystem::path long_path = root_ / std::string(300, 'n');
+  std::error_code error;
+  EXPECT_FALSE(std::filesystem::exists(long_path, error));
+  EXPECT_EQ(ReadContainerdFolders(long_path.string()).ok(), !error) << "a missing one on Windows";
   Write("config.toml", "[plugins.cri.cni]\nconf_dir = 7");
   EXPECT_THAT(std::string(ReadContainerdFolders(path).status().message()),
               HasSubstr("config.toml: line 2 has no text in quotes; give --conf-dir"));

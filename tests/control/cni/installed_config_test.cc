@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <system_error>
 
 #include "control/file_io.h"
+#include "control/process_lock.h"
 #include "tests/support/test_path.h"
 
 namespace weft::cni {
@@ -55,11 +58,13 @@ class InstalledConfigTest : public ::testing::Test {
 TEST_F(InstalledConfigTest, AnUnchangedFileIsNotWrittenAgain) {
   EXPECT_TRUE(InstallConfig(Request("a"))->written);
   EXPECT_EQ(Read(ours_), "a");
-  const auto time = std::filesystem::last_write_time(ours_);
-  const auto record = std::filesystem::last_write_time(root_ / "state" / "cni.json");
+  const std::filesystem::path record = root_ / "state" / "cni.json";
+  const auto time = std::filesystem::last_write_time(ours_) - std::chrono::hours(1);
+  for (const auto& file : {std::filesystem::path(ours_), record})
+    std::filesystem::last_write_time(file, time);
   EXPECT_FALSE(InstallConfig(Request("a"))->written);
   EXPECT_EQ(std::filesystem::last_write_time(ours_), time);
-  EXPECT_EQ(std::filesystem::last_write_time(root_ / "state" / "cni.json"), record);
+  EXPECT_EQ(std::filesystem::last_write_time(record), time);
   EXPECT_TRUE(InstallConfig(Request("b"))->written) << "other facts";
   EXPECT_EQ(Read(ours_), "b");
   EXPECT_THAT(Names(), ElementsAre("10-flannel.conflist"));
@@ -95,6 +100,8 @@ TEST_F(InstalledConfigTest, WhatDoesNotFitTheNodeIsNamed) {
   EXPECT_EQ(WhyUnfit((root_ / "state").string(), facts), "") << "it was removed";
   Write((root_ / "state" / "cni.json").string(), "{}");
   EXPECT_THAT(WhyUnfit((root_ / "state").string(), facts), HasSubstr("cni.json: it is not of the"));
+  Write((root_ / "state" / "cni.json").string(), R"({"version": 2, "files": [)");
+  EXPECT_THAT(WhyUnfit((root_ / "state").string(), facts), HasSubstr("cni.json has version 2"));
 }
 
 TEST_F(InstalledConfigTest, AnotherProgramsFileIsNotReplaced) {
@@ -131,6 +138,9 @@ TEST_F(InstalledConfigTest, ARecordOfALaterVersionIsLeftAndStopsNothing) {
     EXPECT_FALSE(other->written) << "perhaps the later program's";
     EXPECT_TRUE(other->differs);
     EXPECT_EQ(Read(ours_), "a");
+    std::filesystem::remove(ours_);
+    std::filesystem::create_directories(ours_);
+    EXPECT_TRUE(InstallConfig(Request("a"))->differs);
     EXPECT_EQ(Read(record), text);
     EXPECT_EQ(RemoveInstalledConfig((root_ / "state").string()).status().code(),
               absl::StatusCode::kUnimplemented);
@@ -159,6 +169,9 @@ TEST_F(InstalledConfigTest, AFileThatAPersonChangedIsLeft) {
     EXPECT_THAT(removed.left, ElementsAre(AllOf(HasSubstr(ours_), HasSubstr("was changed after"))));
   }
   EXPECT_EQ(Read(ours_), "a, changed");
+  Write(ours_, std::string(kMostConfigText + 1, 'a'));
+  EXPECT_THAT(InstallConfig(Request("b")).status().message(), HasSubstr("was changed after"));
+  EXPECT_THAT(Removed().left, ElementsAre(HasSubstr("is left: it is too large")));
   Write(ours_, "a");
   EXPECT_THAT(Removed().removed, ElementsAre(ours_)) << "changed back";
   EXPECT_FALSE(std::filesystem::exists(ours_));
@@ -188,6 +201,10 @@ TEST_F(InstalledConfigTest, ADryRunRemovesNothing) {
   const auto would = RemoveInstalledConfig((root_ / "state").string(), /*dry_run=*/true);
   EXPECT_THAT(would->removed, ElementsAre(ours_));
   EXPECT_EQ(Read(ours_), "a");
+  Write(ours_, "changed");
+  EXPECT_THAT(RemoveInstalledConfig((root_ / "state").string(), /*dry_run=*/true)->left,
+              ElementsAre(HasSubstr("was changed after")));
+  Write(ours_, "a");
   EXPECT_THAT(Removed().removed, ElementsAre(ours_));
 }
 
@@ -222,7 +239,31 @@ TEST_F(InstalledConfigTest, CopiesNextToItStay) {
 TEST_F(InstalledConfigTest, NamesThatContainerdDoesNotReadAreRefused) {
   EXPECT_THAT(InstallConfig(Request("a", "10-flannel.txt")).status().message(),
               HasSubstr(".conflist"));
+  EXPECT_THAT(InstallConfig(Request(std::string(kMostConfigText + 1, 'a'))).status().message(),
+              HasSubstr("its text is too long; shorten it"));
   EXPECT_FALSE(std::filesystem::exists(root_));
+}
+
+TEST_F(InstalledConfigTest, AFileInPlaceOfAFolderIsNamed) {
+  Write((root_ / "state").string(), "a file");
+  EXPECT_THAT(InstallConfig(Request("a")).status().message(),
+              AllOf(HasSubstr("the folder "), HasSubstr("give another one with --state-dir")));
+  std::filesystem::remove(root_ / "state");
+  Write((root_ / "net.d").string(), "a file");
+  EXPECT_THAT(InstallConfig(Request("a")).status().message(),
+              HasSubstr("10-flannel.conflist: " +
+                        std::make_error_code(std::errc::not_a_directory).message() +
+                        "; make room there, or give another --conf-dir"));
+}
+
+TEST_F(InstalledConfigTest, OneRunWorksAtATime) {
+  ASSERT_TRUE(InstallConfig(Request("a")).ok());
+  const auto lock = control::ProcessLock::TryTake((root_ / "state" / "cni.lock").string());
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  for (const absl::Status& status : {InstallConfig(Request("b")).status(),
+                                     RemoveInstalledConfig((root_ / "state").string()).status()})
+    EXPECT_THAT(status.message(), HasSubstr("run this again when it has ended"));
+  EXPECT_EQ(Read(ours_), "a");
 }
 
 TEST_F(InstalledConfigTest, ADamagedRecordIsNamed) {
@@ -240,6 +281,13 @@ TEST_F(InstalledConfigTest, ADamagedRecordIsNamed) {
                 HasSubstr("remove it"));
     EXPECT_EQ(Read(ours_), "a");
   }
+  Write(record, std::string(16 * kMostConfigText + 1, ' '));
+  EXPECT_THAT(InstallConfig(Request("b")).status().message(),
+              HasSubstr("cni.json: it is too large; remove it"));
+  std::filesystem::remove(record);
+  std::filesystem::create_directories(record);
+  EXPECT_THAT(InstallConfig(Request("b")).status().message(),
+              HasSubstr("cni.json: it is no regular file; remove it"));
 }
 
 struct Killed : std::runtime_error {

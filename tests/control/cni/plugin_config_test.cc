@@ -66,6 +66,7 @@ TEST_P(FormTest, IsItsGoldenAndHasNoFinding) {
   ASSERT_TRUE(text.ok()) << text.status();
   EXPECT_TRUE(MatchesGolden(*text, std::string("cni/") + GetParam().name + ".json"));
   EXPECT_THAT(Findings(*text), IsEmpty());
+  EXPECT_THAT(Findings(*text, NodeFacts()), IsEmpty()) << "what is not known is not compared";
 }
 
 TEST_P(FormTest, ANetworkThatIsInTheOtherIsExceptedOnce) {
@@ -110,6 +111,10 @@ TEST(ConfigTextTest, WhatIsMissingIsNamed) {
   NodeFacts facts = Node();
   facts.subnet.reset();
   EXPECT_TRUE(ConfigText({Plugin::kWinOverlay, true}, facts).ok()) << "flannel reads it itself";
+  facts = Node();
+  facts.node.reset();
+  facts.dsr = false;
+  EXPECT_TRUE(ConfigText({}, facts).ok()) << "neither is in it";
 }
 
 // One change of a good configuration each.
@@ -130,9 +135,18 @@ TEST(ExplainConfigTest, WhatIsWrongIsNamed) {
       {overlay, "/cniVersion", 1.0, "cniVersion: it is none of 0.2.0, "},
       {overlay, "/disableCheck", "yes", "disableCheck: it is not true or false"},
       {overlay, "/disableCheck", "True", ""},
+      {overlay, "/disableGC", "false", ""},
+      {overlay, "/disableGC", true, ""},
       {overlay, "/plugins/0/type", 7, "plugins[0].type: it is not a text: containerd refuses"},
       {overlay, "/plugins/0/capabilities/portMappings", "true",
        "plugins[0].capabilities: it is not an object of true and false: containerd refuses"},
+      {overlay, "/plugins/0/capabilities", true,
+       "plugins[0].capabilities: it is not an object of true and false"},
+      {overlay, "/plugins/0/dns", {{"search", Json::array({nullptr})}}, ""},
+      {overlay,
+       "/plugins/0/dns",
+       {{"search", Json::array({7})}},
+       "plugins[0].dns.search: it is not a list of texts: containerd refuses the file"},
       {overlay,
        "/plugins/0/dns",
        {{"search", "svc.cluster.local"}},
@@ -158,11 +172,15 @@ TEST(ExplainConfigTest, WhatIsWrongIsNamed) {
       {overlay, "/cniVersion", "9.0.0", "cniVersion: it is none of 0.2.0, "},
       {overlay, "/cniVersion", nullptr, "cniVersion: it is none of 0.2.0, "},
       {overlay, "/plugins", Json::array(), "plugins: no list with a plugin"},
+      {overlay, "/plugins", "win-overlay", "plugins: no list with a plugin"},
       {overlay, "/plugins", nullptr, "plugins: none: containerd refuses the file"},
       {overlay, "/plugins/0/type", nullptr, "plugins[0].type: it is missing"},
       {overlay, "/plugins/0/apiVersion", nullptr, "plugins[0].apiVersion: without 2 the plugin"},
       {overlay, "/plugins/0/apiVersion", 1, "plugins[0].apiVersion: without 2 the plugin"},
+      {overlay, "/plugins/0/endpointMacPrefix", "0E-2A", ""},
+      {overlay, "/plugins/0/endpointMacPrefix", "0E:2A", "it is not of the form 0E-2A"},
       {overlay, "/plugins/0/endpointMacPrefix", "0E-2A-", "it is not of the form 0E-2A"},
+      {sdn, "/plugins/0/endpointMacPrefix", "0E", ""},
       {overlay, "/plugins/0/loopbackDSR", true, ""},
       {overlay, "/plugins/0/AdditionalArgs", Json::array(),
        "plugins[0].AdditionalArgs: win-overlay does not read it; move its entries to policies"},
@@ -171,19 +189,31 @@ TEST(ExplainConfigTest, WhatIsWrongIsNamed) {
       {overlay, "/plugins/0/policies", 7, "plugins[0].policies: it is no list"},
       {overlay, "/plugins/0/policies/0/name", "Policy",
        "plugins[0].policies[0]: the plugins take entries with name \"EndpointPolicy\""},
+      {overlay, "/plugins/0/policies/0/value", nullptr,
+       "plugins[0].policies[0]: the plugins take entries with name \"EndpointPolicy\""},
       {overlay, "/plugins/0/policies/0/value/Type", "ACL",
        "plugins[0].policies: nothing outside of the cluster can answer pods"},
       {overlay, "/plugins/0/policies/0/value/Settings/Exceptions", Json::array({"10.244.0.0/16"}),
        "plugins[0].policies: its Exceptions lack 10.96.0.0/12"},
       {overlay, "/plugins/0/policies/0/value/Settings/Exceptions", Json::array({"10.0.0.0/8", "x"}),
        "plugins[0].policies[0]: an exception is no CIDR"},
+      {overlay, "/plugins/0/policies/0/value/Settings/Exceptions", "10.0.0.0/8",
+       "plugins[0].policies[0]: an exception is no CIDR"},
+      {overlay, "/plugins/0/policies/0/value/Settings/Exceptions", nullptr,
+       "plugins[0].policies[0]: an exception is no CIDR"},
       {overlay, "/plugins/0/policies/0/value/ExceptionList", Json::array(),
        "ExceptionList is of HNS's first schema"},
       {overlay, "/plugins/0/policies/1/value/Settings/NeedEncap", false,
        "plugins[0].policies[1]: it needs DestinationPrefix, a CIDR, and NeedEncap true"},
+      {overlay, "/plugins/0/policies/1/value/Settings/NeedEncap", nullptr,
+       "plugins[0].policies[1]: it needs DestinationPrefix, a CIDR, and NeedEncap true"},
+      {overlay, "/plugins/0/policies/1/value/Settings/DestinationPrefix", "all",
+       "plugins[0].policies[1]: it needs DestinationPrefix, a CIDR, and NeedEncap true"},
       {overlay, "/plugins/0/policies/1/value/Settings/DestinationPrefix", "10.97.0.0/16",
        "plugins[0].policies: packets of pods to services of 10.96.0.0/12 are not encapsulated"},
       {overlay, "/plugins/0/policies/1/value/Type", "ROUTE", "ROUTE is of HNS's first schema"},
+      {overlay, "/plugins/0/policies/1/value/Type", "ROUTE",
+       "plugins[0].policies: packets of pods to services of 10.96.0.0/12 are not encapsulated"},
       {sdn, "/plugins/0/AdditionalArgs/2/value/Settings/ProviderAddress", "10.0.0.9",
        "the network's address is 10.0.0.8"},
       {sdn, "/plugins/0/AdditionalArgs/2/value/Type", "PA", "PA is of HNS's first schema"},
@@ -193,10 +223,18 @@ TEST(ExplainConfigTest, WhatIsWrongIsNamed) {
        "/plugins/0/policies/2",
        {{"name", "EndpointPolicy"}, {"value", {{"type", "EncapOverhead"}}}},
        "Overhead is no number; write 50"},
+      {{Plugin::kWinOverlay, false, false, true},
+       "/plugins/0/policies/2/value/Settings/Overhead",
+       "50",
+       "Overhead is no number; write 50"},
       {overlay, "/plugins/0/ipam", nullptr, "plugins[0].ipam.type: nothing gives pods"},
       {overlay, "/plugins/0/ipam/ranges/0/0/subnet", "10.244.4.0/24",
        "plugins[0].ipam.ranges[0][0].subnet: the node's subnet is 10.244.3.0/24"},
       {overlay, "/plugins/0/ipam/ranges/0/0/subnet", "all", "it is no IPv4 CIDR, as 10.244.1.0/24"},
+      {overlay, "/plugins/0/ipam/ranges", 7, "plugins[0].ipam.ranges: it is not a list"},
+      {overlay, "/plugins/0/ipam/ranges", Json::array(),
+       "plugins[0].ipam.subnet: it is no IPv4 CIDR"},
+      {overlay, "/plugins/0/ipam/ranges/0", 7, "plugins[0].ipam.subnet: it is no IPv4 CIDR"},
       {overlay, "/plugins/0/ipam/ranges/0", Json::array(),
        "plugins[0].ipam.subnet: it is no IPv4 CIDR"},
       {bridge, "/plugins/0/ipam/ranges/0/0/subnet", "fd00::/64", "it is no IPv4 CIDR"},
@@ -205,7 +243,11 @@ TEST(ExplainConfigTest, WhatIsWrongIsNamed) {
       {overlay, "/plugins/0/ipam/dataDir", R"(D:\cni)",
        "plugins[0].ipam.dataDir: flanneld reserves kube-proxy's source VIP in"},
       {overlay, "/plugins/0/ipam/dataDir", "/var/lib/cni/networks/", ""},
+      {overlay, "/plugins/0/ipam/dataDir", nullptr, ""},
+      {sdn, "/plugins/0/ipam/dataDir", R"(D:\cni)", ""},
       {bridge, "/plugins/0/ipam/ranges/0/0/rangeStart", nullptr,
+       "plugins[0].ipam.rangeStart: 10.244.3.2 is flanneld's own on the bridge"},
+      {bridge, "/plugins/0/ipam/ranges/0/0/rangeStart", "ffff::1",
        "plugins[0].ipam.rangeStart: 10.244.3.2 is flanneld's own on the bridge"},
       {bridge, "/plugins/0/ipam/ranges/0/0/rangeStart", "10.244.3.2",
        "plugins[0].ipam.rangeStart: 10.244.3.2 is flanneld's own on the bridge"},
@@ -280,6 +322,8 @@ TEST(ExplainConfigTest, AnExceptionForTheNodesNetworkIsNamed) {
   }
   facts.cluster = {*IpPrefix::Parse("10.0.0.0/8")};  // the nodes are in it
   EXPECT_EQ(found(R"("Settings":{"Exceptions":["10.0.0.0/8"]})"), 0);
+  std::swap(facts.cluster, facts.services);
+  EXPECT_EQ(found(R"("Settings":{"Exceptions":["10.0.0.0/8"]})"), 0);
 }
 
 TEST(ExplainConfigTest, LoopbackDsrIsAFindingWhereHnsHasNoneAndNamedWhereItCannotBeAsked) {
@@ -289,14 +333,39 @@ TEST(ExplainConfigTest, LoopbackDsrIsAFindingWhereHnsHasNoneAndNamedWhereItCanno
   facts.dsr = false;
   EXPECT_THAT(Findings(overlay, facts), ElementsAre(HasSubstr("this HNS has no DSR")));
   EXPECT_THAT(Findings(sdn, facts), ElementsAre(HasSubstr("optionalFlags.loopbackDSR: this HNS")));
+  const auto skipped = [&facts](const std::string& text) {
+    return std::ranges::count(*ExplainConfig(text, facts), true, &Remark::skipped);
+  };
   facts.dsr.reset();
-  for (const std::string& text : {overlay, sdn})
-    EXPECT_EQ(std::ranges::count(*ExplainConfig(text, facts), true, &Remark::skipped), 1) << text;
+  for (const std::string& text : {overlay, sdn}) EXPECT_EQ(skipped(text), 1) << text;
+  std::string off = overlay;
+  off.replace(off.find("\"loopbackDSR\": true"), 19, "\"loopbackDSR\": false");
+  EXPECT_EQ(skipped(off), 0);
+  facts.dsr = false;
+  EXPECT_THAT(Findings(off, facts), IsEmpty());
+  facts.dsr = true;
+  EXPECT_EQ(skipped(overlay), 0);
 }
 
-// What is not known is not compared.
-TEST(ExplainConfigTest, WithoutFactsAGoodFileIsGood) {
-  EXPECT_THAT(Findings(ConfigText({}, Node()).value(), NodeFacts()), IsEmpty());
+TEST(ExplainConfigTest, FlannelReadsADefaultFileAndCallsADefaultPlugin) {
+  constexpr char kFlannel[] = R"({"name":"flannel.4096","cniVersion":"0.4.0","type":"flannel"})";
+  NodeFacts facts = Node();
+  facts.bridge = false;
+  facts.subnet_file = R"(D:\subnet.env)";
+  EXPECT_THAT(Findings(kFlannel, facts),
+              ElementsAre(R"(subnetFile: flanneld writes D:\subnet.env; set subnetFile to that)",
+                          HasSubstr("delegate.type: net-conf's Backend.Type is vxlan")));
+  EXPECT_THAT(*ExplainConfig(R"({"name":"a","type":"flannel","subnetFile":"/a.env"})", NodeFacts()),
+              ::testing::Contains(::testing::Field(&Remark::member, "subnetFile")));
+}
+
+TEST(ExplainConfigTest, AnEmptyFolderIsNotTheRoot) {
+  NodeFacts facts = Node();
+  facts.store = R"(C:\)";
+  Json config = Json::parse(ConfigText({}, facts).value());
+  config["plugins"][0]["ipam"]["dataDir"] = "";
+  EXPECT_THAT(Findings(config.dump(), facts),
+              ElementsAre(HasSubstr("flanneld reserves kube-proxy's source VIP in C:\\: ")));
 }
 
 // A list and flannel's delegate fill Go maps; a plugin, and a file without a list, Go structs.
@@ -316,7 +385,8 @@ TEST(ExplainConfigTest, KeysAreReadAsGoReadsThem) {
               ElementsAre(HasSubstr("plugins: none")));
   EXPECT_THAT(Findings(with({}, R"("type": "win-overlay")", R"("TYPE": "win-overlay")")),
               IsEmpty());
-  EXPECT_THAT(Findings(with({}, R"("apiVersion": 2)", R"("apiVersion": 2, "ApiVersion": 1)")),
+  EXPECT_THAT(Findings(with({}, R"("apiVersion": 2)",
+                            R"("apiVersion": 2, "ApiVersion": 1, "apiversion": null)")),
               IsEmpty())
       << "libcni sorts them";
   const ConfigChoice flannel{Plugin::kSdnOverlay, true};
@@ -337,6 +407,10 @@ TEST(ExplainConfigTest, AFileIsReadAsItsNameSays) {
     EXPECT_THAT(Findings(list, Node(), name), ElementsAre(HasSubstr("files named .conflist alone")))
         << name;
   }
+  EXPECT_THAT(Findings(std::string(single).insert(1, R"("plugins":[],)"), Node(), "a.conf"),
+              IsEmpty());
+  EXPECT_THAT(Findings(R"({"name":"flannel.4096","cniVersion":"1.0.0"})", Node(), "a.conf"),
+              ElementsAre(HasSubstr("plugins: none: containerd refuses the file")));
   EXPECT_THAT(Findings(single, Node(), "10-flannel.conflist"),
               ElementsAre(HasSubstr("plugins: none: containerd refuses the file")));
   for (const char* const name : {"", "config.txt"}) {
@@ -394,7 +468,11 @@ TEST(PluginsOfTest, NamesEachProgramOnce) {
               ElementsAre("flannel", "sdnoverlay", "host-local"));
   EXPECT_THAT(PluginsOf(R"({"type":"win-bridge","ipam":{"type":"host-local"}})"),
               ElementsAre("win-bridge", "host-local"));
-  EXPECT_THAT(PluginsOf("{"), IsEmpty());
+  EXPECT_THAT(PluginsOf(R"({"plugins":[{"type":"a","ipam":{"type":"dhcp"}},
+                                       {"type":"b","ipam":{"type":"dhcp"}}]})"),
+              ElementsAre("a", "dhcp", "b"));
+  EXPECT_THAT(PluginsOf(R"({"type":"a","plugins":7})"), ElementsAre("a"));
+  for (const char* const text : {"{", R"({"name":"a"})"}) EXPECT_THAT(PluginsOf(text), IsEmpty());
 }
 
 }  // namespace

@@ -73,6 +73,9 @@ TEST_F(SourceVipKeeperTest, TheSameAddressIsReservedAgain) {
   }
   EXPECT_THAT(LogOfKeep(), Not(HasSubstr("restart kube-proxy")));
   EXPECT_EQ(Address(), "10.244.1.3");
+  std::filesystem::remove(Folder() / "10.244.1.3");
+  EXPECT_THAT(LogOfKeep(), Not(HasSubstr("is reserved")));
+  EXPECT_TRUE(std::filesystem::exists(Folder() / "10.244.1.3"));
 }
 
 TEST_F(SourceVipKeeperTest, AnAddressThatMovedSaysWhoUsesTheOldOne) {
@@ -100,6 +103,10 @@ TEST_F(SourceVipKeeperTest, WithoutAReservationKubeProxysAddressIsTaken) {
   Keep();
   EXPECT_EQ(Address(), "");
   EXPECT_TRUE(keeper_.awaits_used());
+  Write("10.244.1.9", kReservation);
+  Keep();
+  EXPECT_EQ(Address(), "") << "read once a second";
+  std::filesystem::remove(Folder() / "10.244.1.9");
   hns_.known = true;
   hns_.used = IpAddress::Parse("10.244.1.7");
   Keep();
@@ -144,15 +151,24 @@ TEST_F(SourceVipKeeperTest, AnHnsThatDoesNotAnswerIsSaidAndAwaitedForHalfAMinute
 TEST_F(SourceVipKeeperTest, AFailureIsAConditionUntilItIsOver) {
   std::filesystem::create_directories(root_);
   std::ofstream(Folder()) << "a file";
+  hns_.known = false;
   Keep();
   EXPECT_EQ(Address(), "");
   EXPECT_THAT(keeper_.condition().text(),
               AllOf(HasSubstr("flannel.4096"), HasSubstr("kube-proxy has no source VIP")));
   std::filesystem::remove(Folder());
+  hns_.known = true;
   now_ += seconds(1);
   Keep();
   EXPECT_EQ(Address(), "10.244.1.2");
   EXPECT_EQ(keeper_.condition().text(), "");
+}
+
+TEST_F(SourceVipKeeperTest, WithoutAPathNoFileIsWritten) {
+  SourceVipKeeper keeper(root_.string(), "");
+  keeper.Keep("flannel.4096", *IpPrefix::Parse("10.244.1.0/24"), hns_, now_);
+  EXPECT_EQ(keeper.address(), IpAddress::Parse("10.244.1.2"));
+  EXPECT_EQ(keeper.file_condition().text(), "");
 }
 
 TEST_F(SourceVipKeeperTest, TheFileIsKeptAndItsConditionIsItsOwn) {

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source VIP's reservation, killed before each of its changes.
+// The source VIP's reservation, killed before each of its changes, and where the system refuses.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -77,6 +81,42 @@ TEST_F(SourceVipKilledTest, ASecondRunCompletesIt) {
     std::printf("%s: killed at %zu places\n", row.name, kills);
     EXPECT_EQ(kills, whole.changes.size());
   }
+}
+
+// With as much of a resource as is left.
+absl::Status ReserveWithin(__rlimit_resource resource, rlim_t most, const SourceVipSpec& spec) {
+  rlimit usual{};
+  EXPECT_EQ(::getrlimit(resource, &usual), 0);
+  const rlimit limit{most, usual.rlim_max};
+  EXPECT_EQ(::setrlimit(resource, &limit), 0);
+  const absl::Status status = ReserveSourceVip(spec).status();
+  EXPECT_EQ(::setrlimit(resource, &usual), 0);
+  return status;
+}
+
+using SourceVipLinuxTest = StoreTest;
+
+TEST_F(SourceVipLinuxTest, WithoutRoomOrDescriptorsNoneIsReserved) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  EXPECT_THAT(ReserveWithin(RLIMIT_FSIZE, 0, Spec()).message(),
+              ::testing::HasSubstr("cannot reserve " + (Folder() / "10.244.1.2").string()));
+  const int free = ::dup(STDERR_FILENO);
+  ::close(free);
+  const auto most = static_cast<rlim_t>(free);
+  EXPECT_THAT(ReserveWithin(RLIMIT_NOFILE, most, Spec()).message(),
+              ::testing::AllOf(::testing::HasSubstr("cannot open the lock "),
+                               ::testing::HasSubstr("until this is corrected")));
+  EXPECT_THAT(ReserveWithin(RLIMIT_NOFILE, most + 1, Spec()).message(),
+              ::testing::HasSubstr("cannot read the folder " + Folder().string()))
+      << "the lock has the last one";
+}
+
+TEST_F(SourceVipLinuxTest, AFolderThatCannotBeLookedForIsNamed) {
+  std::filesystem::create_directories(root_);
+  SourceVipSpec spec = Spec();
+  spec.network = std::string(300, 'n');
+  EXPECT_THAT(FindSourceVip(spec).status().message(),
+              ::testing::HasSubstr("cannot read the folder"));
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ TEST_F(SourceVipTest, ReservationsOfOthersAreAdopted) {
               {"RKE2, line end at the end", "kube-proxy\r\nsource-vip\r\n", true},
               {"an early host-local", "kube-proxy", true},
               {"Microsoft's scripts", "dummy\r\ndummy", true},
+              {"Microsoft's scripts by an early host-local", "dummy", true},
               {"a pod", "4f1c\r\neth0", false},
               {"a pod whose id begins like it", "kube-proxy-1\r\nsource-vip", false},
               {"kube-proxy on another interface", "kube-proxy\r\neth0", false}};
@@ -99,7 +100,8 @@ TEST_F(SourceVipTest, ThePreferredAddressIsTakenIfItIsFree) {
   };
   EXPECT_EQ(preferring("10.244.1.77"), "10.244.1.77");
   EXPECT_EQ(preferring("10.244.1.254"), "10.244.1.254");
-  for (const char* not_free : {"10.244.1.2", "10.244.1.1", "10.244.1.255", "10.244.7.7", "fd00::1"})
+  for (const char* not_free :
+       {"10.244.1.2", "10.244.1.1", "10.244.1.255", "10.244.7.7", "af4:107::1"})
     EXPECT_EQ(preferring(not_free), "10.244.1.3") << not_free;
   EXPECT_EQ(ReserveSourceVip(Spec(), IpAddress::Parse("10.244.1.77")).value().ToString(),
             "10.244.1.3")
@@ -127,13 +129,22 @@ TEST_F(SourceVipTest, ASecondRunCompletesAnyKilledOne) {
 }
 
 TEST_F(SourceVipTest, OtherFilesOfItsFolderStay) {
-  for (const char* const name :
-       {"10.244.1.2.backup", "10.244.1.9.AbCdEf", "10.244.1.9.bak.01", "notes.weft-1"})
+  for (const char* const name : {"10.244.1.2.backup", "10.244.1.9.AbCdEf", "10.244.1.9.bak.01",
+                                 "fd00::1", "notes.weft-0123456789abcdef"})
     Write(name, kReservation);
+  std::set<std::string> names = Names();  // Windows has no "fd00::1"
+  names.insert({"10.244.2.2", "lock"});
   EXPECT_EQ(Reserved(), "10.244.1.2");
   EXPECT_EQ(Reserved("10.244.2.0/24"), "10.244.2.2") << "and the former one is released";
-  EXPECT_THAT(Names(), ElementsAre("10.244.1.2.backup", "10.244.1.9.AbCdEf", "10.244.1.9.bak.01",
-                                   "10.244.2.2", "lock", "notes.weft-1"));
+  EXPECT_EQ(Names(), names);
+}
+
+TEST_F(SourceVipTest, AFormerOneIsFoundWhereAskedAndNoneIsInTheSubnet) {
+  Write("10.243.1.2", kReservation);
+  EXPECT_EQ(FindSourceVip(Spec()).value(), std::nullopt);
+  EXPECT_EQ(FindSourceVip(Spec(), /*or_former=*/true).value(), IpAddress::Parse("10.243.1.2"));
+  Write("10.244.1.5", kReservation);
+  EXPECT_EQ(FindSourceVip(Spec(), /*or_former=*/true).value(), IpAddress::Parse("10.244.1.5"));
 }
 
 TEST_F(SourceVipTest, AFullSubnetIsReported) {
@@ -153,8 +164,9 @@ TEST_F(SourceVipTest, ThousandsOfEntries) {
 }
 
 TEST_F(SourceVipTest, SubnetsWithoutRoom) {
-  for (const char* subnet : {"10.244.1.0/31", "10.244.1.0/32", "fd00:1::/64"}) {
+  for (const char* subnet : {"10.244.1.0/31", "10.244.1.0/32", "fd00:1::/64", "fd00::/16"}) {
     EXPECT_THAT(Reserved(subnet), HasSubstr("PodCIDR of /30 or larger")) << subnet;
+    EXPECT_FALSE(FindSourceVip(Spec(subnet)).ok()) << subnet;
     EXPECT_FALSE(std::filesystem::exists(root_));
   }
   EXPECT_EQ(Reserved("10.244.1.0/30"), "10.244.1.2");
@@ -168,6 +180,14 @@ TEST_F(SourceVipTest, FilesInPlaceOfFoldersAreNamed) {
   std::filesystem::remove_all(root_);
   std::filesystem::create_directories(Folder() / "lock");
   EXPECT_THAT(Reserved(), AllOf(HasSubstr("cannot open the lock"), HasSubstr("flannel.4096")));
+  std::filesystem::remove_all(Folder());
+  std::ofstream(Folder()) << "a file";
+  EXPECT_THAT(FindSourceVip(Spec()).status().message(), HasSubstr("cannot read the folder"));
+}
+
+TEST_F(SourceVipTest, WhatCannotBeRemovedIsNamed) {
+  std::filesystem::create_directories(Folder() / "10.244.1.2.weft-0123456789abcdef" / "a");
+  EXPECT_THAT(Reserved(), HasSubstr("cannot release "));
 }
 
 TEST_F(SourceVipTest, WaitsForTheLock) {
