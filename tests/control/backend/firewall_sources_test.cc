@@ -35,6 +35,8 @@ TEST(CoverAddresses, WholeBlocksAreOneEach) {
               ElementsAre("10.0.0.0/30"));
   EXPECT_THAT(Cover({"10.0.0.1", "10.0.0.2"}, 500), ElementsAre("10.0.0.1/32", "10.0.0.2/32"))
       << "neighbours, and not halves of one block";
+  EXPECT_THAT(Cover({"10.0.0.0", "10.0.0.2", "10.0.0.3"}, 500),
+              ElementsAre("10.0.0.0/32", "10.0.0.2/31"));
 }
 
 TEST(CoverAddresses, TooManyAreJoinedWithTheNearestFirst) {
@@ -42,6 +44,8 @@ TEST(CoverAddresses, TooManyAreJoinedWithTheNearestFirst) {
               ElementsAre("10.0.0.0/30", "10.0.1.9/32"));
   EXPECT_THAT(Cover({"10.0.0.1", "10.0.0.2", "10.0.1.9", "192.168.0.1"}, 2),
               ElementsAre("10.0.0.0/23", "192.168.0.1/32"));
+  EXPECT_THAT(Cover({"10.0.0.1", "10.0.0.2", "10.0.1.1", "10.0.1.2"}, 3),
+              ElementsAre("10.0.0.0/30", "10.0.1.1/32", "10.0.1.2/32"));
   EXPECT_THAT(Cover({"0.0.0.1", "255.0.0.1"}, 1), ElementsAre("0.0.0.0/0"));
 }
 

@@ -180,8 +180,12 @@ TEST_F(NodePlanTest, ABridgesDefaultRouteIsFoundNextToTheHostsOwn) {
   EXPECT_EQ(found(), both) << "equals";
   add("172.31.5.9", 3, 90);
   EXPECT_EQ(found(), both) << "not the best one";
-  host.routes_v4[1].metric = 39;
+  host.routes_v4[2].metric = 39;
   EXPECT_EQ(found(), "") << "the host's own one precedes it";
+  host.routes_v4[2].metric = 90;
+  add("10.90.7.1", 8, 1);
+  host.routes_v4[3].gateway.reset();
+  EXPECT_EQ(found(), both) << "on the link itself";
   host.routes_v4[1].metric = 41;
   host.routes_v4[0].destination = Prefix("10.0.0.0/8");
   EXPECT_EQ(found(), "") << "no default route";
@@ -218,6 +222,9 @@ TEST_F(NodePlanTest, AFamilyWithoutNetworkHasNothing) {
   EXPECT_EQ(Tunnels()[0].family, IpFamily::kV4);
   EXPECT_EQ(HostRouteConfigs(Make(), conf_, true).size(), 1u);
   EXPECT_EQ(Make().v6, std::nullopt);
+  EnableV6();
+  facts_.v6.reset();
+  EXPECT_EQ(Make().v6, std::nullopt) << "nor one without a PodCIDR";
 }
 
 // HNS has no overlay of IPv6.

@@ -31,6 +31,12 @@ host::EmulatedFirewallRule Other(const std::string& name, std::uint16_t port) {
   return {{name, port}, "Overlay Traffic"};
 }
 
+FirewallSources Of(std::initializer_list<const char*> prefixes) {
+  FirewallSources sources{std::vector<IpPrefix>(), ""};
+  for (const char* const prefix : prefixes) sources.prefixes->push_back(*IpPrefix::Parse(prefix));
+  return sources;
+}
+
 // A host whose firewall answers with `verdict`.
 class Firewall final : public weft::testing::HostView {
  public:
@@ -55,6 +61,15 @@ class TunnelFirewallTest : public ::testing::Test {
 };
 
 constexpr control::TimePoint kStart{std::chrono::hours(1)};
+
+std::vector<ledger::FirewallRule> Entered(ledger::NodeLedger& ledger) {
+  std::vector<ledger::FirewallRule> rules;
+  ledger.Use([&](ledger::Ledger& entered) -> ledger::NodeLedger::Written {
+    rules = entered.All<ledger::FirewallRule>();
+    return std::nullopt;
+  });
+  return rules;
+}
 
 TEST_F(TunnelFirewallTest, ARuleForEachPortOfTheTunnel) {
   firewall_.Allow(4789, {}, kStart);
@@ -146,11 +161,15 @@ TEST_F(TunnelFirewallTest, AnExistingRuleIsNotChanged) {
   host::HostState state = host_.state();
   state.firewall = {Other("OverlayTraffic4789UDP", 1)};
   host_.Replace(state);
-  firewall_.Allow(4789, {}, kStart);
+  const auto ledger = std::make_shared<ledger::NodeLedger>(folder_);
+  TunnelFirewall firewall(host_, ledger);
+  firewall.Allow(4789, {}, kStart);
   EXPECT_EQ(host_.state().firewall, state.firewall);
-  EXPECT_THAT(firewall_.condition().text(),
+  EXPECT_THAT(firewall.condition().text(),
               HasSubstr("the firewall rule OverlayTraffic4789UDP exists, but it is not for port "
                         "4789"));
+  EXPECT_THAT(Entered(*ledger),
+              ElementsAre(ledger::FirewallRule{"OverlayTraffic4789UDP", 4789, true}));
 }
 
 TEST_F(TunnelFirewallTest, ANewRuleIsEnteredAndAnExistingOneAsAdopted) {
@@ -164,12 +183,24 @@ TEST_F(TunnelFirewallTest, ANewRuleIsEnteredAndAnExistingOneAsAdopted) {
   Firewall refusing(host_, absl::PermissionDeniedError("access is denied"));
   TunnelFirewall(refusing, ledger).Allow(4790, {}, kStart);
   TunnelFirewall(host_, ledger).Allow(4789, {}, kStart);  // the next process
-  ledger->Use([](ledger::Ledger& entered) -> ledger::NodeLedger::Written {
-    EXPECT_THAT(entered.All<ledger::FirewallRule>(),
-                ElementsAre(ledger::FirewallRule{"OverlayTraffic8472UDP", 8472, true},
-                            ledger::FirewallRule{"OverlayTraffic4789UDP", 4789, false}));
-    return std::nullopt;
-  });
+  EXPECT_THAT(Entered(*ledger),
+              ElementsAre(ledger::FirewallRule{"OverlayTraffic8472UDP", 8472, true},
+                          ledger::FirewallRule{"OverlayTraffic4789UDP", 4789, false}));
+}
+
+// As where it is listed late.
+TEST_F(TunnelFirewallTest, ARuleThatWasMadeStaysEntered) {
+  class Late final : public weft::testing::HostView {
+   public:
+    using HostView::HostView;
+    absl::StatusOr<host::RuleOwner> FindFirewallRule(const std::string&) override {
+      return host::RuleOwner::kNone;
+    }
+  };
+  const auto ledger = std::make_shared<ledger::NodeLedger>(folder_);
+  Late late(host_);
+  TunnelFirewall(late, ledger).Allow(4789, {}, kStart);
+  EXPECT_THAT(Entered(*ledger), ElementsAre(ledger::FirewallRule{"OverlayTraffic4789UDP", 4789}));
 }
 
 // An administrator or a program altered it: others of that name are not ours to change.
@@ -179,10 +210,21 @@ TEST_F(TunnelFirewallTest, OurRuleIsCorrectedWhenItWasAlteredAndAForeignOneIsNot
   firewall.Allow(4789, {}, kStart);
   host::HostState state = host_.state();
   state.firewall[0].port = 1;
+  const auto log_of_check = [](TunnelFirewall& of, int minutes) {
+    ::testing::internal::CaptureStderr();
+    control::StartLog(control::LogFormat::kKlog, 0);
+    of.Allow(4789, {}, kStart + std::chrono::minutes(minutes));
+    return ::testing::internal::GetCapturedStderr();
+  };
   host_.Replace(state);
-  firewall.Allow(4789, {}, kStart + std::chrono::minutes(5));
+  TunnelFirewall next(host_, ledger);
+  EXPECT_EQ(log_of_check(next, 0), "") << "another version of flanneld may have made it so";
+  host_.Replace(state);
+  EXPECT_THAT(log_of_check(firewall, 5),
+              HasSubstr("the firewall rule OverlayTraffic4789UDP was altered: "));
   EXPECT_THAT(host_.state().firewall, ElementsAre(Ours(4789)));
   EXPECT_EQ(firewall.condition().text(), "");
+  EXPECT_EQ(log_of_check(firewall, 10), "");
 
   state.firewall = {Ours(4789), Other("OverlayTraffic8472UDP", 1)};
   host_.Replace(state);
@@ -202,25 +244,31 @@ TEST_F(TunnelFirewallTest, ANewPortReplacesOurRule) {
    public:
     using HostView::HostView;
     absl::Status RemoveFirewallRule(const std::string& rule) override {
-      if (refuse) return absl::PermissionDeniedError("access is denied");
-      return HostView::RemoveFirewallRule(rule);
+      return refusal.ok() ? HostView::RemoveFirewallRule(rule) : refusal;
     }
-    bool refuse = true;
+    absl::Status refusal = absl::PermissionDeniedError("access is denied");
   };
   Refusing refusing(host_);
   TunnelFirewall firewall(refusing, ledger);
   firewall.Allow(4790, {}, kStart);
   EXPECT_THAT(host_.state().firewall, ::testing::SizeIs(4));
   EXPECT_THAT(firewall.condition().text(), HasSubstr("access is denied"));
-  refusing.refuse = false;
+  refusing.refusal = absl::UnavailableError("its service is not running");
+  TunnelFirewall down(refusing, ledger);
+  down.Allow(4790, {}, kStart);
+  EXPECT_EQ(down.condition().text(), "") << "nothing is filtered";
+  refusing.refusal = absl::OkStatus();
   firewall.Allow(4790, {}, kStart + std::chrono::seconds(1));
   EXPECT_THAT(host_.state().firewall,
               ElementsAre(state.firewall[0], state.firewall[1], Ours(4790)));
   EXPECT_EQ(firewall.condition().text(), "");
-  ledger->Use([](ledger::Ledger& entered) -> ledger::NodeLedger::Written {
-    EXPECT_EQ(entered.All<ledger::FirewallRule>().size(), 2u);
-    return std::nullopt;
-  });
+  EXPECT_EQ(Entered(*ledger).size(), 2u);
+  refusing.refusal = absl::UnavailableError("its service is not running");
+  firewall.Allow(4791, Of({"192.168.1.11/32"}), kStart);
+  EXPECT_EQ(
+      firewall.condition().text(),
+      "--firewall-sources=peers has no effect: its service is not running; start it, or leave "
+      "the flag out");
 }
 
 // The answer was lost, not the call.
@@ -244,13 +292,12 @@ TEST_F(TunnelFirewallTest, AFailedRuleStaysEnteredUnlessItCertainlyDoesNotExist)
     host_.Replace({});
     Silent host(host_);
     host.answers = answers;
+    const ledger::FirewallRule rule{"OverlayTraffic4789UDP", 4789};
     TunnelFirewall(host, ledger).Allow(4789, {}, kStart);
+    EXPECT_THAT(Entered(*ledger), ElementsAre(rule));
     TunnelFirewall(host_, ledger).Allow(4789, {}, kStart);  // finds it there
-    ledger->Use([](ledger::Ledger& entered) -> ledger::NodeLedger::Written {
-      const ledger::FirewallRule rule{"OverlayTraffic4789UDP", 4789};
-      EXPECT_THAT(entered.All<ledger::FirewallRule>(), ElementsAre(rule));
-      return entered.Forget({rule});
-    });
+    EXPECT_THAT(Entered(*ledger), ElementsAre(rule));
+    ledger->Use([&](ledger::Ledger& entered) { return entered.Forget({rule}); });
   }
 }
 
@@ -260,11 +307,7 @@ TEST_F(TunnelFirewallTest, TheMarkDecidesWhoseARuleIs) {
   const auto ledger = std::make_shared<ledger::NodeLedger>(folder_);
   const auto adopted = [&] {
     std::vector<bool> each;
-    ledger->Use([&](ledger::Ledger& entered) -> ledger::NodeLedger::Written {
-      for (const ledger::FirewallRule& rule : entered.All<ledger::FirewallRule>())
-        each.push_back(rule.adopted);
-      return std::nullopt;
-    });
+    for (const ledger::FirewallRule& rule : Entered(*ledger)) each.push_back(rule.adopted);
     return each;
   };
   TunnelFirewall(host_).Allow(4789, {}, kStart);  // not entered
@@ -277,12 +320,6 @@ TEST_F(TunnelFirewallTest, TheMarkDecidesWhoseARuleIs) {
   EXPECT_THAT(adopted(), ElementsAre(true));
   TunnelFirewall(host_, ledger).Allow(4790, {}, kStart);
   EXPECT_THAT(host_.state().firewall, ElementsAre(state.firewall[0], Ours(4790)));
-}
-
-FirewallSources Of(std::initializer_list<const char*> prefixes) {
-  FirewallSources sources{std::vector<IpPrefix>(), ""};
-  for (const char* const prefix : prefixes) sources.prefixes->push_back(*IpPrefix::Parse(prefix));
-  return sources;
 }
 
 TEST_F(TunnelFirewallTest, TheSourcesAreThePeersAndChangeAtOnce) {
@@ -299,10 +336,7 @@ TEST_F(TunnelFirewallTest, TheSourcesAreThePeersAndChangeAtOnce) {
   }
   firewall.Allow(4789, Of({}), kStart);
   EXPECT_THAT(host_.state().firewall, ElementsAre()) << "the last peer left";
-  ledger->Use([](ledger::Ledger& entered) -> ledger::NodeLedger::Written {
-    EXPECT_TRUE(entered.All<ledger::FirewallRule>().empty());
-    return std::nullopt;
-  });
+  EXPECT_THAT(Entered(*ledger), ElementsAre());
 }
 
 TEST_F(TunnelFirewallTest, WhatCannotBeNarrowedIsReported) {
@@ -314,11 +348,15 @@ TEST_F(TunnelFirewallTest, WhatCannotBeNarrowedIsReported) {
   firewall_.Allow(4789, {}, kStart + std::chrono::minutes(5));
   EXPECT_EQ(firewall_.condition().text(), "");
 
-  host::HostState state;
-  state.firewall = {Other("OverlayTraffic4789UDP", 4789)};
+  const auto ledger = std::make_shared<ledger::NodeLedger>(folder_);
+  TunnelFirewall firewall(host_, ledger);
+  firewall.Allow(4790, {}, kStart);
+  host::HostState state = host_.state();
+  state.firewall[0] = Other("OverlayTraffic4789UDP", 4789);
   host_.Replace(state);
-  firewall_.Allow(4789, Of({"192.168.1.11/32"}), kStart);
-  EXPECT_EQ(firewall_.condition().text(),
+  firewall.Allow(4789, Of({"192.168.1.11/32"}), kStart);
+  EXPECT_THAT(host_.state().firewall, ElementsAre(state.firewall[0])) << "ours for 4790 went";
+  EXPECT_EQ(firewall.condition().text(),
             "--firewall-sources=peers has no effect: the firewall rule OverlayTraffic4789UDP of "
             "another program allows any address; remove that rule, and flanneld makes its own");
 }

@@ -91,6 +91,8 @@ TEST_F(HnsSinkTest, AReportShowsThatWorkIsInProgress) {
   gate->Open();
   ASSERT_TRUE(rig_.Holds());
   EXPECT_EQ(sink.Report().applied, 2u);
+  sink.SetSpec(rig_.spec);
+  EXPECT_TRUE(sink.Report().settled) << "nothing is to be done";
 }
 
 TEST_F(HnsSinkTest, Ipv6PeersAreIgnored) {

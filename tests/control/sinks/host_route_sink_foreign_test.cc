@@ -109,6 +109,7 @@ class ForeignRouteTest : public ::testing::Test {
 TEST_F(ForeignRouteTest, OneOfExactlyAPeersSubnetBlocksThatPeerAlone) {
   const Route rows[] = {
       With(To("10.244.1.0/24", ""), [](Route& r) { r.kind = RouteKind::kDerived; }),
+      With(To("10.244.1.0/24", "", kUpstream), [](Route& r) { r.kind = RouteKind::kDerived; }),
       With(To("10.244.1.0/24", "", 0), [](Route& r) { r.kind = RouteKind::kUnreachable; }),
       With(To("10.244.1.0/24", "192.0.2.1"), [](Route& r) { r.claimed = true; }),
       With(To("10.244.1.0/24", "192.0.2.1"), [](Route& r) { r.metric = 100; }),
@@ -116,6 +117,7 @@ TEST_F(ForeignRouteTest, OneOfExactlyAPeersSubnetBlocksThatPeerAlone) {
       To("10.244.1.0/24", "203.0.113.1"),           // on link of nothing
       To("10.244.1.0/24", "192.0.2.77"),            // on link, but not the peer
       To("10.244.1.0/24", "198.51.100.1", kOther),  // of another adapter
+      To("10.244.1.0/24", "192.0.2.1", kOther),
       To("10.244.1.0/24", "", kEth0),
   };
   for (const auto& make : {&Config, +[] { return OfTunnel(); }}) {
@@ -150,6 +152,41 @@ TEST_F(ForeignRouteTest, TheExistingRouteIsNamed) {
                             "unreachable route, which is not flanneld's, has this destination")));
 }
 
+// Of several adapters, or of one without a name.
+TEST_F(ForeignRouteTest, OneThatIsNotKnownToBeUpstreamsBlocksItsPeer) {
+  host.adapters[1].name.clear();
+  HostRouteConfig config = OfTunnel();
+  config.node_address = Address("203.0.113.9");  // of no adapter
+  for (const std::uint32_t adapter : {0u, kOther}) {
+    HostRouteSink fresh = Make(config);
+    host.routes = {To("10.244.1.0/24", "192.0.2.1", adapter)};
+    EXPECT_THAT(fresh.Resync(std::vector{a}).pending, ElementsAre(HasSubstr("not flanneld's")))
+        << adapter;
+  }
+}
+
+TEST_F(ForeignRouteTest, OneThatWasReadBeforeItsPeerCameBlocksItToo) {
+  host.routes = {To("10.244.1.0/24", "198.51.100.1", kOther)};
+  for (HostRouteSink* each : {&sink, &tunnel}) {
+    each->Resync({});
+    EXPECT_THAT(each->Update({{a}, {}}).pending, ElementsAre(HasSubstr("not flanneld's")));
+  }
+}
+
+TEST_F(ForeignRouteTest, OneOutsideOfTheNetworkBlocksItsPeerToo) {
+  host.routes = {To("10.99.1.0/24", "198.51.100.1", kOther)};
+  for (HostRouteSink* each : {&sink, &tunnel}) {
+    EXPECT_THAT(each->Resync(std::vector{MakePeer("x", "10.99.1.0/24", "192.0.2.1")}).pending,
+                ElementsAre(HasSubstr("not flanneld's")));
+  }
+}
+
+TEST_F(ForeignRouteTest, TheUnderlayIsTheGivenAdapterNotThatOfTheAddress) {
+  HostRouteConfig config = Config();
+  config.node_address = Address("198.51.100.9");
+  EXPECT_EQ(Make(config).Resync(std::vector{a}).applied, 1u);
+}
+
 // Of 100,000 peers a copy is 15 MB.
 TEST_F(ForeignRouteTest, ATunnelsSinkKeepsNoPeerAndAsksForTheOneThatItNames) {
   host.routes = {To("10.244.1.0/24", "198.51.100.1", kOther)};
@@ -162,13 +199,16 @@ TEST_F(ForeignRouteTest, ATunnelsSinkKeepsNoPeerAndAsksForTheOneThatItNames) {
 
 // An Update reads nothing: the kernel reports it.
 TEST_F(ForeignRouteTest, ARouteAddedSinceTheReadIsNotOverwritten) {
-  sink.Resync({});
   const Route foreign = With(To("10.244.1.0/24", "192.0.2.1"), [](Route& r) { r.claimed = true; });
-  host.routes = {foreign};
-  EXPECT_THAT(sink.Update({{a}, {}}).pending, ElementsAre(HasSubstr("file exists")));
-  EXPECT_THAT(host.routes, ElementsAre(foreign));
-  EXPECT_THAT(ledger.routes, IsEmpty()) << "not put by us";
-  EXPECT_THAT(sink.Retry().pending, ElementsAre(HasSubstr("which is not flanneld's")));
+  for (HostRouteSink* each : {&sink, &tunnel}) {
+    host.routes.clear();
+    each->Resync({});
+    host.routes = {foreign};
+    EXPECT_THAT(each->Update({{a}, {}}).pending, ElementsAre(HasSubstr("file exists")));
+    EXPECT_THAT(host.routes, ElementsAre(foreign));
+    EXPECT_THAT(ledger.routes, IsEmpty()) << "not put by us";
+    EXPECT_THAT(each->Retry().pending, ElementsAre(HasSubstr("which is not flanneld's")));
+  }
 }
 
 // ---- routes of upstream's flanneld
@@ -213,6 +253,21 @@ TEST_F(ForeignRouteTest, OneOnOurOwnDeviceIsTakenOverWithoutAnEntry) {
   tunnel.Resync(std::vector{a});
   EXPECT_THAT(host.routes, ElementsAre(into_tunnel));
   EXPECT_THAT(ledger.former, IsEmpty());
+}
+
+// Its file and folder are not made for them.
+TEST_F(ForeignRouteTest, TheTunnelsRoutesLeaveTheLedgerAlone) {
+  class Untouched final : public RouteLedger {
+    RouteKeys Owned(const IpPrefix&) override { return Touch(), RouteKeys(); }
+    void Intend(const RouteKeys&) override { Touch(); }
+    void IntendTakeover(const std::vector<FormerRoute>&) override { Touch(); }
+    void Forget(const RouteKeys&) override { Touch(); }
+    static void Touch() { ADD_FAILURE() << "it is used"; }
+  } untouched;
+  HostRouteSink fresh(host, OfTunnel(), &untouched);
+  host.routes = {To("10.244.1.0/24", "", kTunnel)};
+  EXPECT_EQ(fresh.Resync(std::vector{a}).applied, 1u);
+  EXPECT_EQ(fresh.Update({{b}, {a.subnet}}).applied, 1u);
 }
 
 TEST_F(ForeignRouteTest, OneToNoPeerStays) {
@@ -280,12 +335,19 @@ TEST_F(ForeignRouteTest, TheLinksOwnIsNeverReplaced) {
     }
     host.routes = {links};
     for (int round = 0; round < 3; ++round, now += minutes(1)) {
-      EXPECT_THAT(fresh.Retry().pending,
-                  ElementsAre(HasSubstr("a route dev other (made by the system)")));
+      const lease::SinkReport report = fresh.Retry();
+      EXPECT_THAT(report.pending, ElementsAre(HasSubstr("a route dev other (made by the system)")));
+      if (!contested) EXPECT_THAT(report.notes, IsEmpty());
       EXPECT_THAT(host.routes, ElementsAre(links));
     }
     host.routes.clear();
     EXPECT_EQ(fresh.Retry().applied, 1u);
+    const Route beside = With(links, [](Route& route) { route.metric = 100; });
+    host.routes = {theirs, beside};
+    now += minutes(11);
+    EXPECT_EQ(fresh.Retry().applied, 1u) << "it is not in the way";
+    EXPECT_THAT(host.routes, ElementsAre(beside, to_a));
+    host.routes.clear();
     fresh.Resync({});
   }
 }
@@ -330,6 +392,12 @@ TEST_F(ForeignRouteTest, AContestIsOverWithItsPeer) {
   }
   EXPECT_THAT(sink.Update({{}, {a.subnet}}).notes, IsEmpty());
   EXPECT_THAT(host.routes, ElementsAre(theirs)) << "foreign to the end";
+  host.routes.clear();
+  sink.Resync(std::vector{a});
+  host.routes = {theirs};
+  EXPECT_THAT(sink.Retry().notes, SizeIs(1));
+  sink.Resync({});
+  EXPECT_THAT(sink.Retry().notes, IsEmpty());
 }
 
 // A route that is only missing is restored whenever that is detected.
@@ -371,6 +439,7 @@ TEST_F(ForeignRouteTest, OneThatPrecedesOursIsReportedAndKept) {
     const lease::SinkReport report = fresh.Retry();
     EXPECT_EQ(report.applied, row.precedes ? 0u : 1u) << row.description;
     EXPECT_EQ(report.failed, row.precedes ? 1u : 0u) << row.description;
+    EXPECT_THAT(report.notes, IsEmpty()) << row.description;
     if (row.precedes)
       EXPECT_THAT(report.pending, ElementsAre(HasSubstr("has no effect"))) << row.description;
     else
@@ -378,6 +447,32 @@ TEST_F(ForeignRouteTest, OneThatPrecedesOursIsReportedAndKept) {
     EXPECT_THAT(host.routes, SizeIs(2)) << row.description;
     host.routes.clear();
   }
+}
+
+TEST_F(ForeignRouteTest, OfTwoThatPrecedeTheOneThatHasEffectIsNamed) {
+  HostRouteSink fresh = Make(OfTunnel(IpFamily::kV6));
+  const lease::Peer peer = MakePeer("a", "fd00:244:0:1::/64", "2001:db8::1");
+  fresh.Resync(std::vector{peer});
+  std::uint32_t metric = 1000;
+  for (const std::uint32_t adapter : {kOther, kEth0}) {
+    const Route other =
+        With(To("fd00:244:0:1::/64", "", adapter), [&](Route& r) { r.metric = metric; });
+    host.routes.insert(host.routes.end() - 1, other);
+    metric = 256;
+  }
+  EXPECT_THAT(fresh.Retry().pending, ElementsAre(HasSubstr("has no effect: a route dev eth0, ")));
+}
+
+TEST_F(ForeignRouteTest, AStaleOrWrongOneOfOursThatIsPrecededIsReportedOnce) {
+  const Route other = With(To("10.244.1.0/24", "192.0.2.5"), [](Route& r) { r.claimed = true; });
+  host.routes = {other, With(to_a, [](Route& r) { r.onlink = true; })};
+  host.failing = {a.subnet};
+  lease::SinkReport report = sink.Resync(std::vector{a});
+  EXPECT_EQ(report.applied, 0u);
+  EXPECT_THAT(report.pending, SizeIs(1));
+  report = sink.Resync({});
+  EXPECT_EQ(report.applied, 0u);
+  EXPECT_THAT(report.pending, ElementsAre(HasSubstr("operation not permitted")));
 }
 
 // A move would overwrite the first one that the kernel finds.
@@ -411,7 +506,14 @@ TEST_F(ForeignRouteTest, ChangesOfUnrelatedRoutesAreIgnored) {
       {"a foreign one was removed from our place",
        {{To("10.244.1.0/24", "192.0.2.5"), true, false}},
        true},
+      {"another in our place, with our mark",
+       {{Marked(To("10.244.1.0/24", "192.0.2.5")), false, false}},
+       true},
       {"ours without its mark", {{To("10.244.1.0/24", "192.0.2.1"), false, false}}, true},
+      {"ours on link", {{With(to_a, [](Route& r) { r.onlink = true; }), false, false}}, true},
+      {"ours as unreachable",
+       {{With(to_a, [](Route& r) { r.kind = RouteKind::kUnreachable; }), false, false}},
+       true},
       {"of no peer", {{To("10.244.9.0/24", "192.0.2.5"), true, false}}, false},
       {"a full table", {{To("198.18.0.0/15", "192.0.2.5"), true, false}}, false},
       {"a part of a peer's", {{To("10.244.1.0/25", "192.0.2.5"), false, false}}, false},
@@ -426,6 +528,9 @@ TEST_F(ForeignRouteTest, ChangesOfUnrelatedRoutesAreIgnored) {
   };
   for (const auto& row : rows)
     EXPECT_EQ(both.IsConcernedBy(row.changes), row.concerned) << row.description;
+  EXPECT_FALSE(sink.IsConcernedBy({{adapter_only, false, true}})) << "not read yet";
+  tunnel.Resync({});
+  EXPECT_FALSE(tunnel.IsConcernedBy({{To("192.0.2.128/25", "192.0.2.5"), false, false}}));
 }
 
 TEST_F(ForeignRouteTest, WrittenRoutesAreUnverifiedUntilTheyAreRead) {
@@ -504,6 +609,33 @@ TEST_F(WindowsRouteTest, ARouteAddedSinceTheReadIsNotEntered) {
   host.routes = {to_a};
   sink.Update({{a}, {}});
   EXPECT_THAT(ledger.routes, IsEmpty());
+}
+
+TEST_F(WindowsRouteTest, UpstreamsStaysWhileOursIsRefused) {
+  class Refusing final : public testing::FakeHost {
+    std::vector<absl::Status> ReplaceRoutes(const std::vector<Route>& desired) override {
+      return std::vector<absl::Status>(desired.size(), absl::UnavailableError("not now"));
+    }
+  } refusing;
+  refusing.windows = refusing.adds_next_to = true;
+  refusing.adapters = host.adapters;
+  const Route upstreams = Marked(To("10.244.1.0/24", "10.244.1.0", kUpstream));
+  refusing.routes = {upstreams};
+  EXPECT_THAT(HostRouteSink(refusing, Config()).Resync(std::vector{a}).pending,
+              ElementsAre("route 10.244.1.0/24 via 192.0.2.1 dev eth0: not now"));
+  EXPECT_THAT(refusing.routes, ElementsAre(upstreams));
+}
+
+TEST_F(WindowsRouteTest, AnIpv6RouteHasNoMetricOfItsOwnThere) {
+  HostRouteConfig config = Config();
+  config.family = IpFamily::kV6;
+  config.network = Prefix("fd00:244::/48");
+  host.adapters[0].addresses.push_back({Address("2001:db8::9"), 64});
+  HostRouteSink v6 = Make(config);
+  v6.Resync(std::vector{MakePeer("a", "fd00:244:0:1::/64", "2001:db8::1")});
+  host.routes.push_back(With(Marked(To("fd00:244:0:1::/64", "2001:db8::77", kOther)),
+                             [](Route& r) { r.metric = 256; }));
+  EXPECT_EQ(v6.Retry().applied, 1u) << "ours, of metric 0, comes first";
 }
 
 TEST_F(WindowsRouteTest, AReplacedRouteIsRestoredNextToTheForeignOne) {

@@ -291,7 +291,7 @@ TEST_F(HostRouteSinkTest, APeerBehindARouterInsideTheLinksPrefixUsesTheTunnel) {
 
 TEST_F(HostRouteSinkTest, ARouterThatComesAndGoesMovesThePeersBehindIt) {
   host.adapters[0].addresses = {{Address("10.4.0.9"), 8}};
-  const std::vector peers{MakePeer("p", "10.244.5.0/24", "10.5.0.3")};
+  const std::vector peers{MakePeer("p", "10.244.5.0/24", "10.5.0.3"), far};
   sink.Resync(std::vector<lease::Peer>{});
   both.Resync(peers);
   const host::Route router = NotMarked(Direct("10.5.0.0/16", "10.4.0.1"));
@@ -301,13 +301,17 @@ TEST_F(HostRouteSinkTest, ARouterThatComesAndGoesMovesThePeersBehindIt) {
   EXPECT_TRUE(concerns(both, router));
   EXPECT_FALSE(concerns(sink, router)) << "without a tunnel";
   EXPECT_FALSE(concerns(both, NotMarked(Direct("192.0.2.0/24", "10.4.0.1"))));
+  EXPECT_FALSE(concerns(both, NotMarked(Direct("10.0.0.0/8", "10.4.0.1")))) << "the link's own";
+  EXPECT_FALSE(concerns(both, Direct("10.5.0.0/16", "10.4.0.1"))) << "ours";
   host.routes.push_back(router);
   both.Retry();
-  EXPECT_THAT(host.routes, UnorderedElementsAre(router, Tunnelled("10.244.5.0/24")));
+  EXPECT_THAT(host.routes,
+              UnorderedElementsAre(router, Tunnelled("10.244.5.0/24"), Tunnelled("10.244.3.0/24")));
   std::erase(host.routes, router);
   EXPECT_TRUE(concerns(both, router, /*gone=*/true));
   both.Retry();
-  EXPECT_THAT(host.routes, ElementsAre(Direct("10.244.5.0/24", "10.5.0.3")));
+  EXPECT_THAT(host.routes, UnorderedElementsAre(Direct("10.244.5.0/24", "10.5.0.3"),
+                                                Tunnelled("10.244.3.0/24")));
 }
 
 TEST_F(HostRouteSinkTest, AConditionNamesTheDeviceOfItsRoute) {
@@ -348,10 +352,14 @@ TEST_F(HostRouteSinkTest, AResyncMovesTheSameWay) {
 }
 
 TEST_F(HostRouteSinkTest, StaleRoutesOnTheTunnelAreRemovedAndForeignOnesStay) {
-  const host::Route foreign = NotMarked(Tunnelled("10.244.8.0/24"));
-  host.routes = {Tunnelled("10.244.9.0/24"), foreign};
+  std::vector<host::Route> foreign = {NotMarked(Tunnelled("10.244.8.0/24")),
+                                      Tunnelled("10.244.7.0/24"), Tunnelled("10.244.6.0/24")};
+  foreign[1].kind = host::RouteKind::kDerived;
+  foreign[2].adapter_index = kEth0;
+  host.routes = foreign;
+  host.routes.push_back(Tunnelled("10.244.9.0/24"));
   both.Resync({});
-  EXPECT_THAT(host.routes, ElementsAre(foreign));
+  EXPECT_EQ(host.routes, foreign);
 }
 
 // ---- the ledger
@@ -421,6 +429,13 @@ TEST_F(HostRouteLedgerTest, ARefusedOneStaysEnteredWhileItIsDesired) {
   host.failing = {a.subnet};
   entered.Resync(std::vector{a});
   EXPECT_EQ(ledger.routes.size(), 1u) << "perhaps it was put";
+  host.failing.clear();
+  host.routes = {NotMarked(Direct("10.244.1.0/24", "192.0.2.77"))};
+  EXPECT_THAT(entered.Update({{b}, {}}).pending, ElementsAre(HasSubstr("file exists")));
+  EXPECT_EQ(ledger.routes.size(), 2u) << "still perhaps";
+  host.routes.clear();
+  host.failing = {a.subnet};
+  entered.Update({{}, {b.subnet}});
   entered.Update({{}, {a.subnet}});
   entered.Retry();
   EXPECT_THAT(ledger.routes, IsEmpty());
@@ -464,6 +479,18 @@ TEST_F(HostRouteSinkTest, WhileTheHostCannotBeReadNothingIsTouchedAndTheRetryRea
   EXPECT_THAT(report.refused, ElementsAre(HasSubstr("\"far\"")));
 }
 
+TEST_F(HostRouteSinkTest, WithoutTheAdaptersNothingIsTouchedEither) {
+  class Blind final : public testing::FakeHost {
+    absl::StatusOr<std::vector<host::Adapter>> Adapters() override {
+      return absl::UnavailableError("netlink: out of memory");
+    }
+  };
+  Blind blind;
+  EXPECT_THAT(HostRouteSink(blind, Config()).Resync(std::vector{a}).pending,
+              ElementsAre("routes of eth0 cannot be read: netlink: out of memory"));
+  EXPECT_THAT(blind.done, IsEmpty());
+}
+
 TEST_F(HostRouteSinkTest, AnAdapterThatIsGoneOrDownIsWaitedFor) {
   host.adapters[0].up = false;
   EXPECT_THAT(sink.Resync(std::vector{a}).pending,
@@ -493,7 +520,9 @@ TEST_F(HostRouteSinkTest, ARouteThatWasLostAndPutBackIsReportedOnce) {
     EXPECT_EQ(report.restored_one, "route 10.244.1.0/24 via 192.0.2.1 dev eth0");
     EXPECT_EQ(each->Retry().restored, 0u);
     host.routes.clear();
-    EXPECT_EQ(each->Resync(std::vector{a, b}).restored, 2u) << "far's is not desired any more";
+    report = each->Resync(std::vector{a, b});
+    EXPECT_EQ(report.restored, 2u) << "far's is not desired any more";
+    EXPECT_EQ(report.restored_one, "route 10.244.1.0/24 via 192.0.2.1 dev eth0");
   }
 }
 

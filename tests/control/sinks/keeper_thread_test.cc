@@ -27,7 +27,8 @@ struct Scene {
   std::mutex mutex;
   std::condition_variable changed;
   hns::OnNotification notify;
-  int subscriptions = 0, in_query = 0, rechecks = 0, asked = 0;
+  int subscriptions = 0, unsubscriptions = 0, in_query = 0, rechecks = 0, asked = 0;
+  int refused = 0;  // queries to come that find the service gone
   bool queries_return = true;
   std::optional<hns::Guid> endpoint;
   std::vector<int> rounds;  // of each keeper
@@ -48,7 +49,7 @@ struct Scene {
   }
 };
 
-// Succeeds with nothing; a query may hang.
+// Succeeds with nothing; a query may hang, and a subscription has ended with the service.
 class Api final : public hns::Api {
  public:
   explicit Api(std::shared_ptr<Scene> scene) : scene_(std::move(scene)) {}
@@ -59,6 +60,14 @@ class Api final : public hns::Api {
       scene_->changed.notify_all();
       scene_->changed.wait(lock, [this] { return scene_->queries_return; });
       --scene_->in_query;
+      if (scene_->refused > 0) {
+        --scene_->refused;
+        return {hns::hresult::kNoMoreEndpoints};
+      }
+    }
+    if (call.operation == hns::Operation::kUnsubscribe) {
+      ++scene_->unsubscriptions;
+      return {hns::hresult::kNoMoreEndpoints};
     }
     if (call.operation != hns::Operation::kSubscribe) return {};
     ++scene_->subscriptions;
@@ -200,6 +209,17 @@ TEST_F(KeeperThreadTest, NetworksAndTheKeepersOwnEndpointAreInspected) {
   }
 }
 
+TEST_F(KeeperThreadTest, AServiceThatWasGoneForACallIsSubscribedToAgainOnce) {
+  const auto thread = Start();
+  scene_->Set([&] { scene_->refused = 1; });
+  thread->Post([](Keeper& keeper) {
+    for (int n = 0; n < 2; ++n) keeper.Query();
+  });
+  for (int n = 0; n < 2; ++n) AwaitRound(*thread);
+  EXPECT_EQ(scene_->unsubscriptions, 1);
+  EXPECT_EQ(scene_->subscriptions, 2);
+}
+
 TEST_F(KeeperThreadTest, ACallThatHangsIsNamed) {
   const auto thread = Start();
   scene_->Set([&] { scene_->queries_return = false; });
@@ -235,6 +255,7 @@ TEST_F(KeeperThreadTest, FactsOfAnAbandonedKeeperAreNotPublished) {
   scene_->Set([&] { scene_->queries_return = true; });
   ASSERT_TRUE(scene_->Until([&] { return scene_->ended[0]; }));
   EXPECT_EQ(scene_->rounds[0], 2) << "it ended its round";
+  EXPECT_EQ(scene_->unsubscriptions, 1) << "and its subscription";
   EXPECT_EQ(thread->State().outcome.keeper, 1u);
 }
 

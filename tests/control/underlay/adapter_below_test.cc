@@ -92,6 +92,14 @@ TEST(AdapterBelow, IsFoundByItsNameElseByTheMac) {
   }
 }
 
+TEST(AdapterBelow, AmongOthersANicThatIsNotListedIsUnknown) {
+  InterfaceChoice underlay;
+  underlay.index = 1;
+  underlay.name = "Ethernet";
+  EXPECT_EQ(AdapterBelow(underlay, {Nic(2, "Ethernet 2", "00:15:5d:00:00:0b")}), AdapterHint());
+  EXPECT_EQ(AdapterBelow(underlay, {}), (AdapterHint{"Ethernet", "", ""}));
+}
+
 TEST(AdapterBelow, WithoutAMacNothingIsTheSame) {
   InterfaceChoice underlay;
   underlay.index = 1;

@@ -80,7 +80,9 @@ TEST(HostNeeds, AreNotAddressesByWhichNoNeighbourIsReached) {
       {"without link", "br0", true, false, "10.71.3.1", 16, false, true},
       {"single", "dummy0", true, true, "10.71.3.1", 32, false, true},
       {"single, IPv6", "dummy0", true, true, "fd71::1", 128, false, true},
+      {"no length of a prefix", "eth1", true, true, "10.71.3.1", 33, false, true},
       {"an internal switch", "vEthernet (nat)", true, true, "10.71.3.1", 20, false, true},
+      {"wireless", "Wi-Fi", true, true, "10.71.3.1", 16, false, false},
       {"the way out", "eth0", true, true, "10.71.3.1", 32, true, false},
       {"the way out, down", "eth0", false, true, "10.71.3.1", 16, true, false},
       {"the way out, without link", "eth0", true, false, "10.71.3.1", 16, true, false},
@@ -93,6 +95,7 @@ TEST(HostNeeds, AreNotAddressesByWhichNoNeighbourIsReached) {
     adapter.name = row.adapter;
     adapter.up = row.up;
     adapter.link = row.link;
+    adapter.wireless = adapter.name == "Wi-Fi";
     adapter.addresses = {{Address(row.address), row.length}};
     host::Route& out = host.routes_v4.emplace_back();
     out.gateway = Address("192.0.2.254");
@@ -112,6 +115,14 @@ TEST(HostNeeds, AreNotAddressesByWhichNoNeighbourIsReached) {
               nullptr)
         << "of the underlay, whatever its link";
   }
+}
+
+TEST(HostNeeds, AreNotInTheOwnSubnet) {
+  lease::OwnIdentity own;
+  own.v4.subnet = Prefix("10.244.3.0/24");
+  HostNeeds().Fill(own, {ClaimOf(Address("10.244.3.1"), "a"), ClaimOf(Address("10.244.4.1"), "b")},
+                   {Address("10.244.3.9")}, {});
+  EXPECT_THAT(Texts(own.v4.claims), ElementsAre("10.244.4.1/32: b 10.244.4.1"));
 }
 
 // HNS removes an adapter's address for many seconds when it makes a vSwitch.

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "tests/support/fake_host.h"
 #include "tests/support/lease_makers.h"
 
 namespace weft::underlay {
@@ -183,14 +184,16 @@ TEST_F(InterfaceChoiceTest, WithoutAFlagTheInternalIpComesBeforeMetrics) {
 // A loopback's address that routers announce, a switch for containers, an address that is ending.
 TEST_F(InterfaceChoiceTest, AnInternalIpThatCarriesNoTrafficOfTheNodeIsNoChoice) {
   facts_.adapters[1].addresses[3].deprecated = true;
+  facts_.adapters[1].addresses.push_back({Address("169.254.7.1"), 16});
   facts_.adapters[0].loopback = true;
-  for (const char* ip : {"127.0.0.1", "172.16.31.200", "fd00:1::18"}) {
+  for (const char* ip : {"127.0.0.1", "172.16.31.200", "169.254.7.1", "fd00:1::18"}) {
     request_.node_ips = {Address(ip)};
     EXPECT_EQ(Choose().name, "eth0") << ip;
   }
   facts_.adapters.push_back(AdapterWith(5, "", {"172.31.0.1"}));
   request_.node_ips = {Address("172.31.0.1")};
-  for (const char* name : {"vEthernet (nat)", "vEthernet (HNS Internal NIC)"}) {
+  for (const char* name :
+       {"vEthernet (nat)", "vEthernet (Default Switch)", "vEthernet (HNS Internal NIC)"}) {
     facts_.adapters.back().name = name;
     request_.windows = false;
     EXPECT_EQ(Choose().name, name);
@@ -211,6 +214,9 @@ TEST_F(InterfaceChoiceTest, AnAddressOfPodsIsTakenOnlyWhereAFlagNamesIt) {
   std::vector<host::AssignedAddress>& of_eth0 = facts_.adapters[2].addresses;
   of_eth0.insert(of_eth0.begin(), {Address("10.77.4.1"), 24});
   EXPECT_EQ(Choose().v4->address, Address("10.0.0.5")) << "on the same adapter, too";
+  request_.node_ips = {Address("10.77.4.1")};
+  EXPECT_EQ(Choose().v4->address, Address("10.0.0.5"));
+  request_.node_ips.clear();
   request_.iface_regex = {"^10[.]77"};
   EXPECT_THAT(Error(), HasSubstr("--iface-regex=^10[.]77: matches neither"));
   request_.iface_regex.clear();
@@ -219,6 +225,9 @@ TEST_F(InterfaceChoiceTest, AnAddressOfPodsIsTakenOnlyWhereAFlagNamesIt) {
                                  "between nodes: its address is in this node's podCIDR"));
   request_.iface = {"10.77.4.2"};
   EXPECT_EQ(Choose().v4->address, Address("10.77.4.2"));
+  facts_.adapters.push_back(AdapterWith(9, "br6", {"fd77:0:0:4::1"}));
+  request_.iface = {"br6"};
+  EXPECT_THAT(Error(), HasSubstr("adapter br6 has no IPv4 address. Adapters here"));
 }
 
 // Another program puts the node's address, or a default route, on it.
@@ -285,6 +294,9 @@ TEST_F(InterfaceChoiceTest, WhatIsPublishedDecidesWhatIsOtherwiseEqualAlone) {
   facts_.routes_v4 = {DefaultVia(3, 100), DefaultVia(2, 100)};
   request_.published = {Address("172.16.31.200")};
   EXPECT_EQ(Choose().v4->address, Address("172.16.31.200"));
+  request_.published.push_back(Address("10.0.0.5"));
+  EXPECT_EQ(Choose().name, "eth0") << "the first, where both have one";
+  request_.published.pop_back();
   facts_.routes_v4 = {DefaultVia(3, 99), DefaultVia(2, 100)};
   EXPECT_EQ(Choose().name, "eth0");
   request_.iface = {"dummy0"};
@@ -314,6 +326,9 @@ TEST_F(InterfaceChoiceTest, OtherRoutesAreNoDefaultRoutes) {
   facts_.routes_v4.back().destination = *IpPrefix::Parse("0.0.0.0/1");
   EXPECT_EQ(Choose().name, "eth0");
   facts_.routes_v4.push_back(DefaultVia(77, 0));  // of an adapter that is gone
+  EXPECT_EQ(Choose().name, "eth0");
+  facts_.routes_v4.push_back(DefaultVia(2, 0));
+  facts_.routes_v4.back().kind = host::RouteKind::kUnreachable;
   EXPECT_EQ(Choose().name, "eth0");
 }
 
@@ -439,6 +454,7 @@ TEST_F(InterfaceChoiceTest, OnWindowsApipaIsNoAddressUnlessItIsNamed) {
                     HasSubstr("adapter Ethernet has no IPv4 address"));
     }
   }
+  EXPECT_FALSE(IsUnset(Address("fe80::1"))) << "IPv6 has it besides another";
 }
 
 TEST_F(InterfaceChoiceTest, OnWindowsWirelessAdaptersAndInternalSwitchesMustBeNamed) {
@@ -467,6 +483,7 @@ TEST_F(InterfaceChoiceTest, OnWindowsWirelessAdaptersAndInternalSwitchesMustBeNa
   EXPECT_EQ(Choose().name, "vEthernet (nat) 2")
       << "HNS was seen to give a switch with a NIC that name";
   facts_.adapters[1].name = "vEthernet (nat)";
+  facts_.adapters[0].mac = *MacAddress::Parse("02:00:00:00:00:08");
   EXPECT_THAT(Error(),
               AllOf(HasSubstr("this host has none but that of Wi-Fi (it is wireless), and that "
                               "of vEthernet (nat) (its switch has no NIC), and that of"),
@@ -507,6 +524,12 @@ TEST_F(InterfaceChoiceTest, OnWindowsANameFollowsItsMac) {
     EXPECT_THAT(Error(), HasSubstr("adapter Ethernet has no IPv4 address")) << "no MAC";
     facts_.adapters[0].mac = facts_.adapters[2].mac = nic;
   }
+  facts_.adapters.push_back(AdapterWith(12, "vEthernet (Ethernet)", {"10.0.1.9"}));
+  facts_.adapters.back().mac = nic;
+  EXPECT_EQ(Choose().index, 12u) << "of two with the MAC the one with the name";
+  request_.iface_regex.clear();
+  request_.iface = {"missing0"};
+  EXPECT_THAT(Error(), HasSubstr("--iface=missing0: no adapter has that name"));
 }
 
 // Pods and machines have adapters "vEthernet (LAN)", too.
@@ -579,6 +602,10 @@ TEST_F(InterfaceChoiceTest, ANameFollowsItsAddressesToTheVirtualSwitchAndBack) {
   EXPECT_EQ(Choose().index, 4u);
   facts_.adapters.pop_back();
   EXPECT_EQ(Choose().index, 4u);
+  facts_.adapters.push_back(AdapterWith(10, "vEthernet (LAN) 2", {}));
+  facts_.adapters.push_back(AdapterWith(11, "vEthernet (vEthernet (LAN) 2)", {"10.0.0.8"}));
+  request_.iface = {"vEthernet (LAN) 2"};
+  EXPECT_EQ(Choose().index, 11u);
 }
 
 TEST_F(InterfaceChoiceTest, ANameIsFollowedForTheFamiliesThatAreDesired) {
@@ -593,6 +620,7 @@ TEST_F(InterfaceChoiceTest, ANameIsFollowedForTheFamiliesThatAreDesired) {
       {"moved", true, false, {}, {"10.0.0.7"}, 9},
       {"moved, both", true, true, {}, {"10.0.0.7", "fd00::7"}, 9},
       {"half of it moved", true, true, {"fd00::7"}, {"10.0.0.7", "fd00::8"}, 9},
+      {"the other half moved", true, true, {"10.0.0.7"}, {"10.0.0.8", "fd00::7"}, 9},
       {"IPv6 alone stays", false, true, {"fd00::7"}, {"10.0.0.7", "fd00::8"}, 4},
       {"IPv4 alone stays", true, false, {"10.0.0.7"}, {"10.0.0.8", "fd00::8"}, 4},
   };
@@ -667,6 +695,27 @@ TEST_F(InterfaceChoiceTest, MalformedFlagsAreNamed) {
   request_.iface_regex.clear();
   request_.iface_can_reach = "example.org";
   EXPECT_THAT(Error(), HasSubstr("--iface-can-reach=example.org is not an IP address"));
+}
+
+struct HalfReadHost : ::weft::testing::FakeHost {
+  absl::StatusOr<std::vector<Adapter>> Adapters() override {
+    if (!unread) return absl::UnavailableError("unread");
+    return FakeHost::Adapters();
+  }
+  absl::StatusOr<std::vector<Route>> Routes(IpFamily family, std::uint32_t adapter) override {
+    if (family == unread) return absl::UnavailableError("unread");
+    return FakeHost::Routes(family, adapter);
+  }
+  std::optional<IpFamily> unread;  // the routes of it; absent: the adapters
+};
+
+TEST(ReadHostFacts, NeedsTheAdaptersAndTheRoutesOfBothFamilies) {
+  HalfReadHost host;
+  EXPECT_EQ(ReadHostFacts(host).status(), absl::UnavailableError("unread"));
+  for (IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    host.unread = family;
+    EXPECT_EQ(ReadHostFacts(host).status(), absl::UnavailableError("unread"));
+  }
 }
 
 }  // namespace

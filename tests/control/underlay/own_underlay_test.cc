@@ -85,7 +85,9 @@ TEST(OwnUnderlayTest, TheNodesInternalIpAndWhatItPublishesArePartOfTheRequest) {
 TEST(OwnUnderlayTest, AnInternalIpOfPodsIsNotFollowedAndIsACondition) {
   lease::OwnNode node;
   node.v4.subnet = *IpPrefix::Parse("192.0.2.128/26");
-  node.internal_ips = {*IpAddress::Parse("192.0.2.129")};
+  node.v6.subnet = *IpPrefix::Parse("fd01::/64");  // not enabled
+  node.internal_ips = {*IpAddress::Parse("192.0.2.129"), *IpAddress::Parse("192.0.2.1"),
+                       *IpAddress::Parse("fd01::1")};
   for (const bool kube : {true, false}) {
     config::Options options;
     options.kube_subnet_mgr = kube;
@@ -96,6 +98,8 @@ TEST(OwnUnderlayTest, AnInternalIpOfPodsIsNotFollowedAndIsACondition) {
               "the kubelet reports InternalIP 192.0.2.129, a pod's, in 192.0.2.128/26: the API "
               "server does not reach the kubelet; start it with --node-ip=192.0.2.1");
   }
+  node.v4.subnet.reset();
+  EXPECT_EQ(PublicIpCondition({}, node, InterfaceChoice()), "");
 }
 
 // A changed overwrite is published, and the node stays where it is.
@@ -157,7 +161,8 @@ TEST(OwnUnderlayTest, AnotherPublishedAddressIsACondition) {
   both.v6 = {*IpAddress::Parse("fd00::1"), *IpAddress::Parse("fd00::1")};
   node.v6.published_public_ip = IpAddress::Parse("fd00::9");
   EXPECT_THAT(PublicIpCondition({}, node, both),
-              HasSubstr("equal; the leases announce this node as fd00::9,"));
+              HasSubstr("equal; the leases announce this node as fd00::9, but the interface gives "
+                        "fd00::1 on eth0"));
   both.v6->configured = true;
   node.v6.node_public_ip = "fd00::1";
   EXPECT_THAT(PublicIpCondition({}, node, both),
@@ -272,6 +277,27 @@ TEST(OwnUnderlayTest, UnderHostGwAnotherDeviceMayHaveThePublicAddressToo) {
   control::NetConf conf;
   conf.type = control::BackendType::kHostGw;
   EXPECT_TRUE(ChooseUnderlay(options, conf, std::nullopt, host).ok());
+}
+
+TEST(OwnUnderlayTest, WhereNothingFitsTheTypeDoesNotMatter) {
+  config::Options options;
+  options.iface = {"missing0"};
+  for (const auto type : {control::BackendType::kVxlan, control::BackendType::kHostGw}) {
+    control::NetConf conf;
+    conf.type = type;
+    EXPECT_TRUE(
+        absl::IsNotFound(ChooseUnderlay(options, conf, lease::OwnNode(), TwoAdapters()).status()));
+  }
+}
+
+TEST(OwnUnderlayTest, UnderHnsAWirelessAdapterIsPassedOver) {
+  HostFacts host = TwoAdapters();
+  host.adapters[0].wireless = true;
+  host.routes_v4.push_back(host.routes_v4[0]);
+  host.routes_v4[1].adapter_index = 2;
+  config::Options options;
+  options.data_plane = config::DataPlane::kHns;
+  EXPECT_EQ(ChooseUnderlay(options, {}, std::nullopt, host)->name, "eth1");
 }
 
 TEST(OwnUnderlayTest, UnderHostGwAFlagIsWrongBeforeTheNodeIsKnown) {

@@ -163,6 +163,11 @@ TEST(UnderlayKeeperTest, WhatNeverMovesTheNode) {
          n.PlugTwin("dummy3");
          n.Named("eth0").up = false;
        }},
+      {"no flag", Nothing, "an adapter before it has its address and prefix",
+       [](Node& n) {
+         n.PlugTwin("eth9");
+         n.Named("eth9").addresses[0].prefix_length = 24;
+       }},
       {"no flag", [](Node& n) { n.request.pod_subnets = {*IpPrefix::Parse("10.30.1.0/24")}; },
        "the InternalIP is of pods",
        [](Node& n) {
@@ -234,9 +239,9 @@ TEST(UnderlayKeeperTest, WhatMovesTheNodeAndWhen) {
     seconds after;
     const char *underlay, *reason;
   } rows[] = {
-      {"no flag", Nothing, "the InternalIP is eth1's",
-       [](Node& n) { n.request.node_ips = {Address("172.16.0.1")}; }, kAtOnce, "eth1, 172.16.0.1",
-       "requested by the Node's InternalIP 172.16.0.1"},
+      {"no flag, IPv6 too", WithV6, "the InternalIP is eth1's",
+       [](Node& n) { n.request.node_ips = {Address("172.16.0.1")}; }, kAtOnce,
+       "eth1, 172.16.0.1, fd16::1", "requested by the Node's InternalIP 172.16.0.1"},
       {"--iface=eth0",
        [](Node& n) {
          n.request.iface = {"eth0"};
@@ -245,15 +250,19 @@ TEST(UnderlayKeeperTest, WhatMovesTheNodeAndWhen) {
        "the InternalIP is its second address",
        [](Node& n) { n.request.node_ips = {Address("10.9.0.7")}; }, kAtOnce, "eth0, 10.9.0.7",
        "requested by the Node's InternalIP 10.9.0.7"},
-      {"--iface=172.16.0.9 --iface=eth0",
+      {"--iface=172.16.0.9 --iface=eth0 --public-ip=203.0.113.9",
        [](Node& n) {
          n.request.iface = {"172.16.0.9", "eth0"};
+         n.request.public_ip = "203.0.113.9";
        },
-       "that address comes", [](Node& n) { n.Add("eth1", "172.16.0.9"); }, kAtOnce,
-       "eth1, 172.16.0.9", "requested by --iface=172.16.0.9"},
-      {"no flag", Nothing, "node-public-ip is eth1's",
-       [](Node& n) { n.request.public_ip = "172.16.0.1"; }, kAtOnce, "eth1, 172.16.0.1",
-       "requested by the public address 172.16.0.1"},
+       "the first address comes", [](Node& n) { n.Add("eth1", "172.16.0.9"); }, kAtOnce,
+       "eth1, 172.16.0.9 (published as 203.0.113.9)", "requested by --iface=172.16.0.9"},
+      {"the InternalIPs of eth0 and eth1",
+       [](Node& n) {
+         n.request.node_ips = {Address("10.9.0.1"), Address("172.16.0.1")};
+       },
+       "node-public-ip is eth1's", [](Node& n) { n.request.public_ip = "172.16.0.1"; }, kAtOnce,
+       "eth1, 172.16.0.1", "requested by the public address 172.16.0.1"},
       {"--iface=eth0, IPv6 too",
        [](Node& n) {
          WithV6(n);
@@ -308,6 +317,22 @@ TEST(UnderlayKeeperTest, WhatMovesTheNodeAndWhen) {
          n.facts.routes_v4 = {Node::Route(9)};
        },
        kGone, "br0, 10.9.0.7", "10.9.0.1 is gone"},
+      {"no flag", [](Node& n) { n.Add("eth0", "10.9.0.7"); },
+       "a bridge took eth0 over, and kept its second address",
+       [](Node& n) {
+         n.Lose("eth0", "10.9.0.1");
+         n.Lose("eth0", "10.9.0.7");
+         n.Plug(9, "br0", "02:00:00:00:00:a0", {"10.9.0.7"});
+         n.facts.routes_v4 = {Node::Route(9)};
+       },
+       kGone, "br0, 10.9.0.7", "10.9.0.1 is gone"},
+      {"no flag", Nothing, "eth0 has another name and another address",
+       [](Node& n) {
+         n.Lose("eth0", "10.9.0.1");
+         n.Add("eth0", "10.9.0.7");
+         n.Named("eth0").name = "lan0";
+       },
+       kGone, "lan0, 10.9.0.7", "10.9.0.1 is gone"},
       {"--iface=10.9.0.1 --iface=172.16.0.1",
        [](Node& n) {
          n.request.iface = {"10.9.0.1", "172.16.0.1"};
@@ -318,10 +343,22 @@ TEST(UnderlayKeeperTest, WhatMovesTheNodeAndWhen) {
          n.Add("eth0", "10.9.0.7");
        },
        kGone, "eth1, 172.16.0.1", "10.9.0.1 is gone"},
-      {"no flag", Nothing, "eth0 is replaced by eth2",
+      {"no flag", Nothing, "eth0 is replaced by eth2 with its MAC",
        [](Node& n) {
          n.Unplug("eth0");
-         n.Plug(9, "eth2", "02:00:00:00:00:09", {"10.9.0.7"});
+         n.Plug(9, "eth2", "02:00:00:00:00:a0", {"10.9.0.7"});
+         n.facts.routes_v4 = {Node::Route(9)};
+       },
+       kMissing, "eth2, 10.9.0.7", "eth0 has been missing for 2 minutes"},
+      {"no flag, Windows",
+       [](Node& n) {
+         n.request.windows = true;
+         n.Named("eth0").mac = MacAddress();
+       },
+       "eth0 is replaced by eth2, both without MAC",
+       [](Node& n) {
+         n.Unplug("eth0");
+         n.Plug(9, "eth2", "00:00:00:00:00:00", {"10.9.0.7"});
          n.facts.routes_v4 = {Node::Route(9)};
        },
        kMissing, "eth2, 10.9.0.7", "eth0 has been missing for 2 minutes"},
@@ -377,7 +414,7 @@ TEST(UnderlayKeeperTest, TheAddressIsFollowedToAnotherAdapter) {
     node.facts.routes_v4.erase(node.facts.routes_v4.begin());
     node.Lose("eth0", "10.9.0.1");
     if (row.hidden) node.Unplug("eth0");
-    node.Read();
+    node.Pass(seconds(5));
     EXPECT_THAT(node.waits, HasSubstr("has lost its address 10.9.0.1: flanneld waits"));
     node.Plug(12, row.name, row.mac, {"169.254.3.4"});
     node.Pass(seconds(30));
@@ -428,6 +465,43 @@ TEST(UnderlayKeeperTest, AnotherDeviceWithTheAddressIsLeftForTheNic) {
   EXPECT_THAT(node.reasons, IsEmpty());
 }
 
+TEST(UnderlayKeeperTest, AnAdapterThatIsDownStillHasItsAddresses) {
+  Node node;
+  WithV6(node);
+  node.Read();
+  node.Named("eth0").up = false;
+  node.Lose("eth0", "fd09::1");
+  node.Plug(9, "br0", "02:00:00:00:00:b0", {"fd09::1"});
+  node.Read();
+  EXPECT_THAT(node.waits, HasSubstr("eth0 exists but has lost its address fd09::1"));
+}
+
+TEST(UnderlayKeeperTest, AnAdapterThatIsMadeAgainIsReadyWithItsLink) {
+  Node node;
+  node.Read();
+  node.Unplug("eth0");
+  node.Plug(12, "eth0", "02:00:00:00:00:12", {"10.9.0.7"});
+  node.Named("eth0").link = false;
+  node.Pass(seconds(30));
+  EXPECT_THAT(node.waits, HasSubstr("eth0 exists but has lost its address 10.9.0.1"));
+  node.Named("eth0").link = true;
+  node.Read();
+  EXPECT_EQ(node.underlay(), "eth0, 10.9.0.7");
+}
+
+TEST(UnderlayKeeperTest, OfTwoAddressesBothMustBeReplaced) {
+  Node node;
+  WithV6(node);
+  node.request.iface = {"10.9.0.1", "172.16.0.1"};
+  node.Read();
+  node.Lose("eth0", "10.9.0.1");
+  node.Lose("eth0", "fd09::1");
+  node.Add("eth0", "10.9.0.7");
+  node.Pass(minutes(15));
+  EXPECT_EQ(node.underlay(), "eth0, 10.9.0.1, fd09::1");
+  EXPECT_THAT(node.waits, HasSubstr("eth0 exists but has lost its address fd09::1"));
+}
+
 // DHCP that ran out, a switch that is created: never so soon to what is left, also where that is
 // named as second choice.
 TEST(UnderlayKeeperTest, AnAddressThatComesBackInTimeIsNoMove) {
@@ -471,13 +545,16 @@ TEST(UnderlayKeeperTest, WithoutLinkNothingReplacesTheAddress) {
     node.Read();
     node.Add("eth0", "fd99::1");
     for (int i = 0; i < 3; ++i) {
-      node.Named("eth0").link = false;
+      bool& carries = i == 1 ? node.Named("eth0").up : node.Named("eth0").link;
+      carries = false;
       deprecated ? node.Deprecate("eth0", "fd09::1") : node.Lose("eth0", "fd09::1");
       node.Read();
       node.Pass(minutes(15));
-      EXPECT_EQ(node.waits.empty(), deprecated);
+      EXPECT_EQ(node.waits, deprecated ? ""
+                                       : "eth0 exists but has lost its address fd09::1: flanneld "
+                                         "waits for an address of it");
       if (deprecated) node.Lose("eth0", "fd09::1");
-      node.Named("eth0").link = true;
+      carries = true;
       if (!deprecated) node.Pass(seconds(7));
       node.Add("eth0", "fd09::1", /*first=*/true);
       node.Pass(seconds(30));
@@ -495,53 +572,99 @@ TEST(UnderlayKeeperTest, WithoutLinkNothingReplacesTheAddress) {
 
 // A VLAN of the NIC has its MAC, as a bridge that took the NIC over has.
 TEST(UnderlayKeeperTest, AnAdapterWithTheMacThatHadItsAddressBeforeIsNotFollowed) {
-  Node node;
-  node.Plug(11, "eth0.100", "02:00:00:00:00:a0", {"192.168.50.5"});
-  node.AddDefault(11, 400);
-  node.Read();
-  ASSERT_EQ(node.underlay(), "eth0, 10.9.0.1");
-  node.Named("eth0").link = node.Named("eth0.100").link = false;
-  node.Lose("eth0", "10.9.0.1");
-  node.facts.routes_v4 = {Node::Route(11, 400)};
-  node.Read();
-  node.Pass(minutes(2));
-  node.Named("eth0").link = node.Named("eth0.100").link = true;
-  node.Pass(seconds(60));
-  EXPECT_THAT(node.waits, HasSubstr("eth0 exists but has lost its address 10.9.0.1"));
-  node.Add("eth0", "10.9.0.1");
-  node.Read();
-  EXPECT_EQ(node.underlay(), "eth0, 10.9.0.1");
-  EXPECT_THAT(node.reasons, IsEmpty());
+  for (const bool v6 : {false, true}) {
+    const char* const address = v6 ? "fd09::1" : "10.9.0.1";
+    Node node;
+    if (v6) V6Alone(node);
+    node.Plug(11, "eth0.100", "02:00:00:00:00:a0", {"192.168.50.5", "fd50::5"});
+    node.AddDefault(11, 400);
+    node.Read();
+    ASSERT_EQ(node.underlay(), std::string("eth0, ") + address);
+    node.Named("eth0").link = node.Named("eth0.100").link = false;
+    node.Lose("eth0", address);
+    node.facts.routes_v4 = {Node::Route(11, 400)};
+    node.facts.routes_v6 = {Node::Route(11, 400, "::/0")};
+    node.Read();
+    node.Pass(minutes(2));
+    node.Named("eth0").link = node.Named("eth0.100").link = true;
+    node.Pass(seconds(60));
+    EXPECT_THAT(node.waits,
+                HasSubstr(std::string("eth0 exists but has lost its address ") + address));
+    node.Add("eth0", address);
+    node.Read();
+    EXPECT_EQ(node.underlay(), std::string("eth0, ") + address);
+    EXPECT_THAT(node.reasons, IsEmpty());
+  }
 }
 
 TEST(UnderlayKeeperTest, WithoutAnotherAddressTheNodeWaits) {
+  for (const bool without_mac : {false, true}) {
+    Node node;
+    if (without_mac) node.Named("eth0").mac = MacAddress();
+    node.Read();
+    node.Plug(9, "eth2", without_mac ? "00:00:00:00:00:00" : "02:00:00:00:00:09", {"10.8.0.1"});
+    node.AddDefault(9, 1);
+    node.Lose("eth0", "10.9.0.1");
+    node.Add("eth0", "169.254.3.4");
+    node.Pass(minutes(15));
+    EXPECT_EQ(node.underlay(), "eth0, 10.9.0.1");
+    EXPECT_EQ(node.waits,
+              "eth0 exists but has lost its address 10.9.0.1: flanneld waits for an address of it, "
+              "and does not move to eth2; to move the node, restart flanneld or name eth2 with "
+              "--iface");
+    node.request.public_ip = "172.16.0.1";
+    node.Read();
+    EXPECT_EQ(node.underlay(), "eth1, 172.16.0.1") << "as requested meanwhile";
+  }
+}
+
+TEST(UnderlayKeeperTest, APublicAddressThatIsGoneIsWaitedFor) {
   Node node;
+  node.request.public_ip = "10.9.0.1";
   node.Read();
-  node.AddDefault(3, 1);
   node.Lose("eth0", "10.9.0.1");
-  node.Add("eth0", "169.254.3.4");
+  node.Add("eth0", "10.9.0.7");
   node.Pass(minutes(15));
   EXPECT_EQ(node.underlay(), "eth0, 10.9.0.1");
-  EXPECT_EQ(node.waits,
-            "eth0 exists but has lost its address 10.9.0.1: flanneld waits for an address of it, "
-            "and does not move to eth1; to move the node, restart flanneld or name eth1 with "
-            "--iface");
-  node.request.public_ip = "172.16.0.1";
-  node.Read();
-  EXPECT_EQ(node.underlay(), "eth1, 172.16.0.1") << "as requested meanwhile";
+  EXPECT_THAT(node.waits, HasSubstr("eth0 exists but has lost its address 10.9.0.1"));
 }
 
 // With it peers send to an address of which nothing is known here.
 TEST(UnderlayKeeperTest, APublicAddressThatNoAdapterHasIsReportedAndNotFollowed) {
+  for (const bool v6 : {false, true}) {
+    Node node;
+    if (v6) V6Alone(node);
+    node.Read();
+    const std::string before = node.underlay();
+    const std::string address = v6 ? "fd77::9" : "203.0.113.9";
+    (v6 ? node.request.public_ipv6 : node.request.public_ip) = address;
+    node.Read();
+    EXPECT_THAT(node.waits,
+                HasSubstr("the public address " + address + ": no adapter has that address"));
+    EXPECT_EQ(node.underlay(), before);
+    for (const char* iface : {"eth0", "late0"}) {
+      node.request.iface = {iface};
+      node.Read();
+      EXPECT_EQ(node.waits, "");
+      EXPECT_EQ(node.underlay(), before + " (published as " + address + ")");
+    }
+  }
+}
+
+TEST(UnderlayKeeperTest, AfterTheAdapterWasMissingTheNextThatFitsIsTaken) {
   Node node;
   node.Read();
-  node.request.public_ip = "203.0.113.9";
+  node.Unplug("eth0");
   node.Read();
-  EXPECT_THAT(node.waits, HasSubstr("the public address 203.0.113.9: no adapter has that address"));
-  EXPECT_EQ(node.underlay(), "eth0, 10.9.0.1");
-  node.request.iface = {"eth0"};
+  node.Pass(kMissing);
+  EXPECT_EQ(node.waits, "eth0 is missing and has lost its address 10.9.0.1: flanneld waits for it");
+  node.AddDefault(3, 200);
   node.Read();
-  EXPECT_EQ(node.underlay(), "eth0, 10.9.0.1 (published as 203.0.113.9)");
+  EXPECT_EQ(node.underlay(), "eth1, 172.16.0.1");
+  node.Plug(9, "eth2", "02:00:00:00:00:09", {"10.8.0.1"});
+  node.request.node_ips = {Address("10.8.0.1")};
+  node.Read();
+  EXPECT_EQ(node.underlay(), "eth2, 10.8.0.1") << "as requested meanwhile";
 }
 
 TEST(UnderlayKeeperTest, AfterTheAdapterWasMissingTheNodeReturnsToItsFirstAddress) {
@@ -574,20 +697,43 @@ TEST(UnderlayKeeperTest, AfterTheAdapterWasMissingTheNodeReturnsToItsFirstAddres
 }
 
 TEST(UnderlayKeeperTest, AlsoWhereItsFirstAddressIsTheInternalIp) {
+  for (const bool v6 : {false, true}) {
+    Node node;
+    if (v6) V6Alone(node);
+    node.request.node_ips = {Address(v6 ? "fd09::1" : "10.9.0.1")};
+    node.Read();
+    const std::string before = node.underlay();
+    const char* const meanwhile = v6 ? "eth1, fd16::1" : "eth1, 172.16.0.1";
+    node.AddDefault(3, 200);
+    const Adapter eth0 = node.Unplug("eth0");
+    node.Read();
+    node.Pass(kMissing);
+    EXPECT_EQ(node.underlay(), meanwhile);
+    node.facts.adapters.push_back(eth0);
+    node.Read();
+    node.Pass(kBack - seconds(1));
+    EXPECT_EQ(node.underlay(), meanwhile);
+    node.Pass(seconds(1));
+    EXPECT_EQ(node.underlay(), before);
+  }
+}
+
+TEST(UnderlayKeeperTest, OneOfItsTwoAddressesIsNoReasonToReturn) {
   Node node;
-  node.request.node_ips = {Address("10.9.0.1")};
+  WithV6(node);
   node.Read();
   node.AddDefault(3, 200);
-  const Adapter eth0 = node.Unplug("eth0");
+  Adapter eth0 = node.Unplug("eth0");
+  eth0.addresses.pop_back();
   node.Read();
   node.Pass(kMissing);
-  EXPECT_EQ(node.underlay(), "eth1, 172.16.0.1");
   node.facts.adapters.push_back(eth0);
+  node.Pass(minutes(15));
+  EXPECT_EQ(node.underlay(), "eth1, 172.16.0.1, fd16::1");
+  node.Add("eth0", "fd09::1");
   node.Read();
-  node.Pass(kBack - seconds(1));
-  EXPECT_EQ(node.underlay(), "eth1, 172.16.0.1");
-  node.Pass(seconds(1));
-  EXPECT_EQ(node.underlay(), "eth0, 10.9.0.1");
+  node.Pass(kBack);
+  EXPECT_EQ(node.underlay(), "eth0, 10.9.0.1, fd09::1");
 }
 
 TEST(UnderlayKeeperTest, WhereTheInternalIpFollowedTheNodeStays) {
