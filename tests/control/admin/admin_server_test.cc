@@ -99,6 +99,8 @@ TEST_F(AdminHandlerTest, LongPoll) {
     EXPECT_EQ(response.hold, row.hold) << row.description;
     if (row.hold == 0s) EXPECT_TRUE(ParseLeaseList(response.body).ok()) << row.description;
   }
+  state_.leases.generation = 0;
+  EXPECT_EQ(handler_(Get("/v1/leases", {{"wait", "30"}})).hold, 0s) << "after no generation";
 }
 
 TEST_F(AdminHandlerTest, ANonNumberIsRefused) {

@@ -90,6 +90,9 @@ TEST(RequestReaderTest, APostIsAcceptedWhereAllowed) {
   EXPECT_EQ(with_body.Take("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n"),
             Reading::kRefused);
   EXPECT_EQ(with_body.refusal().status, 413);
+  RequestReader other(kLimit, /*post=*/true);
+  EXPECT_EQ(other.Take("DELETE / HTTP/1.1\r\nHost: x\r\n\r\n"), Reading::kRefused);
+  EXPECT_EQ(other.refusal().status, 405);
 }
 
 TEST(RequestReaderTest, Refuses) {

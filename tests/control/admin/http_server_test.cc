@@ -5,8 +5,10 @@
 #include <array>
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
 #include <future>
 #include <new>
 #include <thread>
@@ -183,33 +185,70 @@ TEST(HttpServerTest, AnyMethodReachesTheHandlerWhereEnabled) {
     EXPECT_THAT(RawTcpExchange(server.tcp_port(), request), StartsWith("HTTP/1.1 200 ")) << request;
 }
 
-// No memory, for a moment.
-TEST(HttpServerTest, AnAcceptThatThrowsDoesNotEndTheServer) {
-  class Throwing final : public Listener {
-   public:
-    explicit Throwing(std::shared_ptr<Listener> behind) : behind_(std::move(behind)) {}
-    boost::asio::awaitable<std::shared_ptr<ByteStream>> Accept() override {
-      if (++accepted_ % 2 == 1) throw std::bad_alloc();
-      return behind_->Accept();
-    }
-    void Close() override { behind_->Close(); }
-    std::uint16_t port() const override { return behind_->port(); }
+// Does something before each Accept.
+class Meddling final : public Listener {
+ public:
+  Meddling(std::shared_ptr<Listener> behind, std::function<Listener*()> before)
+      : behind_(std::move(behind)), before_(std::move(before)) {}
+  boost::asio::awaitable<std::shared_ptr<ByteStream>> Accept() override {
+    Listener* const other = before_();
+    return (other ? other : behind_.get())->Accept();
+  }
+  void Close() override { behind_->Close(); }
+  std::uint16_t port() const override { return behind_->port(); }
 
-   private:
-    std::shared_ptr<Listener> behind_;
-    int accepted_ = 0;
-  };
+ private:
+  const std::shared_ptr<Listener> behind_;
+  const std::function<Listener*()> before_;  // whose Accept it is; null: that of `behind`
+};
+
+// No memory or no descriptors, for a moment.
+TEST(HttpServerTest, AnAcceptThatFailsDoesNotEndTheServer) {
   boost::asio::io_context io;
   HttpServer server(io, Echo);
-  auto listener = OpenTcpListener(io, "127.0.0.1", 0);
-  ASSERT_TRUE(listener.ok()) << listener.status();
-  const auto port = server.ListenOn(std::make_shared<Throwing>(*listener));
+  const auto listener = OpenTcpListener(io, "127.0.0.1", 0);
+  const auto closed = OpenTcpListener(io, "127.0.0.1", 0);
+  ASSERT_TRUE(listener.ok() && closed.ok()) << listener.status() << closed.status();
+  (*closed)->Close();
+  int accepted = 0;
+  const auto port = server.ListenOn(std::make_shared<Meddling>(*listener, [&]() -> Listener* {
+    if (++accepted % 3 == 1) throw std::bad_alloc();
+    return accepted % 3 == 2 ? closed->get() : nullptr;
+  }));
   ASSERT_TRUE(port.ok());
   std::thread thread([&] { io.run(); });
   for (int i = 0; i < 3; ++i)
     EXPECT_THAT(RawTcpExchange(*port, WriteRequest("/")), StartsWith("HTTP/1.1 200 "));
   boost::asio::post(io, [&] { server.Close(); });
   thread.join();
+}
+
+TEST(HttpServerTest, AConnectionThatArrivesDuringCloseIsCut) {
+  boost::asio::io_context io;
+  HttpServer server(io, Echo, {.deadline = 60s});
+  const auto listener = OpenTcpListener(io, "127.0.0.1", 0);
+  const auto late = OpenTcpListener(io, "127.0.0.1", 0);
+  ASSERT_TRUE(listener.ok() && late.ok()) << listener.status() << late.status();
+  const auto port = server.ListenOn(std::make_shared<Meddling>(*listener, [&] {
+    server.Close();
+    return late->get();
+  }));
+  ASSERT_TRUE(port.ok());
+  const testing::Wait wait(10s);
+  std::thread thread([&] { io.run(); });
+  EXPECT_EQ(RawTcpExchange((*late)->port(), ""), "");
+  EXPECT_TRUE(wait.Ended());
+  thread.join();
+}
+
+TEST(HttpServerTest, AClosedListenerAcceptsNothing) {
+  boost::asio::io_context io;
+  const auto listener = OpenTcpListener(io, "127.0.0.1", 0);
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  (*listener)->Close();
+  auto stream = boost::asio::co_spawn(io, (*listener)->Accept(), boost::asio::use_future);
+  io.run();
+  EXPECT_EQ(stream.get(), nullptr);
 }
 
 TEST(HttpServerTest, ServesManyAtATime) {

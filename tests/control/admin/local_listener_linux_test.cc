@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The socket's file: its owner, who may connect, and what it never replaces.
+#include <poll.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,11 +15,13 @@
 #include <vector>
 
 #include "control/admin/admin_client.h"
+#include "control/admin/http_codec.h"
 #include "control/admin/http_server.h"
 #include "control/admin/local_connection.h"
 #include "control/admin/unix_address_linux.h"
 #include "gmock/gmock.h"
 #include "tests/control/admin/running_server.h"
+#include "tests/support/wait.h"
 
 namespace weft::admin {
 namespace {
@@ -143,7 +148,7 @@ TEST_F(LocalListenerTest, OurOwnFolderIsAccepted) {
 
 TEST_F(LocalListenerTest, AMissingFolderIsMadeOneDeep) {
   EXPECT_TRUE(Listen(Path("new/s")).ok());
-  EXPECT_THAT(Text(Listen(Path("a/b/s"))), HasSubstr(Path("a/b")));
+  EXPECT_THAT(Text(Listen(Path("a/b/s"))), HasSubstr("cannot create folder " + Path("a/b")));
 }
 
 TEST_F(LocalListenerTest, ALongPathIsRefusedByName) {
@@ -173,6 +178,7 @@ TEST_F(LocalListenerTest, AFileWhereTheFolderShouldBeIsNamed) {
 
 TEST_F(LocalListenerTest, WithoutDescriptorsLeft) {
   MakeStaleSocket(Path("stale"));
+  ASSERT_TRUE(server_.ListenTcp("127.0.0.1", 0).ok());  // the loop's own descriptors are open
   struct rlimit before {};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   struct rlimit none = before;
@@ -181,11 +187,14 @@ TEST_F(LocalListenerTest, WithoutDescriptorsLeft) {
   const absl::Status probing = Listen(Path("stale"));
   const absl::Status opening = Listen(Path("new"));
   const absl::Status connecting = ConnectLocal(Path("stale"), 1s).status();
+  const absl::Status tcp = server_.ListenTcp("127.0.0.1", 0).status();
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   for (const absl::Status& status : {probing, opening})
     EXPECT_EQ(Text(status),
               "cannot open a socket: Too many open files; check the limit on open files");
   EXPECT_EQ(Text(connecting), "Too many open files");
+  EXPECT_THAT(Text(tcp),
+              HasSubstr("cannot open a socket on TCP 127.0.0.1 port 0: Too many open files; "));
 }
 
 // The server's loop does not run: nothing reads what is sent.
@@ -197,6 +206,54 @@ TEST_F(LocalListenerTest, AServerThatDoesNotReadIsGivenUp) {
   EXPECT_TRUE((*connection)->Write("x").ok());
   EXPECT_EQ((*connection)->Write(std::string(64 << 20, 'x')).code(),
             absl::StatusCode::kDeadlineExceeded);
+}
+
+volatile sig_atomic_t alarms = 10;  // to come
+
+// Most alarms come while it waits.
+TEST_F(LocalListenerTest, ASignalDoesNotEndAWrite) {
+  ASSERT_TRUE(Listen(Path("s")).ok());
+  const auto connection = ConnectLocal(Path("s"), 20ms);
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  const std::string much(64 << 20, 'x');
+  struct sigaction before {};
+  struct sigaction count {};
+  count.sa_handler = [](int) {
+    const itimerval none{};
+    alarms = alarms - 1;
+    if (alarms == 0) ::setitimer(ITIMER_REAL, &none, nullptr);
+  };
+  ASSERT_EQ(::sigaction(SIGALRM, &count, &before), 0);
+  const itimerval millisecond{{0, 1'000}, {0, 1'000}};
+  ASSERT_EQ(::setitimer(ITIMER_REAL, &millisecond, nullptr), 0);
+  EXPECT_EQ((*connection)->Write(much).code(), absl::StatusCode::kDeadlineExceeded);
+  const itimerval none{};
+  ::setitimer(ITIMER_REAL, &none, nullptr);
+  ::sigaction(SIGALRM, &before, nullptr);
+}
+
+TEST_F(LocalListenerTest, AServerThatClosesDuringTheRequestIsNamed) {
+  const RawServer server("");
+  const absl::Status status =
+      AdminClient(server.endpoint()).Get("/" + std::string(16 << 20, 'x')).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Text(status), HasSubstr(server.endpoint() + ": Broken pipe)"));
+}
+
+TEST_F(LocalListenerTest, AClientThatNoLongerReadsIsClosed) {
+  const RunningServer server([](const Request&) { return Response{.body = "x"}; },
+                             {.deadline = 60s});
+  const sockaddr_un address = UnixAddress(server.endpoint()).value();
+  const int client = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(::connect(client, Generic(address), sizeof address), 0);
+  ::shutdown(client, SHUT_RD);
+  const std::string request = WriteRequest("/");
+  EXPECT_EQ(::send(client, request.data(), request.size(), 0), std::ssize(request));
+  const testing::Wait wait(10s);
+  pollfd hangup{client, 0, 0};
+  EXPECT_EQ(::poll(&hangup, 1, 100'000), 1);
+  EXPECT_TRUE(wait.Ended());
+  ::close(client);
 }
 
 TEST_F(LocalListenerTest, APermissionErrorIsReported) {

@@ -167,6 +167,8 @@ TEST(SchemaTest, WrongValuesAreQuoted) {
        "apiVersion is \"weft/v10\"; this program reads \"weft/v2\": flannelctl is the older one; "
        "upgrade it"},
       {"/apiVersion", "v1", "apiVersion is \"v1\"; this program reads \"weft/v2\""},
+      {"/apiVersion", "1", "apiVersion is \"1\"; this program reads \"weft/v2\""},
+      {"/apiVersion", "weft/v-1", "apiVersion is \"weft/v-1\"; this program reads \"weft/v2\""},
       {"/apiVersion", "weft/v2x", "apiVersion is \"weft/v2x\"; this program reads \"weft/v2\""},
       {"/kind", "Status", "kind is \"Status\"; this program reads \"LeaseList\""},
   };

@@ -114,6 +114,7 @@ TEST(FlagGrammar, IntegersTakeGosBases) {
   EXPECT_EQ(Parse("--healthz-port 8_081")->values.healthz_port, 8081);
   EXPECT_EQ(Parse("-v 4")->values.verbosity, 4);
   EXPECT_EQ(Parse("--healthz-port=-1")->values.healthz_port, -1);
+  EXPECT_EQ(Parse("--iptables-resync=65536")->values.iptables_resync, 65536);
 }
 
 struct ErrorRow {

@@ -112,6 +112,7 @@ constexpr Row kRows[] = {
     {"--manage-firewall=false", kAll, kAll},
     {"--set-node-network-unavailable=false", kAll, kAll},
     {"--firewall-sources=any", kAll, kAll},
+    {"--superframes=cut", kAll, kAll},
     {"--peer-check=off", kAll, kAll},
     {"--source-vip-store=", kAll, kAll},
 };
@@ -177,9 +178,36 @@ TEST_F(NeedsTest, FlagsOfTheClusterNeedTheCluster) {
   for (const char* words : {"--kubeconfig-file=k", "--kube-api-url=https://a",
                             "--kubelet-kubeconfig=k", "--set-node-network-unavailable"})
     EXPECT_THAT(Load("vxlan", cluster + words)->notes, IsEmpty()) << words;
+  for (const char* words : {"--kubeconfig-file=k", "--kube-api-url=https://a"}) {
+    EXPECT_THAT(
+        Load("vxlan", absl::StrCat(cluster, words, " --kubelet-kubeconfig=k"))->notes,
+        ElementsAre(StartsWith("--kubelet-kubeconfig=k has no effect on this node: it needs ")));
+  }
+}
+
+TEST_F(NeedsTest, ATunnelNeedsVxlan) {
+  if (!HasTunDevices()) GTEST_SKIP() << "Linux";
+  EXPECT_THAT(Load("alloc", "--lease-source=file:x --dataplane=userspace --busy-poll=5")->notes,
+              ElementsAre(StartsWith("--busy-poll=5 has no effect on this node")));
+}
+
+TEST_F(NeedsTest, TheBaseNetworkIsOfTheNodesHnsOrOfAnEmulatorNextToIt) {
   EXPECT_THAT(
-      Load("vxlan", cluster + "--kubeconfig-file=k --kubelet-kubeconfig=k")->notes,
-      ElementsAre(StartsWith("--kubelet-kubeconfig=k has no effect on this node: it needs ")));
+      Load("vxlan", "--lease-source=file:x --dataplane=none --hns=emulator:s --hns-base-network")
+          ->notes,
+      IsEmpty());
+  Options options;
+  options.data_plane = DataPlane::kHns;
+  EXPECT_TRUE(FindFlag("hns-base-network")->need->is_met({FlagValues(), options, {}}));
+}
+
+TEST_F(NeedsTest, WhatIsWrongIsRefused) {
+  EXPECT_THAT(Load("vxlan", "--dataplane=none").status().message(),
+              StartsWith("no source of leases: "));
+  EXPECT_THAT(Load("vxlan", "--lease-source=file:x --dataplane=none", "\"EnableIPv4\":7,")
+                  .status()
+                  .message(),
+              HasSubstr("EnableIPv4"));
 }
 
 TEST_F(NeedsTest, APublicAddressNeedsItsFamily) {
@@ -214,7 +242,7 @@ TEST_F(NeedsTest, FlagsThatKeepPacketsOutAreACondition) {
       node->unprotected,
       ::testing::AllOf(HasSubstr("--peer-check=strict has no effect on this node: it needs a "
                                  "tunnel of flanneld's own"),
-                       HasSubstr("--firewall-sources=peers has no effect"), HasSubstr("; --"),
+                       StartsWith("--firewall-sources=peers has no effect"), HasSubstr("; --"),
                        HasSubstr("so no packet is kept out by it")));
   EXPECT_EQ(Load("vxlan",
                  "--lease-source=file:x --dataplane=hns --hns=emulator:s "

@@ -144,6 +144,14 @@ TEST(MakeOptions, RefusesWithRemedy) {
        "--workers=16 must be 1, 2, 4 or 8"},
       {"--lease-source=file:x --dataplane=userspace --pod-device=pcap:e --workers=two",
        "--workers=two must be 1, 2, 4 or 8"},
+      {"--lease-source=file:x --dataplane=userspace --pod-device=pcap:e --workers=2x",
+       "--workers=2x must be 1, 2, 4 or 8"},
+      {"--lease-source=file:x --dataplane=userspace --pod-device=pcap:e --workers=-2147483648",
+       "--workers=-2147483648 must be 1, 2, 4 or 8"},
+      {"--lease-source=file:x --dataplane=none --log-file-size=0",
+       "--log-file-size=0 must lie in 1..4096 (MiB)"},
+      {"--lease-source=file:x --dataplane=none --log-files=1001",
+       "--log-files=1001 must lie in 1..1000"},
   };
   for (const RefusedRow& row : rows) {
     EXPECT_THAT(ErrorOf(row.words, {{"NODE_NAME", "a"}}), ::testing::StartsWith(row.message))
@@ -186,6 +194,16 @@ TEST(MakeOptions, BusyPollIsWithoutALimitWhereItIsGiven) {
   EXPECT_EQ(busy_poll("--busy-poll=0"), (dataplane::BusyPoll{std::chrono::microseconds(0), 100}));
   EXPECT_EQ(busy_poll("--busy-poll=1000000"), (dataplane::BusyPoll{std::chrono::seconds(1), 100}));
 }
+
+TEST(MakeOptions, ATunDeviceHasTheWorkersThatAreGivenUnlessPacketsAreTraced) {
+  if (!HasTunDevices()) GTEST_SKIP() << "Linux";
+  const std::string words = "--lease-source=file:x --dataplane=userspace --workers=2";
+  EXPECT_EQ(Make(words, {{"NODE_NAME", "a"}})->workers, 2);
+  EXPECT_EQ(ErrorOf(words + " --trace=t", {{"NODE_NAME", "a"}}),
+            "--workers=2: with --trace there is one thread; leave it out");
+}
+
+TEST(LogFileOf, WithoutAFolderThereIsNone) { EXPECT_FALSE(LogFileOf(FlagValues())->has_value()); }
 
 TEST(MakeOptions, HowPodsReachTheUserspaceDataPlane) {
   using Kind = PodDevice::Kind;

@@ -18,6 +18,7 @@ struct Read : AnswerSink {
     return accept_head;
   }
   bool OnBody(std::string_view bytes) override {
+    EXPECT_NE(bytes, "");
     body += bytes;
     return accept_body;
   }

@@ -24,7 +24,7 @@ TEST(DecodePercentTest, Rows) {
       {"100%", false, {}},
       {"%4", false, {}},
       {"%g0", false, {}},
-      {"%0g", false, {}},
+      {"%4g", false, {}},
       {"%00", false, {}},
       {"%%41", false, {}},
       {"%+1", true, {}},

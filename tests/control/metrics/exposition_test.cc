@@ -101,6 +101,7 @@ TEST(Exposition, LabelValuesAreEscaped) {
     EXPECT_EQ(EscapedLabel(invalid), unknown);
   }
   for (const auto& [in, out] : rows) EXPECT_EQ(EscapedLabel(in), out) << in;
+  EXPECT_EQ(EscapedLabel(std::string_view("\xc3\xb6").substr(0, 1)), kUnknown);
 }
 
 // What Prometheus and its linter require of names and help.

@@ -76,7 +76,8 @@ TEST_F(HnsCallsTest, ACallInProgressIsShown) {
 TEST_F(HnsCallsTest, ARestartIsCountedOnce) {
   const auto gone = hns::hresult::kManagerStopped;
   const std::pair<std::optional<hns::Hresult>, int> rows[] = {
-      {gone, 0}, {std::nullopt, 0}, {gone, 1}, {gone, 1}, {std::nullopt, 1}, {gone, 2}};
+      {gone, 0}, {std::nullopt, 0}, {std::nullopt, 0}, {gone, 1},
+      {gone, 1}, {std::nullopt, 1}, {gone, 2}};
   for (const auto& [code, restarts] : rows) {
     Enumerate(code);
     EXPECT_THAT(Text(), HasSubstr("weft_hns_restarts_total " + std::to_string(restarts) + "\n"));
@@ -129,6 +130,7 @@ TEST_F(HnsCallsTest, ANotifiedRestartCountsAndMayArriveLate) {
 }
 
 TEST_F(HnsCallsTest, WhenANetworkWasCreated) {
+  Enumerate(std::nullopt);
   EXPECT_FALSE(calls_.network_created());
   const auto begin = now_;
   code_ = hns::hresult::kInvalidPolicy;
