@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // A disk on which the text has no room, played by the largest file that this process may write, and
-// what is made durable, by an fsync in the place of the C library's.
+// what is made durable or fails, by calls in the place of the C library's.
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,10 +28,31 @@
 namespace {
 
 std::function<void(const std::string& path)> on_sync;
+// The errors of the next calls, by their names.
+std::multimap<std::string, int> errors;
+
+bool Fails(const char* call) {
+  const auto next = errors.find(call);
+  if (next == errors.end()) return false;
+  errno = next->second;
+  errors.erase(next);
+  return true;
+}
 
 }  // namespace
 
+extern "C" ssize_t write(int file, const void* bytes, std::size_t size) {
+  return Fails("write") ? -1 : ::syscall(SYS_write, file, bytes, size);
+}
+extern "C" int fchmod(int file, mode_t mode) noexcept {
+  return Fails("fchmod") ? -1 : static_cast<int>(::syscall(SYS_fchmod, file, mode));
+}
+extern "C" int close(int file) {
+  const auto closed = static_cast<int>(::syscall(SYS_close, file));
+  return Fails("close") ? -1 : closed;
+}
 extern "C" int fsync(int file) {
+  if (Fails("fsync")) return -1;
   std::error_code error;
   const std::string link = "/proc/self/fd/" + std::to_string(file);
   if (on_sync) on_sync(std::filesystem::read_symlink(link, error).string());
@@ -79,6 +105,54 @@ TEST(FileIoLinuxTest, OnAFullDiskTheOldTextStaysWhole) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "old\n");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
   std::filesystem::remove_all(folder);
+}
+
+TEST(FileIoLinuxTest, TheFirstCallThatFailsIsTheCauseAndTheOldTextStays) {
+  const std::filesystem::path folder = weft::testing::TestPath();
+  const std::string path = (folder / "subnet.env").string();
+  std::filesystem::create_directories(folder);
+  const struct {
+    std::multimap<std::string, int> errors;
+    const char* cause;
+    bool is_full;
+  } rows[] = {
+      {{{"write", ENOSPC}}, "No space left on device", true},
+      {{{"write", EDQUOT}}, "Disk quota exceeded", true},
+      {{{"write", EIO}}, "Input/output error", false},
+      {{{"fchmod", EIO}}, "Input/output error", false},
+      {{{"fsync", EIO}}, "Input/output error", false},
+      {{{"close", EIO}}, "Input/output error", false},
+      {{{"write", ENOSPC}, {"fchmod", EIO}}, "No space left on device", true},
+      {{{"write", ENOSPC}, {"close", EIO}}, "No space left on device", true},
+  };
+  for (const auto& row : rows) {
+    ASSERT_TRUE(ReplaceFileText(path, "old\n").ok());
+    errors = row.errors;
+    const absl::Status status = ReplaceFileText(path, "new\n");
+    errors.clear();
+    EXPECT_EQ(status.message(), std::string("cannot write it: ") + row.cause);
+    EXPECT_EQ(absl::IsResourceExhausted(status), row.is_full) << row.cause;
+    EXPECT_EQ(ReadFileText(path).value(), "old\n");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+  }
+  errors = {{"write", EINTR}};
+  EXPECT_TRUE(ReplaceFileText(path, "new\n").ok()) << "a signal is no failure";
+  EXPECT_EQ(ReadFileText(path).value(), "new\n");
+  std::filesystem::remove_all(folder);
+}
+
+// Its writer may never end.
+TEST(FileIoLinuxTest, OfAPipeNoMoreIsReadThanIsWanted) {
+  const std::filesystem::path path = weft::testing::TestPath();
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const int writer = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const std::string text(8192, 'x');
+  ASSERT_EQ(::write(writer, text.data(), text.size()), 8192);
+  EXPECT_TRUE(absl::IsResourceExhausted(ReadFileText(path.string(), 100).status()));
+  EXPECT_EQ(AppendFileText(path.string(), 0, "one\n").message(),
+            "cannot write it: Invalid argument");
+  ::close(writer);
+  std::filesystem::remove(path);
 }
 
 TEST(FileIoLinuxTest, AnAppendCutByAFullDiskIsTruncatedByTheNext) {
@@ -147,6 +221,10 @@ TEST(ProcessLockLinuxTest, NoOtherUserMayOpenIt) {
   std::ofstream(path) << "";  // of an earlier version, mode 0644
   ASSERT_TRUE(ProcessLock::TryTake(path.string()).ok());
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms{0600});
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+  ASSERT_TRUE(ProcessLock::TryTakeHostLocal(path.string()).ok());
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms{0644})
+      << "host-local's";
   std::filesystem::remove(path);
   const std::filesystem::path other = path.string() + ".other";
   std::ofstream(other) << "";
@@ -156,9 +234,22 @@ TEST(ProcessLockLinuxTest, NoOtherUserMayOpenIt) {
   std::filesystem::remove(other);
 }
 
+TEST(ProcessLockLinuxTest, AnotherUsersStaysAsItIs) {
+  const std::filesystem::path folder = weft::testing::TestPath(), path = folder / "lock";
+  std::filesystem::create_directory(folder);
+  std::ofstream(path) << "";
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+  if (::chown(path.c_str(), 12345, 12345) != 0) GTEST_SKIP() << "needs root";
+  EXPECT_TRUE(ProcessLock::TryTake(path.string()).ok());
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms{0644});
+  std::filesystem::remove_all(folder);
+}
+
 TEST(FileIoLinuxTest, AMissingFolderIsNamed) {
   const std::string folder = weft::testing::TestPath().string();
-  EXPECT_THAT(std::string(ReplaceFileText(folder + "/subnet.env", "A=1\n").message()),
+  const absl::Status status = ReplaceFileText(folder + "/subnet.env", "A=1\n");
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
               ::testing::StartsWith("cannot make a file in " + folder));
   EXPECT_THAT(std::string(ReplaceFileText(std::string(300, 'x'), "A=1\n").message()),
               ::testing::StartsWith("cannot make a file in .: "));

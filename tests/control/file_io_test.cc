@@ -134,7 +134,8 @@ TEST_F(FileIoTest, OnlyOurMarkMakesATemporaryName) {
        {"a.json", "a.json.backup", "a.json.before", "a.json.rpmnew", "a.json.bak.01",
         "a.json.orig99", "a.json.AbCdEf", "a.json.0123456789abcdef.tmp", "a.json.weft-backup",
         "a.json.weft-0123456789abcdeF", "a.json.weft-0123456789abcdef.old",
-        "b.json.weft-0123456789abcdef", "a.json.weft-"})
+        "b.json.weft-0123456789abcdef", ".weft-0123456789abcdef", "a.json0123456789abcdef",
+        "a.json.weft-"})
     EXPECT_FALSE(IsTemporaryOf(name, "a.json")) << name;
   const std::string temporary = TemporaryOf(path_);
   EXPECT_TRUE(IsTemporaryOf(temporary.substr(folder_.size() + 1), "subnet.env")) << temporary;

@@ -68,7 +68,9 @@ TEST(ParseAsGo, WhatIsNotUtf8IsReplaced) {
       {"\\ud83d\\u0041",
        "\xef\xbf\xbd"
        "A"},
+      {"\\ud83d\\ue000", "\xef\xbf\xbd\xee\x80\x80"},
       {"\\ude00\\ud83d", "\xef\xbf\xbd\xef\xbf\xbd"},
+      {"a-d83d", "a-d83d"},
       {"\\\\ud83d", "\\ud83d"},
   };
   for (const auto& [text, read] : rows) {
@@ -87,6 +89,7 @@ TEST(ParseAsGo, RefusesWhatGoRefuses) {
       {"{\"a\":\"\t\"}", "not JSON"},
       {"{'a':1}", "not JSON"},
       {"{\"a\":01}", "not JSON"},
+      {"\"\\", "not JSON"},
   };
   for (const auto& [text, message] : rows)
     EXPECT_THAT(std::string(ParseAsGo(text).status().message()), HasSubstr(message));

@@ -110,6 +110,8 @@ TEST_F(LogFileLinuxTest, AFullDiskLosesLinesUntilThereIsRoomAgain) {
 TEST_F(LogFileLinuxTest, AFolderThatDisappearsIsMadeAgainAtTheNextRotation) {
   ASSERT_EQ(Open(100), "");
   std::filesystem::remove_all(folder_);
+  EXPECT_EQ(Poll(), "");
+  EXPECT_FALSE(std::filesystem::exists(folder_)) << "an open file is not opened again";
   for (int i = 0; i < 4; ++i) logger_->info(std::string(50, 'x'));
   EXPECT_EQ(Poll(), "");
   logger_->info("after");

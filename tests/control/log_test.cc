@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <string>
 
 #include "control/condition.h"
+#include "control/file_io.h"
 #include "nlohmann/json.hpp"
+#include "tests/support/test_path.h"
 
 namespace weft::control {
 namespace {
@@ -69,11 +72,15 @@ TEST(JsonLine, SurvivesTextThatIsNotUtf8) {
 // ---- a condition is logged once, then at most every five minutes
 
 // The output of the log on stderr.
-std::size_t LinesOf(const std::function<void()>& run) {
+std::string OutputOf(const std::function<void()>& run) {
   ::testing::internal::CaptureStderr();
   StartLog(LogFormat::kKlog, 0);
   run();
-  const std::string text = ::testing::internal::GetCapturedStderr();
+  return ::testing::internal::GetCapturedStderr();
+}
+
+std::size_t LinesOf(const std::function<void()>& run) {
+  const std::string text = OutputOf(run);
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
@@ -104,6 +111,8 @@ TEST(ConditionTest, OneThatFlapsAndThenLastsIsLogged) {
                 condition.Set("eth0 lost its carrier 2 times", now);
             }),
             1u);
+  EXPECT_EQ(LinesOf([&] { condition.Set("eth0 lost its carrier 2 times", now); }), 0u)
+      << "it lasts";
   EXPECT_EQ(condition.times(), 2u);
 }
 
@@ -117,6 +126,23 @@ TEST(ConditionTest, AnotherConditionIsLoggedAtOnce) {
             }),
             2u);
   EXPECT_EQ(condition.times(), 3u);
+}
+
+TEST(LogTest, EachSeverityHasItsLetter) {
+  EXPECT_THAT(OutputOf([] { LogInfo("an event"); }), ::testing::StartsWith("I"));
+  EXPECT_THAT(OutputOf([] { LogWarning("a warning"); }), ::testing::StartsWith("W"));
+  EXPECT_THAT(OutputOf([] { LogError("an error"); }), ::testing::StartsWith("E"));
+}
+
+TEST(LogTest, ItGoesToAFileToo) {
+  const std::string folder = weft::testing::Utf8(weft::testing::TestPath());
+  StartLog(LogFormat::kKlog, 0, /*to_stderr=*/false, LogFile{folder, 1000, 1});
+  LogInfo("an event");
+  EXPECT_THAT(ReadFileText(folder + "/flanneld.log").value(), ::testing::HasSubstr("] an event"));
+  StartLog(LogFormat::kKlog, 0, /*to_stderr=*/false, LogFile{folder + "/flanneld.log", 1000, 1});
+  EXPECT_THAT(PollLogFile(std::chrono::steady_clock::now()), ::testing::HasSubstr("missing there"));
+  StartLog(LogFormat::kKlog, 0);
+  std::filesystem::remove_all(PathOf(folder));
 }
 
 TEST(LogTest, AWarningOfAnyPartIsNotRepeated) {

@@ -335,6 +335,17 @@ TEST(NetConf, ANetworkOfAFamilyThatIsOffIsCheckedAndNotUsed) {
   EXPECT_EQ(conf.network_of(IpFamily::kV4), Prefix("10.0.0.0/8"));
 }
 
+TEST(NetConf, IPv6IsLeftOutOnlyNextToIPv4) {
+  const char* const v6_alone = R"({"EnableIPv4":false,"EnableIPv6":true,"IPv6Network":"fd00::/48",)"
+                               R"("Backend":{"Type":"alloc"}})";
+  for (const char* const text : {kUsual, v6_alone}) {
+    NetConf conf = Parsed(text);
+    LeaveOutIPv6(conf);
+    EXPECT_FALSE(conf.ipv6_left_out) << text;
+    EXPECT_EQ(conf.enable_ipv6, text == v6_alone);
+  }
+}
+
 TEST(NetConf, LoadNamesThePath) {
   const auto missing = LoadNetConf("/no/such/net-conf.json", kHnsDefaults);
   EXPECT_THAT(std::string(missing.status().message()),

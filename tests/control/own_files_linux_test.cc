@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,7 +43,11 @@ TEST(IsNobodyUnknownTest, WhereNoUserHasTheNumber) {
       {"the last of a range", "0 1000 1\n1 100000 65534\n", kExt4, false},
       {"a container's 65536 users", "0 100000 65536\n", kExt4, false},
       {"none yet", "", kExt4, true},
+      {"a range behind it", "65535 0 4294967295\n", kExt4, true},
       {"what is not understood", "x\n", kExt4, false},
+      {"too many words", "0 0 1 x\n", kExt4, false},
+      {"no first user", "x 0 1\n", kExt4, false},
+      {"no count", "0 0 x\n", kExt4, false},
   };
   for (const auto& row : rows)
     EXPECT_EQ(IsNobodyUnknown(row.uid_map, row.file_system), row.unknown) << row.description;
@@ -75,9 +80,49 @@ TEST_F(OwnFilesLinuxTest, NobodyIsAUserWhereTheNamespaceHasOne) {
   ASSERT_EQ(::chown(path_.c_str(), kNobody, kNobody), 0);
   EXPECT_EQ(CheckOwn(path_).message(), path_ + " belongs to user 65534");
   EXPECT_EQ(InChild([&] {
+              const rlimit none{0, 0};  // the map cannot be read
+              if (::setrlimit(RLIMIT_NOFILE, &none) != 0) return 1;
+              return absl::IsPermissionDenied(CheckOwn(path_)) ? 0 : 2;
+            }),
+            0);
+  ASSERT_EQ(::chmod(path_.c_str(), 0666), 0);
+  EXPECT_EQ(InChild([&] {
               if (::unshare(CLONE_NEWUSER) != 0) return 1;
               std::ofstream("/proc/self/uid_map") << "0 0 1\n" << std::flush;
-              return CheckOwn(path_).ok() ? 0 : 2;
+              if (CheckOwn(path_).message() != path_ + " may be written by other users") return 2;
+              // It is not taken for another user's, but its mode is its owner's.
+              return CreateOwnFile(path_).status().message() == "Operation not permitted" ? 0 : 3;
+            }),
+            0);
+  EXPECT_EQ(Text(), "theirs");
+}
+
+TEST_F(OwnFilesLinuxTest, RootsFilesAndOurOwnAreTrusted) {
+  ASSERT_EQ(::chown(path_.c_str(), 12345, 12345), 0);
+  std::ofstream(folder_ / "root's") << "theirs";
+  fs::permissions(folder_ / "root's", fs::perms(0666));
+  fs::permissions(folder_, fs::perms(0755));
+  EXPECT_EQ(InChild([&] {
+              // By names in the current folder: those above it may be closed to that user.
+              if (::chdir(folder_.c_str()) != 0 || ::seteuid(12345) != 0) return 1;
+              if (!CheckOwn("file").ok() || !CheckOwn(".").ok()) return 2;
+              if (!CreateOwnFile("file").ok()) return 3;
+              return CreateOwnFile("root's").status().message().starts_with("it is another") ? 0
+                                                                                             : 4;
+            }),
+            0);
+}
+
+TEST_F(OwnFilesLinuxTest, AGroupThatMayWriteIsOfOthersUnlessItIsRootsOrOurs) {
+  const auto is_own = [this](gid_t group, mode_t mode) {
+    return ::chown(path_.c_str(), 0, group) == 0 && ::chmod(path_.c_str(), mode) == 0 &&
+           CheckOwn(path_).ok();
+  };
+  EXPECT_TRUE(is_own(12345, 0640));
+  EXPECT_FALSE(is_own(12345, 0660));
+  EXPECT_EQ(InChild([&] {
+              if (::setegid(12345) != 0) return 1;
+              return is_own(12345, 0660) && is_own(0, 0660) && !is_own(7, 0660) ? 0 : 2;
             }),
             0);
 }
@@ -96,8 +141,11 @@ TEST_F(OwnFilesLinuxTest, WhatCannotBeInspectedIsNotTrusted) {
 
 TEST_F(OwnFilesLinuxTest, AFolderThatOthersMayWriteToIsNoPlaceForAFile) {
   EXPECT_TRUE(CheckOwnFolder(folder_.string()).ok());
+  const std::string above = WhoElseMayChange(path_);
   ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);
-  EXPECT_THAT(WhoElseMayChange(path_), HasSubstr(folder_.string() + " may be written by other"));
+  EXPECT_TRUE(CheckOwn(folder_.string()).ok()) << "it is no file";
+  EXPECT_EQ(WhoElseMayChange(path_), folder_.string() + " may be written by other users" +
+                                         (above.empty() ? "" : "; " + above));
   ASSERT_EQ(::chmod(folder_.c_str(), 01777), 0);
   EXPECT_TRUE(CheckOwnFolder(folder_.string()).ok()) << "sticky, as /tmp";
   // By the folder of the file that a link leads to.
@@ -143,6 +191,9 @@ TEST_F(OwnFilesLinuxTest, ANewFileIsClosedAndNeverAnother) {
   fs::remove(second);
   ASSERT_EQ(::mkfifo(second.c_str(), 0600), 0);
   EXPECT_FALSE(CreateOwnFile(second).ok()) << "and does not wait for its reader";
+  const int reader = ::open(second.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  EXPECT_THAT(std::string(CreateOwnFile(second).status().message()), HasSubstr("no regular file"));
+  ::close(reader);
   ASSERT_EQ(::chown(path_.c_str(), kNobody, kNobody), 0);
   EXPECT_FALSE(CreateOwnFile(path_).ok());
   EXPECT_EQ(Text(), "theirs");

@@ -28,6 +28,7 @@ TEST(ProcessLockTest, AMissingFolderIsNamed) {
   const absl::Status status =
       ProcessLock::TryTake((weft::testing::TestPath() / "no-such/lock").string()).status();
   EXPECT_FALSE(absl::IsFailedPrecondition(status));
+  EXPECT_TRUE(status.message().starts_with("cannot open the lock ")) << status;
   EXPECT_NE(status.message().find("no-such/lock"), std::string_view::npos) << status;
 }
 

@@ -77,6 +77,7 @@ class ReconcilerTest : public ::testing::Test {
 TEST_F(ReconcilerTest, SinksAreNotTouchedBeforeTheFirstSnapshot) {
   sink.entries[Prefix("10.244.7.0/24")] = testing::MakePeer("old", "10.244.7.0/24", "192.0.2.7");
   EXPECT_FALSE(reconciler.report().in_sync) << "without a sink, too";
+  EXPECT_FALSE(reconciler.is_current());
   reconciler.SetOwn(Us());
   EXPECT_FALSE(reconciler.report().in_sync);
   reconciler.AddSink(sink);
@@ -107,6 +108,18 @@ TEST_F(ReconcilerTest, AnEqualIdentityDoesNothing) {
   const int before = changes;
   reconciler.SetOwn(Us());
   EXPECT_EQ(changes, before);
+}
+
+TEST_F(ReconcilerTest, AnIdentityThatWasExpectedIsNotKnownBeforeItIsSet) {
+  ReconcilerOptions options;
+  options.own = Us();
+  Reconciler expecting(
+      clock, [] { return 0.0; }, {}, options);
+  expecting.AddSink(sink);
+  testing::ReportSnapshot(expecting, {a}, {});
+  EXPECT_EQ(sink.resyncs, 0);
+  expecting.SetOwn(Us());
+  EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24"));
 }
 
 TEST_F(ReconcilerTest, ConditionBeforeTheFirstSnapshotDeletesNothing) {
@@ -162,6 +175,10 @@ TEST_F(ReconcilerTest, TheFirstSnapshotReplacesRecalledLeases) {
   EXPECT_FALSE(reconciler.is_recalled());
   source.Sync();
   EXPECT_EQ(sink.resyncs, resyncs + 1) << "only the first one";
+  lease::OwnNode us;
+  us.node = {"us", "uid-1"};
+  source.SetOwnNode(us);
+  EXPECT_EQ(reconciler.own_node(), us);
 }
 
 // Our Node as recalled and as reported may be equal: the listener learns that it is confirmed.
@@ -179,7 +196,7 @@ TEST_F(ReconcilerTest, TheOwnNodeIsConfirmedByTheSource) {
 
 // The journal may be of another cluster, or of a Node that was deleted.
 TEST_F(ReconcilerTest, AnotherUidOfOurNodeDropsRecalledLeasesAtOnce) {
-  for (const char* const uid : {"uid-1", "uid-2"}) {
+  for (const std::string uid : {"uid-1", "uid-2", "none"}) {
     SCOPED_TRACE(uid);
     FakeSink to;
     Reconciler recalling(clock, [] { return 0.0; }, {});
@@ -192,8 +209,12 @@ TEST_F(ReconcilerTest, AnotherUidOfOurNodeDropsRecalledLeasesAtOnce) {
     const std::uint64_t generation = recalling.generation();
     us.node.uid = uid;
     recalling.OnSnapshotBegin();
+    recalling.OnOwnNode(uid == "none" ? std::nullopt : std::optional(us));
+    const std::size_t left = uid == "uid-2" ? 0 : 2;
+    EXPECT_EQ(to.entries.size(), left) << "before the snapshot's end";
+    us.node.uid = "uid-3";
     recalling.OnOwnNode(us);
-    EXPECT_EQ(to.entries.size(), us.node.uid == "uid-1" ? 2u : 0u) << "before the snapshot's end";
+    EXPECT_EQ(to.entries.size(), left) << "the first report decides";
     EXPECT_GE(recalling.generation(), generation);
   }
 }
@@ -394,7 +415,9 @@ TEST_F(ReconcilerTest, AnUnchangedLeaseIsNotReported) {
 TEST_F(ReconcilerTest, ConditionKeepsWhatWasKnown) {
   source.Put(a);
   Ready();
+  EXPECT_TRUE(reconciler.is_current());
   source.Break(absl::UnavailableError("line 3, column 1: not JSON"));
+  EXPECT_FALSE(reconciler.is_current());
   EXPECT_THAT(World(sink), ElementsAre("10.244.1.0/24"));
   EXPECT_EQ(reconciler.report().condition, "line 3, column 1: not JSON");
   EXPECT_TRUE(reconciler.report().in_sync);
@@ -487,8 +510,7 @@ TEST_F(ReconcilerTest, AFailingSinkIsReportedOnceForEachCause) {
   Ready();
   sink.failing = {a.v4->subnet};
   source.Put(a);
-  Step();
-  Step();
+  for (int times = 0; times < 30; ++times) Step();  // some 12 minutes
   EXPECT_THAT(log,
               ElementsAre("fake: 1 pending, will be tried again: 10.244.1.0/24: told to fail"));
 }
@@ -599,6 +621,8 @@ TEST_F(ReconcilerTest, AReportOfARemovedOrUnusedSinkIsIgnored) {
   reconciler.OnSinkReport(sink, {2, 2, {}});
   FakeSink gone("gone");
   reconciler.OnSinkReport(gone, {2, 2, {}});
+  reconciler.Recheck(sink);
+  EXPECT_EQ(sink.retries, 0);
   EXPECT_EQ(changes, 0);
   EXPECT_EQ(reconciler.report().sinks[0].report.desired, 0u);
 }
@@ -767,8 +791,13 @@ TEST_F(ReconcilerTest, OfManyLeasesThatAreDeletedOneByOneTwentyAreNamed) {
     source.Put(leases.back());
   }
   Ready();
-  for (const lease::Lease& each : leases) source.Delete(each.node);
+  const TimePoint begin = clock.Now();
+  for (const lease::Lease& each : leases) {
+    source.Delete(each.node);
+    clock.Advance(std::chrono::milliseconds(100));
+  }
   EXPECT_EQ(log.size(), 20u);
+  EXPECT_EQ(reconciler.NextDeadline(), begin + std::chrono::seconds(10));
   Step();
   EXPECT_EQ(log.back(), "and 5 more leases are gone; see: flannelctl leases");
   EXPECT_GT(*reconciler.NextDeadline(), clock.Now() + std::chrono::minutes(1)) << "once";
@@ -886,6 +915,9 @@ TEST_F(ReconcilerTest, ForeignChangesInASinkAreReportedWhenTheyDiffer) {
   report.notes = {"another program was here"};
   for (int times = 0; times < 2; ++times) reconciler.OnSinkReport(sink, report);
   EXPECT_THAT(log, ElementsAre("fake: another program was here"));
+  clock.Advance(LogLimit::kPeriod);
+  reconciler.OnSinkReport(sink, report);
+  EXPECT_THAT(log, ::testing::SizeIs(1)) << "it lasts";
   EXPECT_EQ(reconciler.report().sinks[0].note_changes, 1u);
   EXPECT_TRUE(reconciler.report().in_sync) << "it fails nothing";
   reconciler.OnSinkReport(sink, {});

@@ -34,6 +34,7 @@ TEST_F(StateVersionTest, TheHeadDecides) {
       {"before versions", R"({"apiVersion":"weft/journal/v1"})", false},
       {"ours", R"({"version":1})", false},
       {"of a member", R"({"version":1,"own":{"version":2}})", false},
+      {"as a value", R"({"kind":"version","next":1})", false},
       {"of the second line", "{\"version\":1}\n{\"version\":2}\n", false},
       {"without a line's end", R"({"version":2})", true},
       {"lines", "{\"version\":2}\n{}\n", true},
