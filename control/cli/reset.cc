@@ -176,10 +176,12 @@ absl::StatusOr<std::string> AddressesInUse(const ResetOptions& options, Places& 
   constexpr std::size_t kNamed = 5;
   const std::size_t count = used->size();
   used->resize(std::min(count, kNamed));
-  return absl::StrCat(count, places.client ? " endpoint" : " address", count == 1 ? "" : "s",
-                      places.client ? " would be left: " : " of containers would be lost: ",
-                      absl::StrJoin(*used, ", "), count > kNamed ? ", ..." : "",
-                      "; remove their pods first, or give --force");
+  const bool one = count == 1;
+  return absl::StrCat(
+      count, places.client ? (one ? " endpoint" : " endpoints") : (one ? " address" : " addresses"),
+      places.client ? " would be left: " : " of containers would be lost: ",
+      absl::StrJoin(*used, ", "), count > kNamed ? ", ..." : "",
+      "; remove their pods first, or give --force");
 }
 
 }  // namespace

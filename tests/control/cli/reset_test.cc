@@ -299,10 +299,6 @@ TEST_F(ResetTest, AMissingFolderIsAnError) {
                              ", so what flanneld created here is not known; if flanneld ran with "
                              "another --state-dir, give that one\n");
   EXPECT_FALSE(std::filesystem::exists(folder_));
-#ifndef _WIN32
-  std::filesystem::create_directory_symlink(folder_, folder_);  // to itself
-  EXPECT_THAT(Reset().err, HasSubstr("the folder is not trusted"));
-#endif
 }
 
 // Else any user of the machine could choose what an administrator deletes.
@@ -552,7 +548,7 @@ TEST_F(ResetAllTest, WithoutAnHnsTheAddressesOfContainersRefuseIt) {
               HasSubstr("1 address of containers would be lost: 10.244.1.1 (\"4711\"); remove"));
   for (const char* const last : {"2", "3", "4", "5", "6"})
     Write(std::string("cni/cbr0/10.244.1.") + last, "4711\r\neth0");
-  EXPECT_THAT(reset().err, AllOf(HasSubstr(" reset: 6 address"),
+  EXPECT_THAT(reset().err, AllOf(HasSubstr(" reset: 6 addresses of"),
                                  HasSubstr("10.244.1.5 (\"4711\"), ...; remove")));
   EnterNetwork(Make(ours_));
   EXPECT_EQ(reset().code, 2);
