@@ -8,6 +8,7 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "soak"))
 
+from guards import guards_of, wrapped  # noqa: E402
 import mutants  # noqa: E402
 
 # The body of `int f(int a, int b)`, the guards found in it: kind, the line after.
@@ -168,6 +169,21 @@ expect_equal([each.key for each in draw("weft", 3)],
              "what a seed draws does not change with the machine")
 if draw("1") == draw("2"):
     failures.append("two seeds drew the same")
+
+# All guards of a file, one inside another.
+text = mutants.FIRST_LINE + """int f(int a, int b) {
+  if (a || b && h(a < b)) return false;
+  if (int* p = g(a)) return false;
+  return std::is_same_v<A, B> && a;
+}
+"""
+expect_equal(wrapped(text, list(enumerate(guards_of("a.cc", text), 1))).splitlines(), [
+    '#include "weft_guard.h"', "int f(int a, int b) {",
+    "  if (weft_guard(2, false, static_cast<bool>(weft_guard(1, false, static_cast<bool>(a)) || "
+    "weft_guard(4, false, static_cast<bool>(weft_guard(3, true, static_cast<bool>(b)) && weft_guard(5, true, static_cast<bool>(h(a < b)))))))) "
+    "return false;",
+    "  if (int* p = g(a); weft_guard(6, false, static_cast<bool>(p))) return false;",
+    "  return std::is_same_v<A, B> && weft_guard(7, true, static_cast<bool>(a));", "}"], "wrapped")
 
 print("\n".join(failures + [f"{len(GUARDS) + len(ANYTHING)} rows, {len(failures)} wrong"]))
 sys.exit(1 if failures else 0)

@@ -17,14 +17,14 @@ HEADER = "weft_mutant.h"
 FIRST_LINE = "// SPDX-License-Identifier: Apache-2.0\n"  # gives its place to the #include, so that line numbers stay
 
 # What a mutated condition provokes in the compiler is no defect of the tree. A constant expression stays as it is.
+PROVOKED = ("address", "bool-compare", "bool-operation", "conversion", "dangling-else", "duplicated-cond", "empty-body", "extra",
+            "implicit-fallthrough", "int-in-bool-context", "logical-op", "nonnull", "parentheses", "pessimizing-move", "redundant-move",
+            "return-type", "sign-compare", "tautological-compare", "type-limits", "unused-value")
 HEADER_TEXT = """#pragma once
 #include <cstdlib>
 #include <type_traits>
 #pragma GCC diagnostic ignored "-Wpragmas"
-""" + "".join(f'#pragma GCC diagnostic ignored "-W{each}"\n' for each in (
-    "address", "bool-compare", "bool-operation", "conversion", "dangling-else", "duplicated-cond", "empty-body", "extra",
-    "implicit-fallthrough", "int-in-bool-context", "logical-op", "nonnull", "parentheses", "pessimizing-move", "redundant-move",
-    "return-type", "sign-compare", "tautological-compare", "type-limits", "unused-value")) + """
+""" + "".join(f'#pragma GCC diagnostic ignored "-W{each}"\n' for each in PROVOKED) + """
 inline int weft_active_mutant() {
   static const int active = [] {
     const char* const text = std::getenv("WEFT_MUTANT");
