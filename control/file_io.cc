@@ -41,8 +41,8 @@ bool IsTemporaryOf(std::string_view file, std::string_view name) {
 void RemoveTemporariesOf(const std::string& path) {
   const std::filesystem::path file = PathOf(path);
   std::error_code error, ignored;
-  for (std::filesystem::directory_iterator each(file.parent_path(), error), end;
-       each != end; each.increment(error)) {
+  for (std::filesystem::directory_iterator each(file.parent_path(), error), end; each != end;
+       each.increment(error)) {
     if (IsTemporaryOf(each->path().filename().string(), file.filename().string()))
       std::filesystem::remove(each->path(), ignored);
   }
