@@ -27,6 +27,11 @@ using ::testing::IsEmpty;
 constexpr char kSubnetEnv[] =
     "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1450\n"
     "FLANNEL_IPMASQ=true\n";
+#ifdef _WIN32  // where no name ends in a dot
+constexpr char kNoRange[] = "cni/flannel.4096/last_reserved_ip";
+#else
+constexpr char kNoRange[] = "cni/flannel.4096/last_reserved_ip.";
+#endif
 
 class NodeFilesTest : public ::testing::Test {
  protected:
@@ -66,7 +71,7 @@ class NodeFilesTest : public ::testing::Test {
                                    "cni/flannel.4096/notes.weft-0123456789abcdef",
                                    "cni/flannel.4096/7",
                                    "cni/flannel.4096/10.244.1.9.backup",
-                                   "cni/flannel.4096/last_reserved_ip.",
+                                   kNoRange,
                                    "cni/flannel.4096/last_reserved_ip.x",
                                    "cni/other/10.9.0.1",
                                    "cni/results/x",
@@ -138,7 +143,7 @@ TEST_F(NodeFilesTest, ForeignFilesStayAndAreNamed) {
   EXPECT_THAT(found.kept,
               ElementsAre(At("cni/flannel.4096/10.244.1.9.backup") + ": flanneld did not write it",
                           At("cni/flannel.4096/7") + ": flanneld did not write it",
-                          At("cni/flannel.4096/last_reserved_ip.") + ": flanneld did not write it",
+                          At(kNoRange) + ": flanneld did not write it",
                           At("cni/flannel.4096/last_reserved_ip.x") + ": flanneld did not write it",
                           At("cni/flannel.4096/notes") + ": flanneld did not write it",
                           At("cni/flannel.4096/notes.weft-0123456789abcdef") +
@@ -157,16 +162,16 @@ TEST_F(NodeFilesTest, ForeignFilesStayAndAreNamed) {
   Apply();
   EXPECT_THAT(
       Tree(),
-      ElementsAre(
-          "cni/", "cni/flannel.4096/", "cni/flannel.4096/10.244.1.9.backup", "cni/flannel.4096/7",
-          "cni/flannel.4096/last_reserved_ip.", "cni/flannel.4096/last_reserved_ip.x",
-          "cni/flannel.4096/notes", "cni/flannel.4096/notes.weft-0123456789abcdef", "cni/other/",
-          "cni/other/10.9.0.1", "cni/results/", "cni/results/x", "log/", "log/app.log",
-          "log/flanneld..log", "log/flanneld.1.txt", "log/flanneld.x.log", "run/", "run/docker.pid",
-          "run/subnet.env.bak", "state/", "state/.broken-0123456789abcdef", "state/cni.json.orig99",
-          "state/journal.json.AbCdEf", "state/ledger.json.backup", "state/ledger.json.broken-by-me",
-          "state/ledger.json.foreign-0123456789abcdef", "state/ledger.json0123456789abcdef",
-          "state/own.txt", "vip/", "vip/other.json"));
+      ElementsAre("cni/", "cni/flannel.4096/", "cni/flannel.4096/10.244.1.9.backup",
+                  "cni/flannel.4096/7", kNoRange, "cni/flannel.4096/last_reserved_ip.x",
+                  "cni/flannel.4096/notes", "cni/flannel.4096/notes.weft-0123456789abcdef",
+                  "cni/other/", "cni/other/10.9.0.1", "cni/results/", "cni/results/x", "log/",
+                  "log/app.log", "log/flanneld..log", "log/flanneld.1.txt", "log/flanneld.x.log",
+                  "run/", "run/docker.pid", "run/subnet.env.bak", "state/",
+                  "state/.broken-0123456789abcdef", "state/cni.json.orig99",
+                  "state/journal.json.AbCdEf", "state/ledger.json.backup",
+                  "state/ledger.json.broken-by-me", "state/ledger.json.foreign-0123456789abcdef",
+                  "state/ledger.json0123456789abcdef", "state/own.txt", "vip/", "vip/other.json"));
 }
 
 // Killed before each of its changes.

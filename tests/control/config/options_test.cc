@@ -195,13 +195,14 @@ TEST(MakeOptions, BusyPollIsWithoutALimitWhereItIsGiven) {
   EXPECT_EQ(busy_poll("--busy-poll=1000000"), (dataplane::BusyPoll{std::chrono::seconds(1), 100}));
 }
 
+#ifndef _WIN32
 TEST(MakeOptions, ATunDeviceHasTheWorkersThatAreGivenUnlessPacketsAreTraced) {
-  if (!HasTunDevices()) GTEST_SKIP() << "Linux";
   const std::string words = "--lease-source=file:x --dataplane=userspace --workers=2";
   EXPECT_EQ(Make(words, {{"NODE_NAME", "a"}})->workers, 2);
   EXPECT_EQ(ErrorOf(words + " --trace=t", {{"NODE_NAME", "a"}}),
             "--workers=2: with --trace there is one thread; leave it out");
 }
+#endif
 
 TEST(LogFileOf, WithoutAFolderThereIsNone) { EXPECT_FALSE(LogFileOf(FlagValues())->has_value()); }
 

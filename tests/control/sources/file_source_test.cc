@@ -116,10 +116,12 @@ TEST_F(FileSourceTest, ASecondWriteWithinTheClocksResolutionIsSeen) {
   fs::last_write_time(path, time);
   source.Poll();
   EXPECT_THAT(listener.Take(), ElementsAre("snapshot b"));
+#ifndef _WIN32  // where no time can be set to the last digit
   Write(path, List({"c"}));
   fs::last_write_time(path, time);
   source.Poll();
   EXPECT_THAT(listener.Take(), IsEmpty()) << "a file that was read twice is not read again";
+#endif
 }
 
 TEST_F(FileSourceTest, ReplacedByRename) {
