@@ -28,8 +28,9 @@ struct AssignedAddress {
   std::string ToString() const { return address.ToString() + "/" + std::to_string(prefix_length); }
   static std::optional<AssignedAddress> Parse(std::string_view text) {
     const auto prefix = IpPrefix::Parse(text);
-    if (!prefix) return std::nullopt;
-    return AssignedAddress{*IpAddress::Parse(text.substr(0, text.find('/'))), prefix->length()};
+    const auto address = IpAddress::Parse(text.substr(0, text.find('/')));
+    if (!prefix || !address) return std::nullopt;
+    return AssignedAddress{*address, prefix->length()};
   }
   friend bool operator==(const AssignedAddress&, const AssignedAddress&) = default;
 };

@@ -245,7 +245,7 @@ void ListWatch::BeginWatch() {
 
 // Called at every event, so that settled_ is up to date when a watch ends.
 void ListWatch::SettleIfTime() {
-  if (phase_ != Phase::kAnswered || !watching()) return;
+  if (phase_ != Phase::kAnswered || !watching() || settled_) return;
   if (clock_.Now() - watching_since_ < kSettled) return;
   settled_ = true;
   tries_ = 0;

@@ -117,9 +117,10 @@ void PcapPort::Transmit(Batch& batch, std::size_t first, std::size_t end) {
   if (queue_->used == 0) return;
   // Counts the bytes of whole records.
   const unsigned sent = device_->library().sendqueue_transmit(device_->handle(), queue_, 0);
+  const bool complete = sent >= queue_->used;
   queue_->used = 0;
   unsigned at = 0;
-  for (std::size_t i = first; i < end; ++i) {
+  for (std::size_t i = first; i < end && !complete; ++i) {
     if (batch[i].verdict != Verdict::kForward) continue;
     at += static_cast<unsigned>(sizeof(PcapRecord)) + batch[i].length;
     if (at > sent) batch[i].verdict = Verdict::kPodFull;

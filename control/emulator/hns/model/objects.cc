@@ -68,7 +68,8 @@ Hresult NotFound(Kind kind) {
 Reply Ids(const Core& core, const auto& objects, const Json& filter, auto facts) {
   Json ids = Json::array();
   for (const auto& [id, object] : objects) {
-    if (Matches(filter, facts(object), core.settings.unknown_filter)) ids.push_back(id.ToString());
+    if (filter.empty() || Matches(filter, facts(object), core.settings.unknown_filter))
+      ids.push_back(id.ToString());
   }
   Reply reply;
   reply.text = Dump(ids);
