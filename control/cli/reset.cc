@@ -176,12 +176,11 @@ absl::StatusOr<std::string> AddressesInUse(const ResetOptions& options, Places& 
   constexpr std::size_t kNamed = 5;
   const std::size_t count = used->size();
   used->resize(std::min(count, kNamed));
-  const bool one = count == 1;
-  return absl::StrCat(
-      count, places.client ? (one ? " endpoint" : " endpoints") : (one ? " address" : " addresses"),
-      places.client ? " would be left: " : " of containers would be lost: ",
-      absl::StrJoin(*used, ", "), count > kNamed ? ", ..." : "",
-      "; remove their pods first, or give --force");
+  const std::string_view more = places.client ? "s" : "es";
+  return absl::StrCat(count, places.client ? " endpoint" : " address", count == 1 ? "" : more,
+                      places.client ? " would be left: " : " of containers would be lost: ",
+                      absl::StrJoin(*used, ", "), count > kNamed ? ", ..." : "",
+                      "; remove their pods first, or give --force");
 }
 
 }  // namespace

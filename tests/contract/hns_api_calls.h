@@ -241,7 +241,7 @@ TEST_P(HnsApiContract, DnsAndSubnetsOfANetworkChange) {
   const auto subnets = [&] { return Network(network)["Ipams"][0]["Subnets"].size(); };
   EXPECT_EQ(change("Subnet", "Remove", more), hns::hresult::kInvalidSubnet);
   EXPECT_EQ(change("Subnet", "Add", Json::object()), hns::hresult::kInvalidSubnet);
-  EXPECT_EQ(change("Subnet", "Add", {{"Type", "Wish"}}), hns::hresult::kInvalidSubnet);
+  EXPECT_EQ(change("Subnet", "Add", {{"Type", "Other"}}), hns::hresult::kInvalidSubnet);
   EXPECT_EQ(change("Subnet", "Update", more), hns::hresult::kRequestUnsupported);
   EXPECT_EQ(change("Subnet", "Add", more), 0u);
   EXPECT_EQ(change("Subnet", "Add", more), hns::hresult::kInvalidSubnet);

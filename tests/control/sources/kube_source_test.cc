@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When it sends requests, and what it tells of a server. The system's timers go by the system's
+// When it sends requests, and what it reports of a server. The system's timers go by the system's
 // clock: those of a manual clock that is behind it are due at once, and find that it is not there
 // yet; those of one that is ahead are never due.
 #include "control/sources/kube_source.h"

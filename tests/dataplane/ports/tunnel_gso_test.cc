@@ -536,7 +536,7 @@ void Deliver(int descriptor, const ByteVector& bytes) {
       << std::strerror(errno);
 }
 
-// Of two answers: whether ICMP has told the route's MTU, and the route itself.
+// Of two answers: whether ICMP has given the route's MTU, and the route itself.
 TEST_F(TunnelGsoTest, OnlyAPlainRouteByTheDeviceIsUsed) {
   const auto number = [](std::uint32_t value, std::size_t size = 4) {
     ByteVector bytes(4);

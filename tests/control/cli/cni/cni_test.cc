@@ -74,6 +74,19 @@ class CniTest : public ::testing::Test {
     words.emplace_back("--service-cidr=10.96.0.0/12");
     return Run(verb, std::move(words));
   }
+  // The folders are those that config.toml names.
+  Outcome RunWithContainerd(const std::string& verb, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"cni",
+                                   verb,
+                                   "--admin=none",
+                                   "--net-config-path=" + Path("net-conf.json"),
+                                   "--subnet-file=" + Path("subnet.env"),
+                                   "--service-cidr=10.96.0.0/12",
+                                   "--containerd-config=" + Path("config.toml")};
+    if (verb == "install") words.push_back("--state-dir=" + Path("state"));
+    words.insert(words.end(), more.begin(), more.end());
+    return Call(std::move(words));
+  }
 
   const std::filesystem::path folder_ = weft::testing::TestPath();
 };
@@ -266,27 +279,15 @@ TEST_F(CniTest, InstallWaitsForSubnetEnv) {
 TEST_F(CniTest, ContainerdsConfigurationNamesTheFolders) {
   Write("config.toml", absl::StrCat("[plugins.\"io.containerd.grpc.v1.cri\".cni]\nconf_dir = '",
                                     Path("own"), "'\nbin_dir = '", Path("bin"), "'\n"));
-  const auto run = [this](const char* verb, const std::vector<std::string>& more) {
-    std::vector<std::string> words{"cni",
-                                   verb,
-                                   "--admin=none",
-                                   "--net-config-path=" + Path("net-conf.json"),
-                                   "--subnet-file=" + Path("subnet.env"),
-                                   "--service-cidr=10.96.0.0/12",
-                                   "--containerd-config=" + Path("config.toml")};
-    words.insert(words.end(), more.begin(), more.end());
-    return Call(std::move(words));
-  };
-  const std::string state = "--state-dir=" + Path("state");
-  EXPECT_EQ(run("install", {state}).out, "wrote " + Path("own/10-flannel.conflist") + "\n");
+  EXPECT_EQ(RunWithContainerd("install").out, "wrote " + Path("own/10-flannel.conflist") + "\n");
   for (const std::string& given : {"--conf-dir=" + Path("own"), "--bin-dir=" + Path("bin")}) {
-    const Outcome again = run("install", {state, given});
+    const Outcome again = RunWithContainerd("install", {given});
     EXPECT_EQ(again.code, 0) << again.err;
     EXPECT_EQ(again.out, "unchanged: " + Path("own/10-flannel.conflist") + "\n");
   }
   Write("config.toml", "[plugins.cri.cni]\nconf_dir = 7\n");
-  EXPECT_THAT(run("install", {state}).err, HasSubstr("config.toml"));
-  EXPECT_THAT(run("validate", {}).err, HasSubstr("config.toml"));
+  EXPECT_THAT(RunWithContainerd("install").err, HasSubstr("config.toml"));
+  EXPECT_THAT(RunWithContainerd("validate").err, HasSubstr("config.toml"));
 }
 
 TEST_F(CniTest, AConfDirThatIsNoFolderIsNamed) {
@@ -301,27 +302,17 @@ TEST_F(CniTest, AConfDirThatIsNoFolderIsNamed) {
 TEST_F(CniTest, ImportsOfContainerdsConfigurationAreNotLookedAtAndNamed) {
   Write("config.toml", absl::StrCat("imports = ['d/*.toml']\n[plugins.cri.cni]\nconf_dir = '",
                                     Path("own"), "'\nbin_dir = '", Path("bin"), "'\n"));
-  const auto run = [this](const char* verb) {
-    std::vector<std::string> words = {"cni",
-                                      verb,
-                                      "--admin=none",
-                                      "--net-config-path=" + Path("net-conf.json"),
-                                      "--subnet-file=" + Path("subnet.env"),
-                                      "--service-cidr=10.96.0.0/12",
-                                      "--containerd-config=" + Path("config.toml")};
-    if (verb == std::string("install")) words.push_back("--state-dir=" + Path("state"));
-    return Call(std::move(words));
-  };
   const auto named =
       HasSubstr("not looked at: " + Path("config.toml") + ": line 1, which imports other files");
-  EXPECT_THAT(run("validate").err, AllOf(HasSubstr("has no CNI configuration, but "), named));
-  const Outcome installed = run("install"), validated = run("validate");
+  EXPECT_THAT(RunWithContainerd("validate").err,
+              AllOf(HasSubstr("has no CNI configuration, but "), named));
+  const Outcome installed = RunWithContainerd("install"), validated = RunWithContainerd("validate");
   EXPECT_EQ(installed.code, 0) << "pods start wherever the imported files set nothing";
   EXPECT_THAT(installed.err, named);
   EXPECT_EQ(validated.code, 0) << validated.out;
   EXPECT_THAT(validated.out, named);
   EXPECT_THAT(validated.err, named);
-  EXPECT_THAT(run("explain").err, named);
+  EXPECT_THAT(RunWithContainerd("explain").err, named);
   EXPECT_EQ(RunWithServices("install").err.find("imports"), std::string::npos) << "both are given";
 }
 

@@ -108,7 +108,7 @@ TEST(HnsStateTest, UnreadableTextIsNamedAndChangesNothing) {
            {R"({"networks":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804","type":""}]})",
             "networks[0].type is empty"},
            {R"({"networks":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804","type":"NAT",)"
-            R"("ipams":[{"Type":"Wish"}]}]})",
+            R"("ipams":[{"Type":"Other"}]}]})",
             "networks[0].ipams is none of HNS"},
            {R"({"endpoints":[{"id":"55fedb88-4b11-4da4-8cd1-59970718a804",)"
             R"("namespace":"00000000-0000-0000-0000-000000000000"}]})",
