@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which guards of the product no unit test notices: all of them, where mutation.py draws sixty.
 
-Each condition is wrapped where it stands, in one build of a copied tree: WEFT_GUARD=N deletes guard N at run time, and
+Each condition is wrapped where it stands, in one build of a copied tree: WEFT_MUTANT=N deletes guard N at run time, and
 WEFT_GUARD_RECORD=FILE notes which guards decided something. What decided nothing in any test is untested for certain; the others are
 judged by the tests in which they decided, the mirrored test file first. A deleted guard is a condition that is false, an operand of ||
 that is false, or an operand of && that is true. For Linux: files of Windows are left out.
@@ -18,8 +18,6 @@ import concurrent.futures
 import json
 import os
 import re
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -28,20 +26,18 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import mutants  # noqa: E402
+import mutation  # noqa: E402
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 HEADER = "weft_guard.h"
 MOST = 16384  # guards: bytes of a record
-HEADER_TEXT = f"""#pragma once
+# WEFT_MUTANT names the guard that is deleted.
+HEADER_TEXT = mutants.HEADER_TEXT + f"""
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <type_traits>
-#pragma GCC diagnostic ignored "-Wpragmas"
-""" + "".join(f'#pragma GCC diagnostic ignored "-W{each}"\n' for each in mutants.PROVOKED) + f"""inline volatile char* weft_guard_record() {{
+inline volatile char* weft_guard_record() {{
   static volatile char* const record = [] {{
-    const char* const path = getenv("WEFT_GUARD_RECORD");
+    const char* const path = std::getenv("WEFT_GUARD_RECORD");
     const int file = path == nullptr ? -1 : open(path, O_RDWR | O_CLOEXEC);
     void* const at = file < 0 ? MAP_FAILED : mmap(nullptr, {MOST}, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (file >= 0) close(file);
@@ -49,17 +45,10 @@ HEADER_TEXT = f"""#pragma once
   }}();
   return record;
 }}
-inline int weft_deleted_guard() {{
-  static const int number = [] {{
-    const char* const text = getenv("WEFT_GUARD");
-    return text == nullptr ? 0 : atoi(text);
-  }}();
-  return number;
-}}
 constexpr bool weft_guard(int number, bool without, bool value) {{
   if (std::is_constant_evaluated() || value == without) return value;
   if (volatile char* const record = weft_guard_record()) record[number] = 1;
-  return weft_deleted_guard() == number ? without : value;
+  return weft_mutant(number) ? without : value;
 }}
 """
 
@@ -120,12 +109,12 @@ class Tree:
         os.replace(os.path.join(self.folder, name + ".new"), os.path.join(self.folder, name))
 
     def prepare(self):
-        with open(os.path.join(ROOT, "tests/repo/layers.txt"), encoding="utf-8") as file:
+        with open(os.path.join(mutation.ROOT, "tests/repo/layers.txt"), encoding="utf-8") as file:
             folders = mutants.product_folders(file.read())
-        names = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, check=True, text=True).stdout.split("\0")[:-1]
+        names = subprocess.run(["git", "-C", mutation.ROOT, "ls-files", "-z"], capture_output=True, check=True, text=True).stdout.split("\0")[:-1]
         guards = {}
         for name in names:
-            source, copy = os.path.join(ROOT, name), os.path.join(self.tree, name)
+            source, copy = os.path.join(mutation.ROOT, name), os.path.join(self.tree, name)
             os.makedirs(os.path.dirname(copy), exist_ok=True)
             if os.path.islink(source):
                 if not os.path.islink(copy):
@@ -139,20 +128,17 @@ class Tree:
                 guards |= {number: {"file": name, "line": each.line, "kind": each.kind, "folder": mutants.folder_of(name, folders),
                                     "text": " ".join(text[each.start:each.end].split())} for number, each in numbered}
                 data = wrapped(text, numbered).encode()
-            self.write_if_other(copy, data, os.stat(source).st_mode)
-        self.write_if_other(os.path.join(self.tree, HEADER), HEADER_TEXT.encode(), 0o644)
+            mutation.write_if_other(copy, data)
+            os.chmod(copy, os.stat(source).st_mode)
+        mutation.write_if_other(os.path.join(self.tree, HEADER), HEADER_TEXT.encode())
+        if self.read("guards.json") != {str(number): each for number, each in guards.items()}:
+            for name in ("records.json", "verdicts.json"):  # of other numbers
+                self.write(name, {})
         self.write("guards.json", guards)
         print(f"{len(guards)} guards")
-        subprocess.run([os.path.join(ROOT, "cmake/bootstrap.sh"), "build", "test", "netns"], check=True)
+        subprocess.run([os.path.join(mutation.ROOT, "cmake/bootstrap.sh"), "build", "test", "netns"], check=True)
         subprocess.run(["cmake", "--preset", "dev"], cwd=self.tree, check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["cmake", "--build", "--preset", "dev"], cwd=self.tree, check=True)
-
-    @staticmethod
-    def write_if_other(path, data, mode):
-        if not os.path.exists(path) or open(path, "rb").read() != data:
-            with open(path, "wb") as file:
-                file.write(data)
-            os.chmod(path, mode)
 
     def tests(self):
         shown = subprocess.run(["ctest", "--test-dir", self.build, "--show-only=json-v1"], capture_output=True, check=True, text=True).stdout
@@ -183,20 +169,22 @@ class Tree:
                 deciding[str(number)].append(name)
 
         def one(number):
-            stem = re.sub(r"(_any|_linux|_json|_impl)+$", "", os.path.splitext(os.path.basename(guards[number]["file"]))[0])
-            mirror = "".join(each.capitalize() for each in stem.split("_"))
+            mirror = "".join(each.capitalize() for each in mutants.stem(guards[number]["file"]).split("_"))
             left = 60.0
             for name in sorted(deciding[number], key=lambda each: (not each.split(":")[-1].startswith(mirror), records[each]["seconds"])):
-                status, seconds = run(tests[name], 10 + 5 * records[name]["seconds"], WEFT_GUARD=number)
+                status, seconds = run(tests[name], 10 + 5 * records[name]["seconds"], WEFT_MUTANT=number)
                 left -= seconds
-                if status != 0 or left < 0:
-                    return number, name if status != 0 else "?"  # too many tests to try all
+                if status != 0:
+                    return number, name
+                if left < 0:  # too many tests to try all
+                    return number, None
             return number, ""
         todo = [number for number in deciding if number in guards and number not in verdicts and (not folders or guards[number]["folder"] in folders)]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for number, verdict in pool.map(one, todo):
-                verdicts[number] = verdict
-                self.write("verdicts.json", verdicts)
+                if verdict is not None:
+                    verdicts[number] = verdict
+                    self.write("verdicts.json", verdicts)
 
     def report(self, folders):
         decided = {str(number) for each in self.read("records.json").values() for number in each["guards"]}
@@ -216,21 +204,8 @@ def run(test, limit, **variables):
     """(exit status, seconds)"""
     words, folder, environment = test
     began = time.monotonic()
-    scratch = tempfile.mkdtemp(prefix="guard-")
-    child = subprocess.Popen(["prlimit", "--core=0", f"--as={8 << 30}", "--", *words], cwd=folder, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-                             env={**os.environ, **environment, **variables, "TMPDIR": scratch})
-    try:
-        status = child.wait(limit)
-    except subprocess.TimeoutExpired:
-        status = None
-    finally:
-        try:
-            os.killpg(child.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        child.wait()
-        shutil.rmtree(scratch, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="guard-", ignore_cleanup_errors=True) as scratch:
+        status, _ = mutation.PROCESSES.run(words, limit, 8 << 30, cwd=folder, env={**os.environ, **environment, **variables, "TMPDIR": scratch})
     return status, time.monotonic() - began
 
 
@@ -238,7 +213,7 @@ def main():
     parser = argparse.ArgumentParser(prog="tests/soak/guards.py", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("step", choices=("prepare", "record", "judge", "report"))
     parser.add_argument("folders", nargs="*", metavar="FOLDER", help="of the product, as in tests/repo/layers.txt")
-    parser.add_argument("--build", default=os.path.join(ROOT, "build", "guards"), help="where the tree, its build and the results are")
+    parser.add_argument("--build", default=os.path.join(mutation.ROOT, "build", "guards"), help="where the tree, its build and the results are")
     chosen = parser.parse_args()
     os.makedirs(chosen.build, exist_ok=True)
     tree = Tree(os.path.abspath(chosen.build))

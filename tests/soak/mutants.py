@@ -84,6 +84,11 @@ def digest(*words):
     return hashlib.sha256("\0".join(words).encode()).hexdigest()
 
 
+def stem(file):
+    """Its name without the system or the encoding that it is for: what its test file begins with."""
+    return re.sub(r"(_any|_linux|_win|_json|_impl)+$", "", os.path.splitext(os.path.basename(file))[0])
+
+
 class Source:
     """The tokens of a file, their brackets, and which braces contain code."""
 

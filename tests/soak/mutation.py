@@ -460,7 +460,7 @@ class Sample:
 
     def mirrored(self, file, target):
         """A filter for the cases of the test files that are named like the source, or None."""
-        stem = re.sub(r"(_any|_linux|_win|_json|_impl)+$", "", os.path.splitext(os.path.basename(file))[0])
+        stem = mutants.stem(file)
         suites = set()
         for source in target.sources:
             name = os.path.basename(source)
